@@ -57,8 +57,8 @@ def make_question(rubric: str, subject: Any, model: str, redactor: Redactor) -> 
             f"the subject can't be shown to a judge: {', '.join(encoded.opaque)} has no stored form; "
             "give text, JSON data or value types"
         )
-    whole = canonical(("model", "rubric", "subject"), (model, rubric, msgspec.json.decode(encoded.body)))
-    masked = redactor.mask(whole)
+    unmasked = canonical(("model", "rubric", "subject"), (model, rubric, msgspec.json.decode(encoded.body)))
+    masked = redactor.mask(unmasked)
     fields = msgspec.json.decode(masked, type=_Input)
     return Question(masked, _prompt(fields.rubric, bytes(fields.subject)))
 

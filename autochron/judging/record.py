@@ -101,8 +101,8 @@ def describe_nearest(path: str, wanted: bytes) -> str | None:
     difference = first_difference(nearest.input, wanted)
     if difference is None:
         return None
-    field, was, asked = difference
-    return f"the nearest, {nearest.address}, differs at {field}: recorded {was}, now {asked}"
+    field, recorded_value, asked_value = difference
+    return f"the nearest, {nearest.address}, differs at {field}: recorded {recorded_value}, now {asked_value}"
 
 
 def _likeness(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> tuple[int, float]:

@@ -50,7 +50,7 @@ def _read(request: Json) -> Conversation:
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     blocks: list[Json] = [{"text": reply.text}] if reply.text or not reply.calls else []
     for call in reply.calls:
         use = {"toolUseId": _id(rng), "name": call.name, "input": json.loads(call.arguments)}
@@ -121,12 +121,12 @@ def _stop_reason(reply: Reply) -> str:
 
 
 _OWN = messages.FORM
-CONVERSE = WireForm("/model/{model}/converse", _read, _whole, _events, stream=False)
+CONVERSE = WireForm("/model/{model}/converse", _read, _reply_body, _events, stream=False)
 CONVERSE_STREAM = WireForm(
-    "/model/{model}/converse-stream", _read, _whole, _events, stream=True, media=FRAMES
+    "/model/{model}/converse-stream", _read, _reply_body, _events, stream=True, media=FRAMES
 )
-INVOKE = WireForm("/model/{model}/invoke", _OWN.read, _OWN.whole, _invoked, stream=False)
+INVOKE = WireForm("/model/{model}/invoke", _OWN.read, _OWN.body, _invoked, stream=False)
 INVOKE_STREAM = WireForm(
-    "/model/{model}/invoke-with-response-stream", _OWN.read, _OWN.whole, _invoked, stream=True, media=FRAMES
+    "/model/{model}/invoke-with-response-stream", _OWN.read, _OWN.body, _invoked, stream=True, media=FRAMES
 )
 FORMS = (CONVERSE, CONVERSE_STREAM, INVOKE, INVOKE_STREAM)

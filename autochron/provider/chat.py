@@ -42,7 +42,7 @@ def _result(message: Json) -> str | None:
     return text_of(message.get("content")) if message.get("role") == "tool" else None
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     message: Json = {"role": "assistant", "content": reply.text, "refusal": None}
     if reply.calls:
         message["tool_calls"] = [
@@ -111,4 +111,4 @@ def _id(rng: random.Random) -> str:
     return f"call_{generators.token(rng)}"
 
 
-FORM = WireForm("/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/v1/chat/completions", _read, _reply_body, _events)

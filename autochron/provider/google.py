@@ -70,7 +70,7 @@ def _with_lower_types(schema: Json | None) -> Json | None:
     return {**schema, **inner, **kind}
 
 
-def _whole(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
     text: list[Json] = [{"text": reply.text}] if reply.text or not reply.calls else []
     return _body(reply, conversation, [*text, *_calls(reply)], last=True)
 
@@ -105,5 +105,5 @@ def _body(reply: Reply, conversation: Conversation, parts: list[Json], *, last: 
     return {"candidates": [candidate], "usageMetadata": usage, **ids}
 
 
-FORM = WireForm("/{version}/models/{model}:generateContent", _read, _whole, _events, stream=False)
-STREAM = WireForm("/{version}/models/{model}:streamGenerateContent", _read, _whole, _events, stream=True)
+FORM = WireForm("/{version}/models/{model}:generateContent", _read, _reply_body, _events, stream=False)
+STREAM = WireForm("/{version}/models/{model}:streamGenerateContent", _read, _reply_body, _events, stream=True)

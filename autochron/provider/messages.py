@@ -58,7 +58,7 @@ def _result(part: Json) -> str | None:
     return text_of(part.get("content")) if part.get("type") == "tool_result" else None
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     ending = {"content": _content(reply, rng), "stop_reason": _stop_reason(reply)}
     return {**_message(reply, conversation), **ending, "usage": _usage(conversation, reply.tokens)}
 
@@ -119,4 +119,4 @@ def _stop_reason(reply: Reply) -> str:
     return "tool_use" if reply.calls else "end_turn"
 
 
-FORM = WireForm("/v1/messages", _read, _whole, _events)
+FORM = WireForm("/v1/messages", _read, _reply_body, _events)

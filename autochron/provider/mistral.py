@@ -21,7 +21,7 @@ def _read(request: Json) -> Conversation:
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     message = {"role": "assistant", "content": reply.text or "", "tool_calls": _calls(reply, rng)}
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
     head = _head(reply, conversation, "chat.completion")
@@ -65,4 +65,4 @@ def _finish(reply: Reply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-FORM = WireForm("/mistral/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/mistral/v1/chat/completions", _read, _reply_body, _events)

@@ -34,7 +34,7 @@ def _read(request: Json) -> Conversation:
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
     message: Json = {"role": "assistant", "content": reply.text or ""}
     if reply.calls:
         message["tool_calls"] = _calls(reply)
@@ -76,4 +76,4 @@ def _end(reply: Reply, conversation: Conversation) -> Json:
     return {"done": True, "done_reason": "stop", **spent, **prompt, **answer}
 
 
-FORM = WireForm("/api/chat", _read, _whole, _events, media=JSON_LINES)
+FORM = WireForm("/api/chat", _read, _reply_body, _events, media=JSON_LINES)

@@ -143,7 +143,7 @@ class RequestPlanner:
                 _OK, request_id, events=tuple(form.events(answer, conversation, rng)), media=form.media
             )
         else:
-            plan = Plan(_OK, request_id, form.whole(answer, conversation, rng))
+            plan = Plan(_OK, request_id, form.body(answer, conversation, rng))
         if step is None:
             return self._with_faults(plan, header, inquiry)
         plan = replace(plan, latency=step.latency)

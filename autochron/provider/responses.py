@@ -68,7 +68,7 @@ def _turns(input_items: list[Json]) -> int:
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     return _response(reply, conversation, "completed", _output(reply, rng))
 
 
@@ -149,4 +149,4 @@ def _usage(reply: Reply, conversation: Conversation) -> Json:
     }
 
 
-FORM = WireForm("/v1/responses", _read, _whole, _events)
+FORM = WireForm("/v1/responses", _read, _reply_body, _events)

@@ -39,7 +39,7 @@ class WireForm:
     Attributes:
         path: the path template. Its parameters, as in `/model/{model}/converse`, are added to the request.
         read: reads a request.
-        whole: writes a reply as one JSON body.
+        body: writes a reply as one JSON body.
         events: writes a reply as the events of a stream.
         stream: whether the path always or never streams; None if the request decides.
         media: the content type of a stream.
@@ -47,7 +47,7 @@ class WireForm:
 
     path: str
     read: Callable[[Json], Conversation]
-    whole: Callable[[Reply, Conversation, random.Random], Json]
+    body: Callable[[Reply, Conversation, random.Random], Json]
     events: Callable[[Reply, Conversation, random.Random], Iterator[bytes]]
     stream: bool | None = None
     media: str = SSE

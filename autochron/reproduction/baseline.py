@@ -2,7 +2,7 @@
 
 `incident new` runs the new test several times, each time in fresh state and with another hash seed, clock and random seed.
 The baseline is what these runs have in common. A verdict needs it to know the incident's effects, and which fields vary. It
-is stored beside the trace as fingerprints, so it shows nobody's data.
+is stored beside the trace as fingerprints and sums, so that it holds none of a customer's rows.
 """
 
 from __future__ import annotations

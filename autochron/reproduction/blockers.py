@@ -22,8 +22,7 @@ def of_crossing(case: Case, address: str) -> list[str]:
         )
     reasons += denied(case, address)
     reasons += [
-        f"{file} holds something else than when the trace was recorded, and {address} read it; name it in a"
-        " [[snapshot]] and record again"
+        f"{address} read {file}, which has changed since the trace was recorded; name it in a [[snapshot]] and record again"
         for file in evidence.stale
     ]
     reasons += [f"{address} used state of which there is no snapshot: {state}" for state in evidence.unkept]
@@ -33,14 +32,14 @@ def of_crossing(case: Case, address: str) -> list[str]:
     ]
     usual = () if baseline is None else baseline.left_running
     reasons += [
-        f"{address} left {task} at work, which may do later what it did in the incident; let it wait for that"
+        f"{address} left {task} running, which may do later what the incident did; have {address} wait for it"
         for task in evidence.left_running
         if task not in usual
     ]
     unlike = () if baseline is None else baseline.unlike_record
     reasons += [
-        f"unchanged code doesn't show the incident: {address}.{path} is another there; name the file in a [[snapshot]]"
-        " and record again"
+        f"unchanged code doesn't show the incident: its {address}.{path} is not the recorded one; name the file in a"
+        " [[snapshot]] and record again"
         for path in unlike
         if not is_below(path, ignored)
     ]
@@ -59,7 +58,7 @@ def denied(case: Case, address: str) -> list[str]:
 def swallowed(case: Case) -> list[str]:
     """Return messages on new crashes that the program caught itself and that the test does not expect."""
     return [
-        f"a crash was caught and passed over: {crash}; if it is the right answer, say raises={crash.partition(':')[0]}"
+        f"the program caught a crash itself: {crash}; if it is the right answer, say raises={crash.partition(':')[0]}"
         for crash in _new_crashes(case)
         if crash.partition(":")[0] not in case.expected
     ]
@@ -71,8 +70,8 @@ def no_source_changed(case: Case, address: str) -> list[str]:
         return []
     return [
         (
-            f"{address} went otherwise although no source of the project has changed since the incident was made;"
-            " what differs is its surroundings, or chance"
+            f"{address} behaved differently although no source of the project has changed since the incident was made, so the"
+            " difference comes from its environment or from chance"
         )
     ]
 
@@ -102,7 +101,7 @@ def changed_before(case: Case, envelope: Envelope) -> list[str]:
         if replayed.recorded is not None and replayed.recorded.seq < envelope.seq
     }
     return [
-        f"{divergence.message}; so what came after is not what the incident was"
+        f"{divergence.message}; so the rest of the run is not that of the incident"
         for divergence in case.divergences
         if divergence.kind == "input"
         and divergence.severity in {"error", "warning"}
@@ -113,7 +112,7 @@ def changed_before(case: Case, envelope: Envelope) -> list[str]:
 
 def why_not_fixed(case: Case) -> list[str]:
     """Return the reasons why a program that no longer fails is no evidence of a fix."""
-    reasons = [f"a crash was caught and passed over: {crash}" for crash in _new_crashes(case)]
+    reasons = [f"the program caught a crash itself: {crash}" for crash in _new_crashes(case)]
     reasons += [
         divergence.message for divergence in case.divergences if divergence.kind in {"denied", "network"}
     ]

@@ -101,8 +101,8 @@ def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     )
     reproduced_addresses = ", ".join(crossing.envelope.address for crossing in reproduced)
     reason = (
-        f"{prevented_addresses} went otherwise, and {reproduced_addresses} did again what it did in the incident; name those"
-        " that went wrong alone"
+        f"{prevented_addresses} is prevented, but {reproduced_addresses} did again what it did in the incident; name in the"
+        " test only those that went wrong"
     )
     return Verdict(kind="inconclusive", crossings=judged, reasons=(reason,))
 
@@ -159,8 +159,8 @@ class _CrossingJudge:
         ]
         if self._baseline is None and not self._is_sure(crossing.envelope):
             reasons.append(
-                f"{self._address} ended otherwise in a part, and nobody has tried which fields vary on unchanged code; say"
-                " in the test what should happen"
+                f"{self._address} ended differently only in part, and it is not known which fields vary on unchanged code;"
+                " assert in the test what should happen"
             )
         if reasons:
             return self._inconclusive(reasons)
@@ -230,7 +230,7 @@ class _CrossingJudge:
         unread = [effect for effect in self._effects if is_opaque(effect)]
         if baseline_effects and unread:
             listed = "; ".join(map(shown, unread))
-            reason = f"{self._address} wrote what can't be read, so it may hold what it did in the incident: {listed}"
+            reason = f"{self._address} wrote data that can't be read, which may repeat the incident: {listed}"
             return self._inconclusive([reason])
         return None
 
@@ -238,15 +238,13 @@ class _CrossingJudge:
         """Return the verdict if no outcome and no effect can show whether it recurs; None if one can."""
         if is_same and not (baseline is not None and baseline.effects):
             content = (
-                "nothing"
-                if not self._has_varying_fields(baseline)
-                else "only fields that are others in each run"
+                "nothing" if not self._has_varying_fields(baseline) else "only fields that vary between runs"
             )
             return self._inconclusive(
                 [
                     (
-                        f"{self._address} gave {content} in the incident, as it does now, and did nothing to files or"
-                        " databases by which the two could be told apart"
+                        f"{self._address} gave {content} in the incident and now, and changed no file or database, so the two"
+                        " can't be told apart"
                     )
                 ]
             )
@@ -254,8 +252,8 @@ class _CrossingJudge:
             return self._inconclusive(
                 [
                     (
-                        f"{self._address} ended otherwise, and still did this: {self._listed_effects()}; nobody has tried"
-                        " what unchanged code does, so it can't be told whether that is what went wrong"
+                        f"{self._address} ended differently but still did this: {self._listed_effects()}; it is not known"
+                        " what unchanged code does, so this may be what went wrong"
                     )
                 ]
             )
@@ -297,7 +295,7 @@ class _CrossingJudge:
         """Return the verdict on a crossing whose outcome is that of unchanged code but not that of the incident."""
         fields = ", ".join(baseline.unlike_record[:_SHOWN]) or "its outcome"
         reason = (
-            f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident: state is"
+            f"{self._address} ended as on unchanged code, where {fields} is not what it was in the incident: state is"
             " missing, or the code has changed since; name the file in a [[snapshot]] and record again"
         )
         return self._inconclusive(blockers.denied(self._case, self._address) or [reason])
