@@ -215,10 +215,10 @@ def _checked_plan(request: IncidentRequest, folder: str) -> tuple[ReplayPlan, Fo
 
 def _warnings(request: IncidentRequest, folder: str) -> list[str]:
     recorded_digest, rules = request.record.header.rules, request.rules
-    warnings = []
+    messages = []
     if recorded_digest != rules.digest:
         name = os.path.relpath(rules.file) if rules.file else "the shipped packs"
-        warnings.append(
+        messages.append(
             f"the trace was not recorded with the rules that {name} holds today, which {RULE_FILE} repeats: "
             "what they weave otherwise is a divergence in the test (rules-changed)"
         )
@@ -228,15 +228,15 @@ def _warnings(request: IncidentRequest, folder: str) -> list[str]:
         names = ", ".join(snapshot.path for snapshot in snapshots[:_MAX_LISTED]) + (
             ", …" if len(snapshots) > _MAX_LISTED else ""
         )
-        warnings.append(
+        messages.append(
             f"what {names} held before the run stays in the local store, so the test runs on this machine alone;"
             " --with-snapshots takes it along (snapshots-stay)"
         )
     if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.digest:
-        warnings.append(
+        messages.append(
             f"{RULE_FILE} does not mean quite the same as the rules it was made of (rules-changed)"
         )
-    return warnings
+    return messages
 
 
 def _rules_text(rules: Rules, root: str) -> str:
@@ -370,7 +370,7 @@ class _IncidentText:
         return f", and the call can't be made again: {self._obstacle}" if is_of_call else ""
 
     def _failing_condition(self, escape: Callable[[str], str]) -> str:
-        """Say until when the test fails; `written` escapes what is not ours."""
+        """Return a sentence on how long the test fails; `escape` escapes addresses from the trace."""
         if self._has_failed and self.is_call:
             return "This fails while the call fails."
         if self._has_failed:

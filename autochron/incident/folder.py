@@ -80,7 +80,7 @@ def write_baseline(folder: str, baseline: Baseline, files: Iterable[str], *, set
         folder: the incident's folder.
         baseline: the baseline.
         files: names of the files that `incident new` wrote; their digests are added to the baseline.
-        settled: whether the test failed as it should.
+        settled: whether the incident is complete; see `Baseline.settled`.
     """
     digests = {name: _digest(os.path.join(folder, name)) for name in files}
     complete = msgspec.structs.replace(baseline, files=digests, settled=settled)

@@ -72,7 +72,7 @@ def _module(intended: IntendedTest) -> ast.Module:
     decorator = _call(mark, ast.Constant("trace.jsonl"))
     decorator.keywords = [ast.keyword(key, _value(value)) for key, value in intended.arguments.items()]
     function = ast.parse(f"def test_{intended.name}(replay): pass").body[0]
-    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - as it is written above
+    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - the source above is a function
     function.decorator_list = [decorator]
     function.body = [ast.Expr(first), ast.Expr(check)]
     body = [ast.Expr(ast.Constant(intended.docstring)), ast.Import([ast.alias("pytest")]), function]

@@ -83,7 +83,7 @@ def settle(request: IncidentRequest, incident: Incident, baseline: Baseline, *, 
         request: the options of the incident.
         incident: the incident.
         baseline: the baseline; if it has no sources, the sources that the trace names are added.
-        settled: whether the test failed as it should.
+        settled: whether the incident is complete; see `Baseline.settled`.
     """
     if not baseline.sources:
         baseline = msgspec.structs.replace(baseline, sources=_known_sources(request, incident))

@@ -62,7 +62,7 @@ def measure(
     threshold: float,
     progress: Callable[[], object] = lambda: None,
 ) -> Measured:
-    """Have a judge score each label's subject and compare.
+    """Score each label's subject with a judge, and compare scores and labels.
 
     Args:
         judge: the judge.

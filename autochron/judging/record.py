@@ -142,7 +142,7 @@ def _load(path: str) -> tuple[Header | None, dict[bytes, Envelope]]:
 
 
 def _state(path: str) -> tuple[int, int, int] | None:
-    """Return a file's inode, time of change in nanoseconds and size in bytes; None if there is no file."""
+    """Return a file's inode, modification time in nanoseconds and size in bytes; None if there is no file."""
     try:
         status = os.stat(path)
     except FileNotFoundError:

@@ -133,7 +133,7 @@ class CrossingPrint(Struct, frozen=True, kw_only=True):
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
-    """What several runs of unchanged code had in common; the content of `baseline.json`."""
+    """The facts that several runs of unchanged code had in common; the content of `baseline.json`."""
 
     version: int = VERSION
     runs: int = 0
@@ -145,7 +145,8 @@ class Baseline(Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
     """SHA-256 of each file that `incident new` wrote into the folder, by name."""
     settled: bool = False
-    """Whether the test failed as it should when it was made."""
+    """Whether the incident is complete: its test failed as it should, or was not tried. An incomplete incident is replaced
+    without `--force`."""
     snapshots: str | None = None
     """The folder with the contents of snapshots, relative to the incident's folder; None for the project's own."""
     swallowed: tuple[str, ...] = ()

@@ -58,8 +58,9 @@ def is_crash(
 ) -> bool:
     """Return whether an exception that left a live crossing is a crash.
 
-    A crash is broken code, or a missing table, file or server. A refusal is an exception that a line of the project raises
-    by `raise` or `assert`, or one of a library's own types, such as a validator's, unless a crash caused it.
+    A crash is broken code, a missing table, file or server, what the replay denies, or an exception that ends the program. A
+    refusal is an exception that a line of the project raises by `raise` or `assert`, a violated constraint of a database, a
+    FileExistsError, or an exception of a library's own types, such as a validator's, unless a crash caused it.
 
     Args:
         error: the exception.
