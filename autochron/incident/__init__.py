@@ -1,1 +1,1 @@
-"""Incidents: whether what went wrong when a trace was recorded goes wrong again, and on what evidence that is said."""
+"""Incidents: `incident new` makes a folder with a trace and a test, and tries the test."""

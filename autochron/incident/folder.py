@@ -1,4 +1,4 @@
-"""The folder of an incident: what `incident new` made in it, so that it replaces that and nothing else."""
+"""The folder of an incident. `incident new` replaces only files that it wrote itself and that nobody has changed since."""
 
 from __future__ import annotations
 
@@ -12,71 +12,86 @@ import msgspec
 from autochron.errors import StoreError, UsageError
 from autochron.reproduction.baseline import FILE, Baseline, encode_baseline, read_baseline
 
-_NOBODYS = frozenset({"__pycache__", ".pytest_cache", FILE})
+_BYPRODUCTS = frozenset({"__pycache__", ".pytest_cache", FILE})
 
 
 def refuse_occupied(folder: str, shown: str, *, force: bool) -> None:
-    """Refuse a folder that holds what `incident new` did not make, or an incident that is not to be replaced.
+    """Raise unless `incident new` may write into a folder.
 
-    What an attempt left behind that failed is no incident yet.
+    It may if the folder doesn't exist or is empty, if it holds the remains of a failed attempt, or, with `force`, if it holds
+    an unchanged incident.
+
+    Args:
+        folder: the path of the folder.
+        shown: the path as the user wrote it, for messages.
+        force: whether an incident may be replaced.
 
     Raises:
-        UsageError: it does.
+        UsageError: it may not.
     """
     if os.path.isfile(folder):
         raise UsageError(f"{shown} is a file; name a folder that is not there yet")
     if not os.path.isdir(folder):
         return
-    names = [name for name in sorted(os.listdir(folder)) if name not in _NOBODYS]
-    made = _made_in(folder)
-    if made is None:
+    names = [name for name in sorted(os.listdir(folder)) if name not in _BYPRODUCTS]
+    existing = _existing_baseline(folder)
+    if existing is None:
         if names:
             raise UsageError(
                 f"{shown} is there already and holds {_listed(names)}; name a folder that is not there yet"
             )
         return
     changed = [
-        name for name, digest in made.files.items() if _digest(os.path.join(folder, name)) not in {digest, ""}
+        name
+        for name, digest in existing.files.items()
+        if _digest(os.path.join(folder, name)) not in {digest, ""}
     ]
     if changed:
         raise UsageError(
             f"{shown} has {_listed(changed)}, changed since the incident was made; move that away, or name another folder"
         )
-    if made.settled and not force:
+    if existing.settled and not force:
         raise UsageError(
             f"{shown} is there already and holds an incident; name another folder, or replace it with --force"
         )
 
 
-def move_in(made: str, folder: str) -> None:
-    """Move what was made into its place; other files of the folder stay."""
+def move_in(staging: str, folder: str) -> None:
+    """Move the files from a staging folder into an incident's folder, in place of the old ones. Other files stay."""
     if not os.path.isdir(folder):
-        os.rename(made, folder)
+        os.rename(staging, folder)
         return
-    before = _made_in(folder)
-    for name in before.files if before is not None else ():
+    existing = _existing_baseline(folder)
+    for name in existing.files if existing is not None else ():
         if os.path.isfile(os.path.join(folder, name)):
             os.unlink(os.path.join(folder, name))
-    for name in os.listdir(made):
+    for name in os.listdir(staging):
         target = os.path.join(folder, name)
         if os.path.isdir(target):
             shutil.rmtree(target)
-        os.replace(os.path.join(made, name), target)
-    os.rmdir(made)
+        os.replace(os.path.join(staging, name), target)
+    os.rmdir(staging)
 
 
 def write_baseline(folder: str, baseline: Baseline, files: Iterable[str], *, settled: bool) -> None:
-    """Write the baseline, with the digests of the files that were made."""
+    """Write the baseline into an incident's folder.
+
+    Args:
+        folder: the incident's folder.
+        baseline: the baseline.
+        files: names of the files that `incident new` wrote; their digests are added to the baseline.
+        settled: whether the incident is complete; see `Baseline.settled`.
+    """
     digests = {name: _digest(os.path.join(folder, name)) for name in files}
-    whole = msgspec.structs.replace(baseline, files=digests, settled=settled)
+    complete = msgspec.structs.replace(baseline, files=digests, settled=settled)
     with open(os.path.join(folder, FILE), "w", encoding="utf-8") as file:
-        file.write(encode_baseline(whole))
+        file.write(encode_baseline(complete))
 
 
-def _made_in(folder: str) -> Baseline | None:
+def _existing_baseline(folder: str) -> Baseline | None:
     try:
         return read_baseline(os.path.join(folder, "trace.jsonl"))
-    except StoreError:  # damaged: nothing is known of what was made
+    except StoreError:  # damaged: it is not known which files `incident new` wrote
         return None
 
 

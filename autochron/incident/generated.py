@@ -1,8 +1,8 @@
-"""What a generated test must mean, beside its text: the test is not written where the two differ.
+"""A check of the generated test: its text must parse to the syntax tree that it is meant to have.
 
-The text is put together from words of a trace, which may be anyone's. Each word is escaped where it is put in (see
-`autochron.escaping`). This holds even if one is not: the text is parsed, and its tree must be the one that is built here
-without any text around it.
+The text is a template filled with words of a trace, and a trace may come from anybody. Each word is escaped as it is filled
+in (see `autochron.escaping`). This check still holds if an escape is missing: the text is parsed, and the tree must equal one
+that is built here from the same values without any text.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from autochron.errors import UsageError
 Argument: TypeAlias = str | bool | tuple[str, ...]
 
 
-class Intended(Struct, frozen=True):
-    """What a test says.
+class IntendedTest(Struct, frozen=True):
+    """The intended meaning of a generated test.
 
     Attributes:
-        docstring: of the module.
-        name: the function, without `test_`.
-        arguments: of the marker, after the trace; a list of strings as a tuple.
-        call: what the body does first: a method of the replay, or the message of `pytest.fail`.
-        suspects: what `assert_not_reproduced` is given.
+        docstring: the module's docstring.
+        name: the function's name without `test_`.
+        arguments: the marker's keyword arguments; a list of strings is a tuple.
+        call: the first call of the body: a method of the replay and None, or a function of pytest and its message.
+        suspects: the arguments of `assert_not_reproduced`.
     """
 
     docstring: str
@@ -36,28 +36,28 @@ class Intended(Struct, frozen=True):
     suspects: tuple[str, ...]
 
 
-def refuse_other(text: str, intended: Intended) -> None:
-    """Compare a test with what it is to say.
+def refuse_unintended(text: str, intended: IntendedTest) -> None:
+    """Raise unless a test's text means what is intended.
 
     Raises:
-        UsageError: it says something else. That is a fault of ours, and nothing is written.
+        UsageError: it doesn't. That is a defect of autochron, and nothing is written.
     """
     try:
-        found = ast.dump(ast.parse(text))
+        tree = ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise _other(f"is no Python ({error})") from error
-    if found != ast.dump(_module(intended)):
-        raise _other("would not do what it is made for")
+        raise _generation_error(f"is no Python ({error})") from error
+    if tree != ast.dump(_module(intended)):
+        raise _generation_error("would not do what it is made for")
 
 
-def _other(what: str) -> UsageError:
+def _generation_error(problem: str) -> UsageError:
     return UsageError(
-        f"the test that was generated {what}, so nothing was written; a name in the trace is written wrongly,"
+        f"the test that was generated {problem}, so nothing was written; a name in the trace is written wrongly,"
         " which is a fault of autochron: report it with the trace's names"
     )
 
 
-def _module(intended: Intended) -> ast.Module:
+def _module(intended: IntendedTest) -> ast.Module:
     method, message = intended.call
     first = (
         _call(ast.Attribute(_name("replay"), method, ast.Load()))
@@ -72,7 +72,7 @@ def _module(intended: Intended) -> ast.Module:
     decorator = _call(mark, ast.Constant("trace.jsonl"))
     decorator.keywords = [ast.keyword(key, _value(value)) for key, value in intended.arguments.items()]
     function = ast.parse(f"def test_{intended.name}(replay): pass").body[0]
-    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - as it is written above
+    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - the source above is a function
     function.decorator_list = [decorator]
     function.body = [ast.Expr(first), ast.Expr(check)]
     body = [ast.Expr(ast.Constant(intended.docstring)), ast.Import([ast.alias("pytest")]), function]
@@ -92,4 +92,4 @@ def _value(value: Argument) -> ast.expr:
 
 
 def _strings(values: Sequence[str]) -> list[ast.expr]:
-    return [ast.Constant(each) for each in values]
+    return [ast.Constant(text) for text in values]

@@ -1,4 +1,4 @@
-"""A plugin of pytest's for the runs in which the test of a new incident is tried: it writes down how tests ended."""
+"""A pytest plugin that writes how tests ended into a file, for the runs in which the test of a new incident is tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 FILE = "AUTOCHRON_WITNESS"
-"""Names the file that is written."""
+"""The environment variable with the path of the file to write."""
 
 PASSED = "passed"
 
@@ -22,25 +22,25 @@ OBSERVED = "observed"
 
 
 def pytest_exception_interact(call: pytest.CallInfo[Any], report: Any) -> None:
-    """Note what a test, its set-up or its collection raised."""
+    """Write the exception that a test, its set-up or its collection raised."""
     error = call.excinfo.value if call.excinfo is not None else None
-    _note([type(error).__name__, str(error)])
+    _write([type(error).__name__, str(error)])
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note that a test passed."""
+    """Write that a test passed."""
     if report.when == "call" and report.passed:
-        _note([PASSED, ""])
+        _write([PASSED, ""])
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Note what was seen of live crossings."""
-    replay: Any = getattr(item, "autochron_replay", None)  # as the plugin leaves it
+    """Write the observation of the test's replay."""
+    replay: Any = getattr(item, "autochron_replay", None)  # set by `pytest_plugin`
     observation = replay.observation() if hasattr(replay, "observation") else None
     if observation is not None:
-        _note([OBSERVED, base64.b64encode(msgspec.json.encode(observation)).decode()])
+        _write([OBSERVED, base64.b64encode(msgspec.json.encode(observation)).decode()])
 
 
-def _note(fact: list[str]) -> None:
+def _write(fact: list[str]) -> None:
     with open(os.environ[FILE], "a", encoding="utf-8") as file:
         file.write(json.dumps(fact) + "\n")

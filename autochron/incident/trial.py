@@ -1,4 +1,4 @@
-"""Finish a new incident: try its test on unchanged code, and write into it what that showed."""
+"""Finish a new incident: try its test on unchanged code, and write the fields that vary into the test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autochron.reproduction.observation import (
     baseline_of,
     effects_seen,
     missing_state,
-    tells_nothing,
+    outcome_tells_nothing,
     volatile_of,
 )
 from autochron.reproduction.outcomes import shown
@@ -25,78 +25,98 @@ from autochron.reproduction.outcomes import shown
 if TYPE_CHECKING:
     from autochron.incident.create import IncidentRequest
 
-_FEW = 12
+_MAX_EFFECTS = 12
 
 
 def finish(
-    wanted: IncidentRequest, incident: Incident, told: Callable[[int, int], None] | None = None
+    request: IncidentRequest, incident: Incident, progress: Callable[[int, int], None] | None = None
 ) -> Tried:
-    """Run the test several times on today's code, write what varies into it, and run it once as it will be run.
+    """Run the test several times on unchanged code, write its baseline and what varies, and run the final test once.
 
-    `told` is called with how many runs are done, and of how many.
+    Args:
+        request: the options of the incident.
+        incident: the incident, as `create.write` returns it.
+        progress: called with the number of finished runs and of all runs.
+
+    Returns:
+        How the final run ended, with notes for the user.
     """
     if not try_test.can_try():
-        settle(wanted, incident, Baseline(), settled=True)
+        settle(request, incident, Baseline(), settled=True)
         return Tried("untried", "pytest is not installed here, so nobody has seen the test fail yet")
-    # So that one that is interrupted is in nobody's way.
-    settle(wanted, incident, Baseline(), settled=False)
-    limit = try_test.limit_of(wanted.record)
-    runs, ended = ([], None) if incident.waits else try_test.observe_runs(incident, limit, told)
+    # Not settled yet: if this attempt is interrupted, the next one may replace its folder.
+    settle(request, incident, Baseline(), settled=False)
+    limit = try_test.limit_of(request.record)
+    runs, unobserved = ([], None) if incident.waits else try_test.observe_runs(incident, limit, progress)
     if not runs:
-        tried = ended or try_test.try_test(incident, limit)
-        settle(wanted, incident, Baseline(), settled=tried.is_right)
+        tried = unobserved or try_test.try_test(incident, limit)
+        settle(request, incident, Baseline(), settled=tried.is_right)
         return tried
-    recorded = {each.address: each for each in create.suspects_of(wanted)}
+    recorded = {envelope.address: envelope for envelope in create.suspects_of(request)}
     baseline = baseline_of(runs, recorded, incident.root, {})
     volatile = volatile_of(runs, baseline)
-    _write_test(wanted, incident, volatile)
-    settle(wanted, incident, baseline, settled=True)
-    if told is not None:
-        told(try_test.RUNS, try_test.RUNS + 1)
+    _write_test(request, incident, volatile)
+    settle(request, incident, baseline, settled=True)
+    if progress is not None:
+        progress(try_test.RUNS, try_test.RUNS + 1)
     tried = try_test.try_test(incident, limit)
     if not tried.is_right:
-        settle(wanted, incident, baseline, settled=False)
+        settle(request, incident, baseline, settled=False)
     notes = [
         *(f"varies, and tells nothing: {field} ({example})" for field, example in volatile),
         *(
             f"only what {address} was given and did to the world tells, for its outcome does not"
             for address in baseline.crossings
-            if tells_nothing(baseline, address)
+            if outcome_tells_nothing(baseline, address)
         ),
-        *_effects(runs),
-        *_several(runs),
+        *_effect_notes(runs),
+        *_ambiguous_tools(runs),
         *missing_state(baseline, runs, recorded),
     ]
     return msgspec.structs.replace(tried, notes=tuple(notes))
 
 
-def settle(wanted: IncidentRequest, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
-    """Write the baseline, and what was made, so that a later `incident new` knows it."""
+def settle(request: IncidentRequest, incident: Incident, baseline: Baseline, *, settled: bool) -> None:
+    """Write the baseline with the digests of the incident's files, by which a later `incident new` recognises them.
+
+    Args:
+        request: the options of the incident.
+        incident: the incident.
+        baseline: the baseline; if it has no sources, the sources that the trace names are added.
+        settled: whether the incident is complete; see `Baseline.settled`.
+    """
     if not baseline.sources:
-        baseline = msgspec.structs.replace(baseline, sources=_known_sources(wanted, incident))
-    found = msgspec.structs.replace(baseline, snapshots=wanted.snapshots_at(incident.folder))
-    write_baseline(incident.folder, found, incident.files, settled=settled)
+        baseline = msgspec.structs.replace(baseline, sources=_known_sources(request, incident))
+    complete = msgspec.structs.replace(baseline, snapshots=request.snapshots_at(incident.folder))
+    write_baseline(incident.folder, complete, incident.files, settled=settled)
 
 
-def _known_sources(wanted: IncidentRequest, incident: Incident) -> dict[str, str]:
-    """Return the digests of the sources that the trace names, where nobody has run the program."""
-    record = wanted.record
-    files = {each.site.removeprefix("@").partition(":")[0] for each in record.boundaries()}
+def _known_sources(request: IncidentRequest, incident: Incident) -> dict[str, str]:
+    """Return the digests of the sources that the trace names, for an incident whose program was not run."""
+    record = request.record
+    paths = {boundary.site.removeprefix("@").partition(":")[0] for boundary in record.boundaries()}
     command = record.header.command
     if command.mode == "script":
-        files.add(os.path.normpath(os.path.join(command.folder, command.target)).replace(os.sep, "/"))
-    found = digests_of(incident.root, sorted(each for each in files if each.endswith(".py")))
-    return {file: digest for file, digest in found.items() if digest}
+        paths.add(os.path.normpath(os.path.join(command.folder, command.target)).replace(os.sep, "/"))
+    digests = digests_of(incident.root, sorted(path for path in paths if path.endswith(".py")))
+    return {path: digest for path, digest in digests.items() if digest}
 
 
-def _effects(runs: list[Observation]) -> list[str]:
-    seen = effects_seen(runs)
-    lines = [f"{address} did this on the scratch copy: {shown(effect)}" for address, effect in seen[:_FEW]]
-    return [*lines, f"and {len(seen) - _FEW} more such effects"] if len(seen) > _FEW else lines
+def _effect_notes(runs: list[Observation]) -> list[str]:
+    effects = effects_seen(runs)
+    lines = [
+        f"{address} did this on the scratch copy: {shown(effect)}"
+        for address, effect in effects[:_MAX_EFFECTS]
+    ]
+    return (
+        [*lines, f"and {len(effects) - _MAX_EFFECTS} more such effects"]
+        if len(effects) > _MAX_EFFECTS
+        else lines
+    )
 
 
-def _several(runs: list[Observation]) -> list[str]:
-    """Ask which of several tools went wrong, where more than one did something to the world."""
+def _ambiguous_tools(runs: list[Observation]) -> list[str]:
+    """Return a note that asks which tool went wrong, if more than one has effects."""
     names = dict.fromkeys(address.partition("[")[0] for address, _ in effects_seen(runs))
     if len(names) < 2:
         return []
@@ -105,7 +125,7 @@ def _several(runs: list[Observation]) -> list[str]:
     ]
 
 
-def _write_test(wanted: IncidentRequest, incident: Incident, volatile: list[tuple[str, str]]) -> None:
-    text = create.test_text(wanted, volatile)
+def _write_test(request: IncidentRequest, incident: Incident, volatile: list[tuple[str, str]]) -> None:
+    text = create.test_text(request, volatile)
     with open(os.path.join(incident.folder, os.path.basename(incident.test)), "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Run the test of an incident on today's code: several times in fresh surroundings, and once as it will be run."""
+"""Run the test of an incident on today's code: several times under varied conditions, and once as users will run it."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 WAITS = "call the agent here"
-"""How a test begins to speak that waits for someone to write the call of the agent into it."""
+"""How the message of a test begins that fails until somebody writes the call of the agent into it."""
 
 RUNS = 3
-"""How often unchanged code is run, each time with another hash seed, clock and seed of chance."""
+"""How often unchanged code is run, each time with another hash seed, clock and random seed."""
 
-_APART = 1_100_000_000
-"""Nanoseconds between the first of them and the last, at least: a database's own clock tells seconds."""
+_MIN_SPREAD = 1_100_000_000
+"""Nanoseconds between the starts of the first and the last run, at least: the clock of a database may count whole seconds."""
 
-_LEAST_LIMIT, _TIMES = 60.0, 20.0
-"""A test may take a minute, and this many times what the recorded run took."""
+_MIN_LIMIT, _LIMIT_FACTOR = 60.0, 20.0
+"""A test may take this many seconds plus this many times the duration of the recorded run."""
 
-_TO_START = 60.0
-"""Seconds in which pytest starts, and ends when what it started was stopped."""
+_START_TIME = 60.0
+"""Seconds for pytest to start, and to end once the program that it started was stopped."""
 
-_LAST = 2000
-"""Characters of what pytest said, where nothing else tells what happened."""
+_MAX_OUTPUT = 2000
+"""Characters of pytest's output that are shown if no test reported how it ended."""
 
 
-class _Ended(NamedTuple):
-    """How one run of pytest ended."""
+class _PytestRun(NamedTuple):
+    """The end of one run of pytest."""
 
     ends: list[tuple[str, str]]
+    """The name and message of each exception, and `PASSED` for each test that passed."""
     observation: Observation | None
-    said: str
+    output: str
+    """The end of what pytest printed."""
 
 
 def can_try() -> bool:
@@ -57,42 +59,48 @@ def can_try() -> bool:
 
 
 def limit_of(record: Record) -> float:
-    """Return the seconds after which a test of this record is stopped: far more than the recorded run took."""
-    longest = max((each.started + each.duration for each in record), default=0)
-    return _LEAST_LIMIT + _TIMES * longest / 1e9
+    """Return the time limit of a test in seconds, which is far longer than the recorded run took."""
+    longest = max((envelope.started + envelope.duration for envelope in record), default=0)
+    return _MIN_LIMIT + _LIMIT_FACTOR * longest / 1e9
 
 
 def observe_runs(
-    incident: Incident, limit: float, told: Callable[[int, int], None] | None = None
+    incident: Incident, limit: float, progress: Callable[[int, int], None] | None = None
 ) -> tuple[list[Observation], Tried | None]:
-    """Run the test several times on unchanged code; return what was seen, or why there is nothing to see.
+    """Run the test several times on unchanged code.
 
-    A run is stopped after `limit` seconds. `told` is called with how many runs are done, and of how many.
+    Args:
+        incident: the incident.
+        limit: seconds after which a run is stopped.
+        progress: called with the number of finished runs and of all runs, which include the final one.
+
+    Returns:
+        The observations of all runs and None; or an empty list and how the first run ended that observed nothing.
     """
-    found: list[Observation] = []
-    began = unpatched.perf_counter_ns()
-    for nth in range(1, RUNS + 1):
-        if told is not None:
-            told(nth - 1, RUNS + 1)
-        if nth == RUNS:
-            unpatched.sleep(max(0, _APART - (unpatched.perf_counter_ns() - began)) / 1e9)
-        ended = _run(incident, limit, variation=nth)
-        if ended.observation is None or not ended.observation.sources:
-            return [], _judged(incident, ended)
-        found.append(ended.observation)
-    return found, None
+    observations: list[Observation] = []
+    started = unpatched.perf_counter_ns()
+    for number in range(1, RUNS + 1):
+        if progress is not None:
+            progress(number - 1, RUNS + 1)
+        if number == RUNS:
+            unpatched.sleep(max(0, _MIN_SPREAD - (unpatched.perf_counter_ns() - started)) / 1e9)
+        run = _run(incident, limit, variation=number)
+        if run.observation is None or not run.observation.sources:
+            return [], _classify(incident, run)
+        observations.append(run.observation)
+    return observations, None
 
 
 def try_test(incident: Incident, limit: float) -> Tried:
-    """Run it in a process of its own, with what is live in it live; it is stopped after `limit` seconds."""
-    return _judged(incident, _run(incident, limit, variation=0))
+    """Run the test once in a process of its own, as users will run it. It is stopped after `limit` seconds."""
+    return _classify(incident, _run(incident, limit, variation=0))
 
 
-def _run(incident: Incident, limit: float, *, variation: int) -> _Ended:
+def _run(incident: Incident, limit: float, *, variation: int) -> _PytestRun:
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         notes = os.path.join(folder, "notes.jsonl")
-        # -P: as the command pytest is, which has not the working folder on its path. With a cache of its own, so that the
-        # project's says nothing of these runs.
+        # -P: the command `pytest` does not have the working folder on its path either. The cache is our own, so that these
+        # runs leave nothing in the project's.
         words = [
             sys.executable,
             "-P",
@@ -109,7 +117,7 @@ def _run(incident: Incident, limit: float, *, variation: int) -> _Ended:
         if variation:
             environment[VARIATION] = str(variation)
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [*words, incident.test],
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -117,25 +125,26 @@ def _run(incident: Incident, limit: float, *, variation: int) -> _Ended:
                 encoding="utf-8",
                 errors="replace",
                 check=False,
-                timeout=limit + _TO_START,
+                timeout=limit + _START_TIME,
             )
         except subprocess.TimeoutExpired:
-            said = f"the test had not ended after {limit:,.0f} s, far longer than the recorded run took, and was stopped"
-            return _Ended([(InconclusiveError.__name__, said)], None, "")
-        lines: list[tuple[str, str]] = []
+            message = f"the test had not ended after {limit:,.0f} s, far longer than the recorded run took, and was stopped"
+            return _PytestRun([(InconclusiveError.__name__, message)], None, "")
+        facts: list[tuple[str, str]] = []
         if os.path.exists(notes):
             with open(notes, encoding="utf-8") as file:
-                # Once each: a worker of pytest-xdist and what started it both tell.
-                lines = list(dict.fromkeys(tuple(json.loads(line)) for line in file))
-    seen = next((text for kind, text in lines if kind == pytest_witness.OBSERVED), None)
-    observation = None if seen is None else read_observation(base64.b64decode(seen))
-    ends = [line for line in lines if line[0] != pytest_witness.OBSERVED]
-    said = (done.stdout + done.stderr).strip()[-_LAST:]
-    return _Ended(ends, observation, said or f"pytest ended with status {done.returncode} and said nothing")
+                # Each fact once: a worker of pytest-xdist and its controller both report it.
+                facts = list(dict.fromkeys(tuple(json.loads(line)) for line in file))
+    encoded = next((text for kind, text in facts if kind == pytest_witness.OBSERVED), None)
+    observation = None if encoded is None else read_observation(base64.b64decode(encoded))
+    ends = [fact for fact in facts if fact[0] != pytest_witness.OBSERVED]
+    output = (completed.stdout + completed.stderr).strip()[-_MAX_OUTPUT:]
+    output = output or f"pytest ended with status {completed.returncode} and said nothing"
+    return _PytestRun(ends, observation, output)
 
 
-def _judged(incident: Incident, ended: _Ended) -> Tried:
-    ends = ended.ends
+def _classify(incident: Incident, run: _PytestRun) -> Tried:
+    ends = run.ends
     if ends == [(pytest_witness.PASSED, "")]:
         return Tried("passed", "")
     if len(ends) == 1:
@@ -146,4 +155,4 @@ def _judged(incident: Incident, ended: _Ended) -> Tried:
             return Tried("failed", text)
         if error == InconclusiveError.__name__:
             return Tried("inconclusive", text)
-    return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or ended.said)
+    return Tried("broken", "\n".join(f"{error}: {text}" for error, text in ends) or run.output)

@@ -1,6 +1,8 @@
-"""An advisory judge: a model scores a subject against a rubric, and the judgement is kept like any other crossing.
+"""An advisory judge: a model scores a subject against a rubric, and the judgement is recorded like any other crossing.
 
-`judgement` is the face; `question` is what is asked, `verdict` what must come back, `speakers` who is asked, in the child
-process that `__main__` is and `process` starts; `record` keeps judgements in a trace file; `labels`, `agreement` and
-`measuring` tell how far a judge agrees with people. `settings` says whether a model may be called at all.
+- `judgement` is the public interface.
+- `question` makes the prompt, and `verdict` reads the reply.
+- `process` starts a child process, whose code is `__main__`, and `model_clients` calls the model there.
+- `record` keeps judgements in a trace file, and `settings` determines whether a model may be called at all.
+- `labels`, `agreement` and `measuring` measure how far a judge agrees with people.
 """

@@ -1,6 +1,6 @@
-"""The judge's process: it reads questions from standard input, one line of JSON each, and writes a line of JSON for each.
+"""The judge's process. It reads one request per line of standard input and writes one answer per line, both as JSON.
 
-What the SDKs print goes to standard error, so that answers stand alone.
+Whatever the SDKs print goes to standard error, so that only answers are on standard output.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from typing import Any
 import msgspec
 
 from autochron.errors import JudgeError
-from autochron.judging.speakers import JudgeRequest, Speaker, speaker_for
+from autochron.judging.model_clients import JudgeRequest, ModelClient, client_for
 from autochron.judging.verdict import ask
 
 
 def main() -> None:
-    """Answer until there are no more questions."""
+    """Answer requests until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    speakers: dict[tuple[str, str | None], Speaker] = {}
+    clients: dict[tuple[str, str | None], ModelClient] = {}
     for line in sys.stdin.buffer:
-        asking = msgspec.json.decode(line, type=JudgeRequest)
-        answers.write(msgspec.json.encode(_answered(asking, speakers)) + b"\n")
+        request = msgspec.json.decode(line, type=JudgeRequest)
+        answers.write(msgspec.json.encode(_answered(request, clients)) + b"\n")
         answers.flush()
 
 
-def _answered(asking: JudgeRequest, speakers: dict[tuple[str, str | None], Speaker]) -> dict[str, Any]:
+def _answered(request: JudgeRequest, clients: dict[tuple[str, str | None], ModelClient]) -> dict[str, Any]:
     try:
-        key = (asking.model, asking.base_url)
-        speaker = speakers.get(key) or speakers.setdefault(key, speaker_for(asking))
-        verdict = ask(speaker.begin(), asking.prompt, asking.model)
+        key = (request.model, request.base_url)
+        client = clients.get(key) or clients.setdefault(key, client_for(request))
+        verdict = ask(client.begin(), request.prompt, request.model)
     except JudgeError as error:
         return {"error": error.message, "slug": error.slug}
     return {
         "score": verdict.score,
         "reason": verdict.reason,
         "usage": verdict.usage,
-        "sampling": speaker.sampling,
-        "sdk": speaker.sdk,
+        "sampling": client.sampling,
+        "sdk": client.sdk,
     }
 
 

@@ -1,4 +1,4 @@
-"""How far two raters agree: pure functions over what each said of the same subjects."""
+"""Measures of agreement between two raters, as pure functions of their ratings of the same subjects."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from math import sqrt
 from msgspec import Struct
 
 Z_95 = 1.959963984540054
-"""The standard normal's quantile for a two-sided interval of 95 %."""
+"""The quantile of the standard normal distribution for a two-sided interval of 95 %."""
 
 
 class Confusion(Struct, frozen=True):
-    """How often each answer of the labels met each of the judge."""
+    """The confusion matrix of labels (good or bad) and the judge's verdicts (passed or failed), as counts."""
 
     good_passed: int
     good_failed: int
@@ -21,17 +21,17 @@ class Confusion(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Count all."""
+        """The number of subjects."""
         return self.good_passed + self.good_failed + self.bad_passed + self.bad_failed
 
     @property
     def agreed(self) -> int:
-        """Count where both say the same."""
+        """The number of subjects on which label and judge agree."""
         return self.good_passed + self.bad_failed
 
 
 def confusion(labels: Sequence[bool], passed: Sequence[bool]) -> Confusion:
-    """Count the four cases."""
+    """Count the four combinations of labels and verdicts, which are parallel sequences."""
     pairs = list(zip(labels, passed, strict=True))
     return Confusion(
         *(pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
@@ -39,7 +39,16 @@ def confusion(labels: Sequence[bool], passed: Sequence[bool]) -> Confusion:
 
 
 def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] | None:
-    """Return the interval of a proportion by Wilson's score, without correction for continuity; None of nothing."""
+    """Return Wilson's score interval of a proportion, without continuity correction.
+
+    Args:
+        successes: the number of successes.
+        total: the number of trials.
+        z: the quantile of the standard normal distribution for the confidence level.
+
+    Returns:
+        The lower and upper bound from 0 to 1; None if there are no trials.
+    """
     if total == 0:
         return None
     share, square = successes / total, z * z
@@ -50,12 +59,12 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] |
 
 
 def kappa(counts: Confusion) -> float | None:
-    """Return Cohen's kappa; None where chance alone would agree always, or there is nothing."""
+    """Return Cohen's kappa; None if chance alone would always agree, or if there are no subjects."""
     total = counts.total
     if total == 0:
         return None
     good, passed = counts.good_passed + counts.good_failed, counts.good_passed + counts.bad_passed
-    # In whole numbers as far as it goes, so that an agreement which chance explains wholly is exactly that.
+    # Integers, so that an agreement which chance explains entirely gives exactly 0.
     expected = good * passed + (total - good) * (total - passed)
     if expected == total * total:
         return None
@@ -63,21 +72,27 @@ def kappa(counts: Confusion) -> float | None:
 
 
 def mean_absolute_error(labels: Sequence[float], scores: Sequence[float]) -> float | None:
-    """Return how far scores are from labels, on the average; None of nothing."""
+    """Return the mean absolute difference of scores and labels; None if there are none."""
     distances = [abs(label - score) for label, score in zip(labels, scores, strict=True)]
     return sum(distances) / len(distances) if distances else None
 
 
 def spearman(labels: Sequence[float], scores: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation, ties sharing their ranks; None where either side has one rank only."""
-    ones, others = _ranks(labels), _ranks(scores)
-    middle = (len(ones) + 1) / 2
-    products = sum((one - middle) * (other - middle) for one, other in zip(ones, others, strict=True))
-    spread = sum((one - middle) ** 2 for one in ones) * sum((other - middle) ** 2 for other in others)
+    """Return Spearman's rank correlation, where ties share their mean rank; None if all values of one side are equal."""
+    label_ranks, score_ranks = _ranks(labels), _ranks(scores)
+    middle = (len(label_ranks) + 1) / 2
+    products = sum(
+        (label_rank - middle) * (score_rank - middle)
+        for label_rank, score_rank in zip(label_ranks, score_ranks, strict=True)
+    )
+    spread = sum((label_rank - middle) ** 2 for label_rank in label_ranks) * sum(
+        (score_rank - middle) ** 2 for score_rank in score_ranks
+    )
     return products / sqrt(spread) if spread else None
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value from 1, where equal values share the mean of their ranks."""
     ordered = sorted(range(len(values)), key=values.__getitem__)
     ranks = [0.0] * len(values)
     start = 0
@@ -85,7 +100,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
         end = start
         while end < len(ordered) and values[ordered[end]] == values[ordered[start]]:
             end += 1
-        for place in ordered[start:end]:
-            ranks[place] = (start + 1 + end) / 2
+        for index in ordered[start:end]:
+            ranks[index] = (start + 1 + end) / 2
         start = end
     return ranks

@@ -1,4 +1,4 @@
-"""`autochron.judge`: a score with a reason, by a model that is asked once and from then on served from the record."""
+"""`autochron.judge`: a model's score of a subject with a reason. The first judgement is recorded, and served from then on."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from autochron.config import find_rule_file
 from autochron.crossing.pausing import paused
 from autochron.errors import JudgeError, JudgeSetupError, NotJudgedError, StoreError, UsageError
 from autochron.judging import record as records
+from autochron.judging.model_clients import OPENAI, PYDANTIC_AI
 from autochron.judging.process import Answer, JudgeProcess
 from autochron.judging.question import SYSTEM, Question, make_question
 from autochron.judging.settings import VARIABLE, Mode, mode_in_force, read_mode
-from autochron.judging.speakers import OPENAI, PYDANTIC_AI
-from autochron.judging.verdict import JudgeReply, Say, ask
+from autochron.judging.verdict import JudgeReply, SendPrompt, ask
 from autochron.model import Envelope, Returned
 from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
 
 Model = str | Callable[[str], str]
-"""A model's name, or what gives a model's answer to a prompt."""
+"""A model's name, or a callable that returns a model's answer to a prompt."""
 
 _fresh: set[tuple[str, bytes]] = set()
-"""What this process has judged anew: asking again in it gives the same."""
+"""Record and input of each judgement that this process has made, so that `rewrite` judges each question only once."""
 
 
 class Judgement(Struct, frozen=True):
-    """What a judge thinks of a subject. It is advice: a score has no truth value of its own."""
+    """A model's judgement of a subject. It is advice and has no truth value: `bool()` of it raises UsageError."""
 
     score: float
     """From 0 to 1."""
@@ -42,7 +42,7 @@ class Judgement(Struct, frozen=True):
     """Whether the score reaches the threshold."""
     model: str
     recorded: bool
-    """Whether it was served from the record; no model was called then."""
+    """Whether it was served from the record, without a call of the model."""
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
@@ -68,30 +68,46 @@ def judge(
     """Score a subject against a rubric.
 
     Args:
-        rubric: what a good subject is.
+        rubric: a description of a good subject.
         subject: text, JSON data, or a value type that a trace can hold.
         model: `openai:NAME` for an OpenAI-compatible endpoint, `pydantic-ai:NAME` for any model of pydantic-ai, or a
-            callable that gives the text of an answer to the text of a prompt.
-        record: the trace file of the judgements. What is in it is masked as everything that is stored, and the model is
-            asked by what is in it.
-        base_url: of the endpoint; default `OPENAI_BASE_URL`.
-        threshold: the least score that passes.
-        mode: whether a model may be called: `replay` (never), `record` (for what isn't recorded) or `rewrite` (anew);
-            default what `judging.settings.use` or the variable `AUTOCHRON_JUDGE` says, else `replay`.
+            callable that takes the text of a prompt and returns the text of an answer.
+        record: the path of the trace file of the judgements. Secrets are masked before anything is stored, and the model
+            gets the masked text.
+        base_url: the URL of the endpoint; default `OPENAI_BASE_URL`.
+        threshold: the lowest score that passes, from 0 to 1.
+        mode: whether a model may be called: `replay` (never), `record` (for questions that aren't recorded) or `rewrite`
+            (for every question); default the mode of `judging.settings.use`, else that of the environment variable
+            `AUTOCHRON_JUDGE`, else `replay`.
 
     Raises:
-        NotJudgedError: it isn't recorded, and the mode is `replay`.
-        JudgeError: the model can't be asked, or gives no verdict.
+        NotJudgedError: the judgement isn't recorded, and the mode is `replay`.
+        JudgeError: the model can't be asked, or returns no verdict.
         StoreError, TraceFormatError: the record can't be read or written.
-        UsageError: an argument means nothing.
-        RuleError: the rule file above `record`, whose `[redact]` holds here, too, can't be used.
+        UsageError: an argument is invalid.
+        RuleError: the rule file above `record` is invalid; its `[redact]` table applies to judgements, too.
     """
-    with Judge(model, record, base_url=base_url, mode=mode) as asked:
-        return asked.judge(rubric, subject, threshold)
+    with Judge(model, record, base_url=base_url, mode=mode) as judge_of_model:
+        return judge_of_model.judge(rubric, subject, threshold)
 
 
 class Judge:
-    """One model and one record, for many questions: their process is started once, and ended on leaving the block."""
+    """A context manager for many questions to one model with one record.
+
+    Its child process starts with the first question that needs the model, and ends with the block.
+
+    Args:
+        model: as for `judge`.
+        record: as for `judge`.
+        base_url: as for `judge`.
+        mode: as for `judge`.
+
+    Attributes:
+        name: the model's name, under which its judgements are recorded.
+        path: the absolute path of the record.
+        shown: the path of the record as it was passed, for messages.
+        mode: the mode in force.
+    """
 
     def __init__(
         self,
@@ -111,7 +127,7 @@ class Judge:
 
     @cached_property
     def _redactor(self) -> Redactor:
-        """What masks as the project of the record asks for."""
+        """The redactor with the rules of the project that the record is in."""
         return Redactor.of(load_rules(find_rule_file(os.path.dirname(self.path))))
 
     def __enter__(self) -> Self:
@@ -124,9 +140,9 @@ class Judge:
             self._process.close()
 
     def judge(self, rubric: str, subject: Any, threshold: float = 0.5) -> Judgement:
-        """Score a subject; as `autochron.judge`."""
+        """Score a subject against a rubric; see `autochron.judge`."""
         read_threshold(threshold)
-        # From the start: what is read of the subject, and the files, are no business of a session either.
+        # Paused from here on: neither the reading of the subject nor our files belong into a session's record.
         with paused():
             question = make_question(rubric, subject, self.name, self._redactor)
             envelope, was_recorded = self._envelope(question)
@@ -135,21 +151,25 @@ class Judge:
         return Judgement(kept.score, kept.reason, passed, self.name, was_recorded)
 
     def _envelope(self, question: Question) -> tuple[Envelope, bool]:
-        """Return the judgement as it is kept, and whether it was there."""
+        """Return the envelope of a judgement, and whether it was served from the record."""
         key = (self.path, question.input)
         if self.mode != "rewrite" or key in _fresh:
-            found = records.judgements(self.path).get(question.input)
-            if found is not None:
-                return found, True
+            recorded = records.judgements(self.path).get(question.input)
+            if recorded is not None:
+                return recorded, True
         if self.mode == "replay":
-            raise NotJudgedError(self._explained(question))
-        made = self._asked(question)
-        kept = records.keep(self.path, made, replace=self.mode == "rewrite")
+            raise NotJudgedError(self._explain_missing(question))
+        new = self._ask_model(question)
+        standing = records.keep(self.path, new, replace=self.mode == "rewrite")
         _fresh.add(key)
-        return kept, kept is not made
+        return standing, standing is not new
 
     def _read(self, envelope: Envelope) -> _KeptJudgement:
-        """Read what is kept; StoreError where somebody put something else there."""
+        """Decode a recorded judgement.
+
+        Raises:
+            StoreError: the record's outcome is no score with a reason.
+        """
         outcome = envelope.outcome
         try:
             return msgspec.json.decode(
@@ -161,7 +181,7 @@ class Judge:
                 "have it judged again with mode='rewrite'"
             ) from error
 
-    def _explained(self, question: Question) -> str:
+    def _explain_missing(self, question: Question) -> str:
         near = records.describe_nearest(self.path, question.input)
         if near is None:
             near = "it holds no judgement at all" + (
@@ -172,8 +192,8 @@ class Judge:
             f"let it be judged with {VARIABLE}=record, or mode='record'"
         )
 
-    def _asked(self, question: Question) -> Envelope:
-        """Call the model."""
+    def _ask_model(self, question: Question) -> Envelope:
+        """Call the model and return its judgement as an envelope."""
         started = unpatched.perf_counter_ns()
         if isinstance(self._model, str):
             answer = self._process.ask(self.name, question.prompt, self._base_url)
@@ -204,34 +224,42 @@ class Judge:
 
 
 def read_threshold(threshold: Any) -> float:
-    """Take a threshold; UsageError where no score could mean it."""
+    """Return a threshold as a float.
+
+    Raises:
+        UsageError: it is no number from 0 to 1.
+    """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         raise UsageError(f"a judge's threshold is a number from 0 to 1, not {threshold!r}")
     return float(threshold)
 
 
-def _conversation(model: Callable[[str], str], name: str) -> Say:
-    """Have a callable asked by one text each time: what was said before stands in it."""
-    said: list[str] = [SYSTEM]
+def _conversation(model: Callable[[str], str], name: str) -> SendPrompt:
+    """Return a conversation with a callable. Each prompt is one text that holds all the earlier texts."""
+    texts: list[str] = [SYSTEM]
 
-    def say(prompt: str) -> JudgeReply:
-        said.append(prompt)
+    def send(prompt: str) -> JudgeReply:
+        texts.append(prompt)
         try:
-            text = model("\n\n".join(said))
+            text = model("\n\n".join(texts))
         except Exception as error:
             raise JudgeError(
                 f"the judge {name} raised {type(error).__name__}: {error}; mend it, or take another model"
             ) from error
         if not isinstance(text, str):
             raise JudgeSetupError(f"the judge {name} gave {type(text).__name__}; let it give text")
-        said.append(text)
+        texts.append(text)
         return JudgeReply(text)
 
-    return say
+    return send
 
 
 def _name_of(model: Model) -> str:
-    """Name a model, as its judgements are found by."""
+    """Return a model's name, under which its judgements are recorded.
+
+    Raises:
+        UsageError: the model is neither a callable nor a known kind of name.
+    """
     if isinstance(model, str):
         if model.startswith((OPENAI, PYDANTIC_AI)) and model.partition(":")[2]:
             return model
@@ -240,5 +268,5 @@ def _name_of(model: Model) -> str:
         )
     if not callable(model):
         raise UsageError(f"a judge's model is a name or a callable, not {type(model).__name__}")
-    named = model if hasattr(model, "__qualname__") else type(model)
-    return f"callable:{named.__module__}:{named.__qualname__}"
+    definition = model if hasattr(model, "__qualname__") else type(model)
+    return f"callable:{definition.__module__}:{definition.__qualname__}"

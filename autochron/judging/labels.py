@@ -1,4 +1,4 @@
-"""Labels: what people think of subjects, one JSON object a line."""
+"""Labels: people's ratings of subjects, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ FIELDS = ("subject", "label", "rubric")
 
 
 class Label(Struct, frozen=True):
-    """One subject with what people think of it."""
+    """One subject with a person's rating."""
 
     line: int
     rubric: str
     subject: Any
     label: bool | float
-    """Whether it is good, or how good from 0 to 1."""
+    """Whether the subject is good, or how good it is, from 0 to 1."""
 
 
 def read_labels(path: str, rubric: str | None) -> list[Label]:
-    """Read a file of labels; `rubric` is for the lines that have none. LabelsError says which line is wrong, and why."""
+    """Read a file of labels.
+
+    Args:
+        path: the path of the file.
+        rubric: the rubric for the lines that have none.
+
+    Raises:
+        LabelsError: the file can't be read, has no labels, or has an invalid line.
+    """
     try:
         with open(path, "rb") as file:
             lines = file.read().splitlines()
@@ -31,10 +39,10 @@ def read_labels(path: str, rubric: str | None) -> list[Label]:
         raise LabelsError(
             f"{path} can't be read ({error.strerror}); give a file of labels, one JSON object a line"
         ) from error
-    found = [_label(path, number, line, rubric) for number, line in enumerate(lines, 1) if line.strip()]
-    if not found:
+    labels = [_label(path, number, line, rubric) for number, line in enumerate(lines, 1) if line.strip()]
+    if not labels:
         raise LabelsError(f'{path} has no labels; write lines such as {{"subject": "…", "label": true}}')
-    return found
+    return labels
 
 
 def _label(path: str, number: int, line: bytes, rubric: str | None) -> Label:
@@ -55,12 +63,12 @@ def _label(path: str, number: int, line: bytes, rubric: str | None) -> Label:
     for name in FIELDS[:2]:
         if name not in fields:
             raise LabelsError(f"{place}: there is no {name}; add one")
-    label, own = fields["label"], fields.get("rubric", rubric)
+    label, label_rubric = fields["label"], fields.get("rubric", rubric)
     if not isinstance(label, bool | int | float) or not 0 <= label <= 1:
         shown = msgspec.json.encode(label).decode()
         raise LabelsError(f"{place}: the label is {shown}; give true, false or a number from 0 to 1")
-    if own is None:
+    if label_rubric is None:
         raise LabelsError(f"{place}: there is no rubric; add one to the line, or give --rubric for all")
-    if not isinstance(own, str) or not own.strip():
+    if not isinstance(label_rubric, str) or not label_rubric.strip():
         raise LabelsError(f"{place}: the rubric is no text; say what a good subject is")
-    return Label(number, own, fields["subject"], label if isinstance(label, bool) else float(label))
+    return Label(number, label_rubric, fields["subject"], label if isinstance(label, bool) else float(label))

@@ -1,4 +1,4 @@
-"""Measure a judge against labels."""
+"""Measure how far a judge agrees with labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autochron.judging.labels import Label
 
 
 class LabelledJudgement(Struct, frozen=True):
-    """One label, and what the judge said."""
+    """One label with the judge's judgement."""
 
     line: int
     subject: Any
@@ -25,30 +25,31 @@ class LabelledJudgement(Struct, frozen=True):
 
 
 class Unjudged(Struct, frozen=True):
-    """One label that the judge gave no verdict on."""
+    """One label on which the judge returned no verdict."""
 
     line: int
     why: str
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """How far a judge agrees with labels."""
+    """The agreement of a judge with labels."""
 
     model: str
     record: str
     threshold: float
     n: int
-    """Labels with a verdict."""
+    """The number of labels with a verdict."""
     called: int
-    """How many of them the model was called for; the others were recorded."""
+    """For how many of them the model was called; the others were recorded."""
     agreement: float | None
-    """The share of labels that `passed` agrees with; a number agrees as good where it reaches the threshold, too."""
+    """The share of labels that agree with `passed`, from 0 to 1. A label that is a number counts as good if it reaches the
+    threshold."""
     interval: tuple[float, float] | None
-    """Of the agreement, 95 % (Wilson)."""
+    """Wilson's 95 % interval of the agreement."""
     kappa: float | None
     confusion: Confusion
     numbers: int
-    """How many labels are numbers; the next two are of those."""
+    """How many labels are numbers; the next two fields are about those."""
     mean_absolute_error: float | None
     spearman: float | None
     disagreements: tuple[LabelledJudgement, ...]
@@ -61,24 +62,36 @@ def measure(
     threshold: float,
     progress: Callable[[], object] = lambda: None,
 ) -> Measured:
-    """Ask a judge about each label; `progress` is told of each. One without a verdict is counted apart."""
+    """Score each label's subject with a judge, and compare scores and labels.
+
+    Args:
+        judge: the judge.
+        labels: the labels.
+        threshold: the lowest score that passes, from 0 to 1.
+        progress: called after each label.
+
+    Returns:
+        The agreement. Labels without a verdict are in `unjudged` and nowhere else.
+    """
     cases: list[LabelledJudgement] = []
     unjudged: list[Unjudged] = []
     called = 0
-    for each in labels:
+    for label in labels:
         try:
-            said = judge.judge(each.rubric, each.subject, threshold)
+            judgement = judge.judge(label.rubric, label.subject, threshold)
         except VerdictError as error:
-            unjudged.append(Unjudged(each.line, error.message))
+            unjudged.append(Unjudged(label.line, error.message))
         else:
-            called += not said.recorded
-            cases.append(_case(each, said))
+            called += not judgement.recorded
+            cases.append(_case(label, judgement))
         progress()
     return _measured(judge, threshold, called, cases, unjudged)
 
 
-def _case(label: Label, said: Judgement) -> LabelledJudgement:
-    return LabelledJudgement(label.line, label.subject, label.label, said.score, said.passed, said.reason)
+def _case(label: Label, judgement: Judgement) -> LabelledJudgement:
+    return LabelledJudgement(
+        label.line, label.subject, label.label, judgement.score, judgement.passed, judgement.reason
+    )
 
 
 def _measured(

@@ -1,7 +1,7 @@
-"""The judge's process, as seen from the program that asks.
+"""The parent's side of the judge's process.
 
-A process of our own and not a call in the program's: a judge that is asked in the middle of a recorded or replayed block
-shares none of its woven SDKs, transports, credentials or network guard.
+The judge runs in a process of its own, and not in the program's. It may be called in the middle of a recorded or replayed
+block, and must share none of the block's woven SDKs, transports, credentials and network guards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autochron.crossing.pausing import surroundings
 from autochron.errors import JudgeError, JudgeSetupError, VerdictError
-from autochron.judging.speakers import JudgeRequest
+from autochron.judging.model_clients import JudgeRequest
 from autochron.redaction.redactor import Redactor
 from autochron.workers.commands import start_python
 from autochron.workers.pipes import LineChannel, WorkerDiedError
@@ -27,7 +27,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class Answer(Struct, frozen=True):
-    """What came back: a verdict with what it cost and how it was made, or an error."""
+    """One reply of the judge's process: a verdict with its usage, sampling and SDK; or an error with its slug."""
 
     score: float = 0.0
     reason: str = ""
@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True):
 
 
 class JudgeProcess:
-    """A process that answers questions, one at a time; it starts with the first one."""
+    """A child process that answers questions, one at a time. It starts with the first question."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -48,32 +48,38 @@ class JudgeProcess:
         self._placeholders: tuple[str, ...] = ()
 
     def ask(self, model: str, prompt: str, base_url: str | None) -> Answer:
-        """Ask one question; JudgeError and its kinds where there is no verdict."""
+        """Ask one question and wait for its answer.
+
+        Raises:
+            JudgeSetupError: a package, a key or the model is missing or refused, or the process has died.
+            VerdictError: the model returned no verdict.
+            JudgeError: the model didn't answer.
+        """
         process = self._process or self._start()
         assert self._channel is not None  # noqa: S101 - it starts with the process
-        asking = JudgeRequest(model, prompt, base_url, self._placeholders)
-        with suppress(WorkerDiedError):  # what it said last tells why
-            self._channel.send(msgspec.json.encode(asking) + b"\n")
+        request = JudgeRequest(model, prompt, base_url, self._placeholders)
+        with suppress(WorkerDiedError):  # the read below fails, too, and its error explains why
+            self._channel.send(msgspec.json.encode(request) + b"\n")
         try:
             line = self._channel.receive(None)
         except WorkerDiedError:
-            raise JudgeSetupError(self._last_word(process)) from None
+            raise JudgeSetupError(self._explain_death(process)) from None
         answer = msgspec.json.decode(line, type=Answer)
         if answer.error:
-            kinds = {each.slug: each for each in (JudgeSetupError, VerdictError)}
-            # An endpoint's refusal may quote the key, and its address may hold one.
+            kinds = {kind.slug: kind for kind in (JudgeSetupError, VerdictError)}
+            # An endpoint's error message may quote the key, and its URL may contain one.
             raise kinds.get(answer.slug, JudgeError)(Redactor().mask_text(answer.error))
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, if it has started."""
         process, self._process = self._process, None
         if process is not None:
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     try:
                         stream.close()
-                    except OSError:  # it is gone already
+                    except OSError:  # the process has ended already
                         pass
             process.terminate()
             process.wait()
@@ -83,14 +89,13 @@ class JudgeProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         environment, self._placeholders = surroundings()
-        if (
-            os.path.basename(_PACKAGES) not in _INSTALLED
-        ):  # a checkout, which the interpreter may not find by itself
+        # A checkout that isn't installed may not be on the child's path.
+        if os.path.basename(_PACKAGES) not in _INSTALLED:
             paths = (environment.get("PYTHONPATH"), _PACKAGES)
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lasts as long as the process
         self._process = process = start_python(
-            # -P: what lies in the working folder is the program's, and no part of the judge.
+            # -P: modules in the working folder belong to the program, and the judge must not import them.
             ["-P", "-m", "autochron.judging"],
             environment,
             stdin=subprocess.PIPE,
@@ -103,11 +108,11 @@ class JudgeProcess:
         self._channel = LineChannel(process.stdin.fileno(), process.stdout.fileno())
         return process
 
-    def _last_word(self, process: subprocess.Popen[bytes]) -> str:
+    def _explain_death(self, process: subprocess.Popen[bytes]) -> str:
         status = process.wait()
-        said = b""
+        output = b""
         if self._errors is not None:
             self._errors.seek(0)
-            said = self._errors.read()
-        lines = said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+            output = self._errors.read()
+        lines = output.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
         return f"the judge's process ended with status {status}: {lines[-1]}; try again, and report it if it stays so"

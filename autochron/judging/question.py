@@ -1,4 +1,4 @@
-"""What a judge is asked: a rubric and a subject, in the form in which both are kept and shown to the model."""
+"""Questions to a judge: a rubric and a subject, in the form in which they are recorded and shown to the model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Question(Struct, frozen=True):
     """One question to one model."""
 
     input: bytes
-    """Canonical JSON object of `model`, `rubric` and `subject`, masked: what a judgement is found by."""
+    """The canonical JSON object of `model`, `rubric` and `subject`, masked. It is the key of a recorded judgement."""
     prompt: str
-    """What the model reads beside `SYSTEM`. It holds no more than `input` does, so a judgement depends on what is kept."""
+    """The prompt after `SYSTEM`. It is made of `input` alone, so that a judgement depends only on what is recorded."""
 
 
 class _Input(Struct):
@@ -36,12 +36,20 @@ class _Input(Struct):
 
 
 def make_question(rubric: str, subject: Any, model: str, redactor: Redactor) -> Question:
-    """Make a question of a subject that is text, JSON data or whatever the typed codec can write.
+    """Make a question.
 
-    Raises UsageError where the rubric says nothing, and JudgeError where the subject can't be written whole.
+    Args:
+        rubric: a description of a good subject.
+        subject: text, JSON data, or a value that the typed codec can write.
+        model: the model's name.
+        redactor: masks the secrets.
+
+    Raises:
+        UsageError: the rubric is no text or is blank.
+        JudgeError: a part of the subject has no stored form.
     """
-    given: Any = rubric
-    if not isinstance(given, str) or not given.strip():
+    untyped: Any = rubric  # a caller may ignore the annotation
+    if not isinstance(untyped, str) or not untyped.strip():
         raise UsageError("a judge wants a rubric: a text that says what a good subject is")
     encoded = encode(subject)
     if encoded.opaque:
@@ -49,14 +57,14 @@ def make_question(rubric: str, subject: Any, model: str, redactor: Redactor) -> 
             f"the subject can't be shown to a judge: {', '.join(encoded.opaque)} has no stored form; "
             "give text, JSON data or value types"
         )
-    whole = canonical(("model", "rubric", "subject"), (model, rubric, msgspec.json.decode(encoded.body)))
-    masked = redactor.mask(whole)
-    kept = msgspec.json.decode(masked, type=_Input)
-    return Question(masked, _prompt(kept.rubric, bytes(kept.subject)))
+    unmasked = canonical(("model", "rubric", "subject"), (model, rubric, msgspec.json.decode(encoded.body)))
+    masked = redactor.mask(unmasked)
+    fields = msgspec.json.decode(masked, type=_Input)
+    return Question(masked, _prompt(fields.rubric, bytes(fields.subject)))
 
 
 def _prompt(rubric: str, subject: bytes) -> str:
-    """Lay a question out. The marks hold a digest of what they enclose, so no subject can close its own."""
+    """Return the prompt. The tags around the subject hold its digest, so a subject can't contain its own closing tag."""
     text, form = subject.decode(), "JSON"
     if text.startswith('"'):
         text, form = msgspec.json.decode(subject, type=str), "text"

@@ -1,7 +1,7 @@
-"""The judgements that are kept: a trace file with one crossing each, in order of their questions and not of their making.
+"""The record of judgements: a trace file with one crossing for each, sorted by question and not by time.
 
-So the file is the same whichever worker of a suite judged what, and when. It is replaced as a whole under a lock: writers in
-several processes lose nothing of each other's.
+The file is therefore the same, whichever worker of a test suite judged what, and when. It is replaced as a whole under a
+lock, so that writers in several processes do not lose each other's judgements.
 """
 
 from __future__ import annotations
@@ -25,58 +25,84 @@ from autochron.store.locking import locked
 from autochron.store.tracefile import read_trace, write_trace
 
 NAME = "judge"
-"""What the crossings are called."""
+"""The name of the crossings."""
 
 _TARGET = "autochron:judge"
 
-_read: dict[str, tuple[tuple[int, int, int], Header, dict[bytes, Envelope]]] = {}
-"""What was read of each file, and of which state of it."""
+_cache: dict[str, tuple[tuple[int, int, int], Header, dict[bytes, Envelope]]] = {}
+"""For each path the file's state when it was read, its header, and its judgements by input."""
 
 
 def judgements(path: str) -> Mapping[bytes, Envelope]:
-    """Read the judgements of a file by their input; none where there is no file.
+    """Return the judgements of a file by input; empty if there is no file.
 
-    Raises TraceFormatError where it was truncated or edited, StoreError where it holds something else.
+    Raises:
+        TraceFormatError: the file was truncated or edited.
+        StoreError: the file can't be read, or is the trace of a program.
     """
     return _load(path)[1]
 
 
 def keep(path: str, envelope: Envelope, *, replace: bool) -> Envelope:
-    """Keep a judgement, and give the one that stands: another writer may have been first, unless it is to be replaced."""
+    """Write a judgement into the record.
+
+    Args:
+        path: the path of the file.
+        envelope: the judgement.
+        replace: whether it replaces one of the same question.
+
+    Returns:
+        The judgement that is in the record now. It is another writer's if that was first and `replace` is false.
+
+    Raises:
+        TraceFormatError: the file was truncated or edited.
+        StoreError: the file can't be read or written, or is the trace of a program.
+    """
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder} can't be made ({error.strerror}); give another path") from error
     with locked(path):
-        header, found = _load(path)
-        standing = found.get(envelope.input)
-        if standing is not None and not replace:
-            return standing
-        kept = {**found, envelope.input: envelope}
+        header, recorded = _load(path)
+        present = recorded.get(envelope.input)
+        if present is not None and not replace:
+            return present
+        judgements_by_input = {**recorded, envelope.input: envelope}
         numbered = tuple(
-            structs.replace(kept[key], seq=number, nth=number) for number, key in enumerate(sorted(kept), 1)
+            structs.replace(judgements_by_input[key], seq=number, nth=number)
+            for number, key in enumerate(sorted(judgements_by_input), 1)
         )
         header = header or _header()
         write_trace(Trace(header, numbered, Footer()), path)
         state = _state(path)
         if state is not None:
-            _read[path] = (state, header, {each.input: each for each in numbered})
+            _cache[path] = (state, header, {judgement.input: judgement for judgement in numbered})
     return envelope
 
 
 def describe_nearest(path: str, wanted: bytes) -> str | None:
-    """Say which judgement of a file is nearest to a question, and where they first differ; None where there is none."""
-    found = judgements(path)
-    if not found:
+    """Describe the recorded judgement that is nearest to a question, and where they first differ.
+
+    Args:
+        path: the path of the file.
+        wanted: the input of the question, as `Question.input` has it.
+
+    Returns:
+        A part of a sentence; None if the file has no judgement.
+    """
+    envelopes = judgements(path)
+    if not envelopes:
         return None
-    asked = _fields(wanted)
-    nearest = max(found.values(), key=lambda each: _likeness(_fields(each.input), asked))
+    question_fields = _fields(wanted)
+    nearest = max(
+        envelopes.values(), key=lambda judgement: _likeness(_fields(judgement.input), question_fields)
+    )
     difference = first_difference(nearest.input, wanted)
     if difference is None:
         return None
-    field, recorded, now = difference
-    return f"the nearest, {nearest.address}, differs at {field}: recorded {recorded}, now {now}"
+    field, recorded_value, asked_value = difference
+    return f"the nearest, {nearest.address}, differs at {field}: recorded {recorded_value}, now {asked_value}"
 
 
 def _likeness(one: Mapping[str, bytes], other: Mapping[str, bytes]) -> tuple[int, float]:
@@ -102,17 +128,21 @@ def _load(path: str) -> tuple[Header | None, dict[bytes, Envelope]]:
     state = _state(path)
     if state is None:
         return None, {}
-    known = _read.get(path)
-    if known is None or known[0] != state:
+    cached = _cache.get(path)
+    if cached is None or cached[0] != state:
         trace = read_trace(path)
         if trace.header.command.target != _TARGET:
             raise StoreError(f"{path} is the trace of a program; give judgements a file of their own")
-        known = _read[path] = (state, trace.header, {each.input: each for each in trace.envelopes})
-    return known[1], known[2]
+        cached = _cache[path] = (
+            state,
+            trace.header,
+            {judgement.input: judgement for judgement in trace.envelopes},
+        )
+    return cached[1], cached[2]
 
 
 def _state(path: str) -> tuple[int, int, int] | None:
-    """Return what distinguishes one state of a file from another; None where it is not there."""
+    """Return a file's inode, modification time in nanoseconds and size in bytes; None if there is no file."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -136,7 +166,7 @@ def _header() -> Header:
 
 
 def _version() -> str:
-    """Return our version; not from the package itself, which stands above all layers."""
+    """Return autochron's version, from its metadata: the package itself is above all layers, so it can't be imported here."""
     try:
         return version("autochron")
     except PackageNotFoundError:  # a checkout that is not installed

@@ -1,4 +1,4 @@
-"""What a model must answer: a score and a reason, found in what it said; one that says something else is asked once more."""
+"""Verdicts: a score and a reason, read from a model's reply. A model whose reply holds no verdict is asked once more."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ SCHEMA: dict[str, Any] = {
     "required": ["reason", "score"],
     "additionalProperties": False,
 }
-"""For endpoints that take one. Without the score's bounds, which not all that take a schema take in it."""
+"""The JSON schema of a verdict, for endpoints that take one. The score has no bounds, as some endpoints refuse them."""
 
 _SHOWN = 120
+"""Characters of a reply that an error message quotes."""
 
 _TRIES = 1_000
-"""Braces that are looked at: each that begins no object costs the length of the reply."""
+"""How many opening braces are tried. Each that begins no object costs time proportional to the length of the reply."""
 
 
 class JudgeReply(Struct, frozen=True):
-    """What a model said, and what it cost."""
+    """A model's reply with its usage: numbers of tokens by name."""
 
     text: str
     usage: dict[str, int] = {}
 
 
-Say: TypeAlias = Callable[[str], JudgeReply]
-"""Says something to a model in a conversation that it remembers."""
+SendPrompt: TypeAlias = Callable[[str], JudgeReply]
+"""Sends a prompt to a model in a conversation and returns the reply."""
 
 
 class JudgeVerdict(Struct, frozen=True):
-    """A score from 0 to 1, and why."""
+    """A score from 0 to 1 with a reason, and the usage of the calls."""
 
     score: float
     reason: str
@@ -45,21 +46,33 @@ class JudgeVerdict(Struct, frozen=True):
 
 
 class _ComplaintError(Exception):
-    """What is wrong with a reply, as the model is told it."""
+    """Why a reply is no verdict, as the model is told."""
 
 
-def ask(say: Say, prompt: str, model: str) -> JudgeVerdict:
-    """Ask until there is a verdict: twice at most; VerdictError says what was wrong with the last reply."""
-    reply = say(prompt)
+def ask(send: SendPrompt, prompt: str, model: str) -> JudgeVerdict:
+    """Ask a model for a verdict, and once more if its first reply holds none.
+
+    Args:
+        send: sends a prompt in a new conversation.
+        prompt: the question.
+        model: the model's name, for the error message.
+
+    Returns:
+        The verdict, with the usage of both calls.
+
+    Raises:
+        VerdictError: the second reply holds no verdict either.
+    """
+    reply = send(prompt)
     usage = dict(reply.usage)
     try:
         return _read(reply.text, usage)
     except _ComplaintError as complaint:
-        said = (
+        second_prompt = (
             f"That was no verdict: {complaint}. Answer again with one JSON object and nothing else: "
             '{"reason": "<one to three sentences>", "score": <number from 0 to 1>}.'
         )
-    reply = say(said)
+    reply = send(second_prompt)
     for name, count in reply.usage.items():
         usage[name] = usage.get(name, 0) + count
     try:
@@ -74,12 +87,12 @@ def ask(say: Say, prompt: str, model: str) -> JudgeVerdict:
 
 
 def _read(text: str, usage: dict[str, int]) -> JudgeVerdict:
-    found = [each for each in _objects(text) if "score" in each]
-    if not found:
+    candidates = [candidate for candidate in _objects(text) if "score" in candidate]
+    if not candidates:
         raise _ComplaintError("there is no JSON object with a score in it" if text.strip() else "it is empty")
-    if any(each != found[0] for each in found):
+    if any(candidate != candidates[0] for candidate in candidates):
         raise _ComplaintError("there is more than one JSON object with a score in it, and they differ")
-    score, reason = found[0]["score"], found[0].get("reason")
+    score, reason = candidates[0]["score"], candidates[0].get("reason")
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
         raise _ComplaintError(f"the score is {json.dumps(score)}, which is no number")
     if not 0 <= score <= 1:
@@ -90,18 +103,18 @@ def _read(text: str, usage: dict[str, int]) -> JudgeVerdict:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """Find the JSON objects in a text, outermost ones only: a model may put words or a fence around them."""
+    """Return the outermost JSON objects in a text. A model may put words or a code fence around them."""
     decoder = json.JSONDecoder()
-    found: list[dict[str, Any]] = []
-    at = text.find("{")
+    objects: list[dict[str, Any]] = []
+    start = text.find("{")
     for _ in range(_TRIES):
-        if at < 0:
+        if start < 0:
             break
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = at + 1
+            end = start + 1
         else:
-            found.append(value)
-        at = text.find("{", end)
-    return found
+            objects.append(value)
+        start = text.find("{", end)
+    return objects

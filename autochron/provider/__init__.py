@@ -1,9 +1,8 @@
-"""Serve a model over loopback: what the tests, the incidents and the demo talk to instead of a paid one.
+"""A model provider on the loopback interface, which tests, incidents and the demo call in place of a paid one.
 
-It speaks the wire forms that the SDKs parse (OpenAI chat completions, responses, embeddings and files,
-Anthropic messages; whole and streamed, with tool calls) and is as unsteady as a real one: wording, ids,
-latency and rate limits differ at each run unless a seed is given. It shares no code with the rest of
-autochron, in either direction, so that neither can hide a fault of the other.
+It has the wire forms of OpenAI (chat completions, responses, embeddings and files), Anthropic, Google, Mistral, Ollama and
+Amazon Bedrock, whole and streamed, with tool calls. It is as unsteady as a real provider: without a seed, wording and ids
+differ in each run. It shares no code with the rest of autochron, so that neither can hide a defect of the other.
 
     from autochron import provider
 

@@ -13,16 +13,20 @@ _USAGE_ERROR = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; 2 where the packages, the script or the port are not there."""
+    """Serve until stopped.
+
+    Returns:
+        The exit status; 2 if a package is missing, the script or a setting is invalid, or the port is taken.
+    """
     options = _parser().parse_args(arguments)
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         return _refuse("the provider needs starlette and uvicorn: pip install 'autochron[provider]'")
-    # Not at the top: without these packages the command must still be able to say so.
+    # Not at the top: without these packages the command must still print the message above.
     from autochron.provider import server
 
     try:
         settings = Settings.from_json(sys.stdin.readline()) if options.parent else _settings(options)
-        server.run(settings, options.port, _tell if options.parent else _tell_url, options.parent)
+        server.run(settings, options.port, _print_origin if options.parent else _print_url, options.parent)
     except (ProviderError, ScriptError, OSError) as error:
         return _refuse(str(error))
     return 0
@@ -39,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         "--latency", type=float, nargs=2, default=(0.0, 0.0), metavar=("LOW", "HIGH"), help="seconds"
     )
     parser.add_argument("--rate-limit", type=float, default=0.0, metavar="P", help="probability of a 429")
-    # For `serve`: settings come as one line on standard input, whose end stops the server.
+    # For `serve`: the settings are one line on standard input, and the end of standard input stops the server.
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     return parser
 
@@ -50,11 +54,11 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(options.seed, script, (low, high), options.rate_limit)
 
 
-def _tell(origin: str) -> None:
+def _print_origin(origin: str) -> None:
     print(origin, flush=True)
 
 
-def _tell_url(origin: str) -> None:
+def _print_url(origin: str) -> None:
     print(f"{origin}/v1", flush=True)
 
 

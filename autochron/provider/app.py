@@ -1,4 +1,4 @@
-"""The endpoints: HTTP in, the desk's plan out, with the faults that the plan holds."""
+"""The HTTP endpoints: each passes its request to the planner and sends the plan, with the plan's faults."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from autochron.provider import bedrock, chat, google, messages, mistral, ollama, responses
-from autochron.provider.desk import Desk, Inquiry, Plan
+from autochron.provider.request_planner import Inquiry, Plan, RequestPlanner
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
 
@@ -26,10 +26,10 @@ _EVENT_SHARE = 20  # each event of a stream waits this part of the latency
 
 
 class PlannedResponse(Response):
-    """A plan on its way out. Whole answers and streams differ in their chunks only."""
+    """A response that sends a plan. Whole answers and streams differ only in their chunks."""
 
     def __init__(self, plan: Plan) -> None:
-        """Lay out the headers; the body is sent in `__call__`, where faults can break it off."""
+        """Prepare the headers and chunks. `__call__` sends the body, where a fault can break it off."""
         super().__init__(status_code=plan.status)
         self._plan = plan
         self._chunks = list(plan.events) or [json.dumps(plan.body).encode()]
@@ -40,25 +40,25 @@ class PlannedResponse(Response):
         self.raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the plan, or as much of it as its faults allow."""
-        plan, streamed = self._plan, bool(self._plan.events)
+        """Send the plan, or the part of it that its faults allow."""
+        plan, is_stream = self._plan, bool(self._plan.events)
         latency = plan.latency or 0.0
         await asyncio.sleep(latency)
-        if "stall" in plan.faults and not streamed:
-            await _left(receive)
+        if "stall" in plan.faults and not is_stream:
+            await _wait_for_disconnect(receive)
             return
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        for chunk in self._cut():
+        for chunk in self._chunks_to_send():
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if streamed:
+            if is_stream:
                 await asyncio.sleep(latency / _EVENT_SHARE)
         if "stall" in plan.faults:
-            await _left(receive)
+            await _wait_for_disconnect(receive)
         elif "disconnect" not in plan.faults:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         # Else return with the body unfinished: the server then closes the connection.
 
-    def _cut(self) -> list[bytes]:
+    def _chunks_to_send(self) -> list[bytes]:
         if not self._plan.faults & {"disconnect", "stall"}:
             return self._chunks
         if self._plan.events:
@@ -67,22 +67,24 @@ class PlannedResponse(Response):
 
 
 def build(settings: Settings) -> Starlette:
-    """Make the application."""
-    desk = Desk(settings, _FORMS)
+    """Return the application with all endpoints of a provider."""
+    planner = RequestPlanner(settings, _FORMS)
 
     def endpoint(form: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             body, path = await request.body(), request.url.path
-            return PlannedResponse(desk.plan(Inquiry(path, request.headers, body, form, request.path_params)))
+            return PlannedResponse(
+                planner.plan(Inquiry(path, request.headers, body, form, request.path_params))
+            )
 
         return answer
 
     async def stats(_: Request) -> Response:
-        return JSONResponse(desk.stats().to_data())
+        return JSONResponse(planner.stats().to_data())
 
     async def reset(_: Request) -> Response:
-        desk.reset()
-        return JSONResponse(desk.stats().to_data())
+        planner.reset()
+        return JSONResponse(planner.stats().to_data())
 
     async def missing(request: Request, _: Exception) -> Response:
         path = request.url.path
@@ -106,7 +108,7 @@ def _headers(plan: Plan, size: int) -> Mapping[str, str]:
         body["content-length"] = str(size)
     if "gzip" in plan.faults:
         body["content-encoding"] = "gzip"
-    # Clients that don't know the header in milliseconds get the least that the standard one can say.
+    # Clients that don't know the header in milliseconds get the shortest time of the standard one, a second.
     wait = (
         {}
         if plan.retry_after_ms is None
@@ -122,7 +124,7 @@ def _gzipped(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client goes away."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

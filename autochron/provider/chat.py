@@ -1,10 +1,18 @@
-"""OpenAI chat completions."""
+"""OpenAI's wire form of chat completions."""
 
 import random
 from collections.abc import Iterator
 
-from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
+from autochron.provider import generators
+from autochron.provider.conversation import (
+    BadRequestError,
+    Conversation,
+    Json,
+    Tool,
+    items,
+    text_of,
+    trailing_results,
+)
 from autochron.provider.reply import Reply
 from autochron.provider.wire import WireForm, event
 
@@ -13,20 +21,20 @@ def _read(request: Json) -> Conversation:
     messages = items(request, "messages")
     if not messages:
         raise BadRequestError("'messages' must not be empty")
-    users = [message for message in messages if message.get("role") == "user"]
+    user_messages = [message for message in messages if message.get("role") == "user"]
     functions = [tool["function"] for tool in request.get("tools") or () if tool.get("type") == "function"]
     choice = request.get("tool_choice") or "auto"
-    form = request.get("response_format") or {}
+    response_format = request.get("response_format") or {}
     return Conversation(
         request=request,
-        user=text_of(users[-1].get("content")) if users else "",
+        user=text_of(user_messages[-1].get("content")) if user_messages else "",
         turn=sum(message.get("role") == "assistant" for message in messages),
-        asked=messages[-1].get("role") == "user",
+        ends_with_user=messages[-1].get("role") == "user",
         tools=tuple(Tool(function["name"], function.get("parameters") or {}) for function in functions),
         choice=choice if isinstance(choice, str) else choice.get("function", {}).get("name", "auto"),
         parallel=request.get("parallel_tool_calls") is not False,
-        schema=form.get("json_schema", {}).get("schema"),
-        told=told_by(messages, _result),
+        schema=response_format.get("json_schema", {}).get("schema"),
+        tool_results=trailing_results(messages, _result),
     )
 
 
@@ -34,7 +42,7 @@ def _result(message: Json) -> str | None:
     return text_of(message.get("content")) if message.get("role") == "tool" else None
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     message: Json = {"role": "assistant", "content": reply.text, "refusal": None}
     if reply.calls:
         message["tool_calls"] = [
@@ -60,7 +68,7 @@ def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Ite
 
 
 def _text_deltas(reply: Reply, rng: random.Random) -> Iterator[Json]:
-    for piece in chance.pieces(reply.text or "", rng):
+    for piece in generators.pieces(reply.text or "", rng):
         yield {"content": piece}
 
 
@@ -68,7 +76,7 @@ def _call_deltas(reply: Reply, rng: random.Random) -> Iterator[Json]:
     for index, call in enumerate(reply.calls):
         opening = {"id": _id(rng), "type": "function", "function": {"name": call.name, "arguments": ""}}
         yield {"tool_calls": [{"index": index, **opening}]}
-        for piece in chance.pieces(call.arguments, rng):
+        for piece in generators.pieces(call.arguments, rng):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
@@ -100,7 +108,7 @@ def _finish(reply: Reply) -> str:
 
 
 def _id(rng: random.Random) -> str:
-    return f"call_{chance.token(rng)}"
+    return f"call_{generators.token(rng)}"
 
 
-FORM = WireForm("/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/v1/chat/completions", _read, _reply_body, _events)

@@ -1,4 +1,4 @@
-"""Start and stop a provider in a child process, so that the program under test holds none of its threads."""
+"""A provider in a child process, so that the program under test has none of the provider's threads."""
 
 import http.client
 import json
@@ -17,37 +17,42 @@ from autochron.provider.script import Script
 from autochron.provider.settings import Settings, Stats
 
 _PACKAGES = Path(__file__).resolve().parents[2]
-_TIMEOUT = 10.0
+_TIMEOUT = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A running provider. `origin` is for SDKs that add `/v1` themselves (anthropic), `url` for others."""
+    """A running provider.
+
+    Attributes:
+        origin: the base URL for SDKs that add `/v1` themselves, such as Anthropic's.
+        pid: the id of its process.
+    """
 
     origin: str
     pid: int
 
     @property
     def url(self) -> str:
-        """Return the base URL of the OpenAI SDK."""
+        """The base URL for the OpenAI SDK."""
         return f"{self.origin}/v1"
 
     @property
     def calls(self) -> int:
-        """Count the live calls so far, refused ones and retries too."""
+        """The number of calls so far, including refused ones and retries."""
         return self.stats.calls
 
     @property
     def stats(self) -> Stats:
-        """Ask for all counters."""
+        """All counters, read from the provider."""
         return Stats.from_data(self._ask("GET", "/stats"))
 
     def reset(self) -> None:
-        """Set the counters to zero and start the seed over."""
+        """Set the counters to zero. The next request gets the answer that the seed gives to the first one."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str) -> dict[str, Any]:
-        # Not urllib: it would send this through a proxy where the environment names one.
+        # Not urllib: it would use a proxy if the environment names one.
         connection = http.client.HTTPConnection(urlsplit(self.origin).netloc, timeout=_TIMEOUT)
         try:
             connection.request(method, path)
@@ -66,20 +71,28 @@ def serve(
     rate_limit: float = 0.0,
     port: int = 0,
 ) -> Iterator[Provider]:
-    """Serve for the length of the block; ready on entering, gone on leaving, and gone if this process dies.
+    """Run a provider during a block. It also ends if this process dies.
 
-    `script` is a Script or the path of one. `latency` is a range in seconds, `rate_limit` the probability of
-    a 429. ProviderError if it doesn't start.
+    Args:
+        seed: makes the answers repeatable; None for other answers in each run.
+        script: a Script or the path of one.
+        latency: the range of the latency, in seconds.
+        rate_limit: the probability of a 429, from 0 to 1.
+        port: the port; 0 for a free one.
+
+    Raises:
+        ProviderError: the provider did not start, or a setting is out of range.
+        ScriptError: the script is invalid.
     """
     loaded = script if isinstance(script, Script) else Script.load(script) if script else Script()
-    process = _started(Settings(seed, loaded, latency, rate_limit), port)
+    process = _start(Settings(seed, loaded, latency, rate_limit), port)
     try:
         yield Provider(_origin(process), process.pid)
     finally:
         _stop(process)
 
 
-def _started(settings: Settings, port: int) -> subprocess.Popen[str]:
+def _start(settings: Settings, port: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "autochron.provider", "--port", str(port), "--parent", str(os.getpid())]
     path = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
@@ -89,10 +102,10 @@ def _started(settings: Settings, port: int) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # ctrl-C is for the parent, which may have calls to finish
+        start_new_session=True,  # Ctrl-C must not end it: the parent may have calls to finish
     )
     stdin = cast("IO[str]", process.stdin)
-    with suppress(BrokenPipeError):  # then it has ended already, and `_origin` tells why
+    with suppress(BrokenPipeError):  # the process has ended already, and `_origin` explains why
         stdin.write(settings.to_json() + "\n")
         stdin.flush()
     return process
@@ -108,7 +121,7 @@ def _origin(process: subprocess.Popen[str]) -> str:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    # Not only by closing its standard input: a process forked from this one may hold that open.
+    # Closing its standard input is not enough: a process forked from this one may hold the pipe open.
     process.terminate()
     try:
         process.communicate(timeout=_TIMEOUT)

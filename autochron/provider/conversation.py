@@ -1,4 +1,4 @@
-"""What a provider needs to know of a request, whichever form it came in."""
+"""Requests in terms that all wire forms share."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class BadRequestError(ValueError):
-    """The request is not one that this endpoint takes; it is answered with a 400."""
+    """The request is invalid for its endpoint; the provider answers with status 400."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,57 +23,72 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One request in the terms that all forms share.
+    """One request in terms that all wire forms share.
 
-    `user`: text of the last user message. `turn`: assistant messages so far. `asked`: the last message is the
-    user's, not a tool's. `choice`: `auto`, `none`, `required` or the name of one tool. `schema`: what the
-    answer must be an instance of, if it must be JSON. `request`: the body as it came. `told`: what the tools gave that
-    were called last, if their results end the request.
+    Attributes:
+        request: the body as it came, with the parameters of its path.
+        user: the text of the last user message.
+        turn: the number of assistant messages so far.
+        ends_with_user: whether the last message is the user's and not the result of a tool.
+        tools: the tools that the request declares.
+        choice: `auto`, `none`, `required` or the name of one tool.
+        parallel: whether the model may call several tools at once.
+        schema: the JSON schema of the answer; None if it need not be JSON.
+        tool_results: the results of tools with which the request ends; empty if there are none.
     """
 
     request: Json
     user: str
     turn: int
-    asked: bool
+    ends_with_user: bool
     tools: tuple[Tool, ...] = ()
     choice: str = "auto"
     parallel: bool = True
     schema: Json | None = None
-    told: str = ""
+    tool_results: str = ""
 
     @property
     def model(self) -> str:
-        """Name the model that was asked for."""
+        """The name of the requested model."""
         return str(self.request.get("model", "loopback"))
 
     @property
     def stream(self) -> bool:
-        """Return whether the answer goes out as events."""
+        """Whether the answer is to be a stream."""
         return bool(self.request.get("stream"))
 
     @property
     def tokens(self) -> int:
-        """Estimate the size of the prompt; four characters are about a token."""
+        """The size of the prompt in tokens, estimated at four characters a token."""
         return len(str(self.request)) // 4
 
 
 def items(request: Json, key: str) -> list[Json]:
-    """Return the list of objects that a request must hold under a key."""
-    found = request.get(key)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+    """Return the list of objects under a key of a request.
+
+    Raises:
+        BadRequestError: the request has no such list.
+    """
+    objects = request.get(key)
+    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
         raise BadRequestError(f"'{key}' must be a list of objects")
-    return found
+    return objects
 
 
-def told_by(said: Sequence[Json], result: Callable[[Json], object]) -> str:
-    """Join the results of tools that end a list of messages or parts; `result` gives None for what is none."""
-    results = takewhile(lambda each: each is not None, map(result, reversed(said)))
-    texts = [each if isinstance(each, str) else json.dumps(each) for each in results]
+def trailing_results(messages: Sequence[Json], result: Callable[[Json], object]) -> str:
+    """Join the results of tools at the end of a list of messages or parts.
+
+    Args:
+        messages: the messages or parts.
+        result: returns the result in a message or part; None if it has none.
+    """
+    results = takewhile(lambda value: value is not None, map(result, reversed(messages)))
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in results]
     return "\n".join(reversed(texts))
 
 
 def text_of(content: object) -> str:
-    """Join the text of a message's content: a string, or parts of which some have text."""
+    """Return the text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):

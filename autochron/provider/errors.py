@@ -1,9 +1,9 @@
-"""What can go wrong before a provider answers."""
+"""The exceptions of the provider."""
 
 
 class ProviderError(RuntimeError):
-    """The provider did not start, or stopped too early."""
+    """The provider did not start, or a setting is out of range."""
 
 
 class ScriptError(ValueError):
-    """A script or a fault is not spelt as it must be; the text is one line with the remedy."""
+    """A script or a fault is invalid. The message is one line."""

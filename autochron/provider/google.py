@@ -1,11 +1,19 @@
-"""Google's generateContent: one object, or server-sent events of such objects."""
+"""Google's wire form generateContent: one JSON object, or a stream of such objects as server-sent events."""
 
 import json
 import random
 from collections.abc import Iterator
 
-from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
+from autochron.provider import generators
+from autochron.provider.conversation import (
+    BadRequestError,
+    Conversation,
+    Json,
+    Tool,
+    items,
+    text_of,
+    trailing_results,
+)
 from autochron.provider.reply import Reply
 from autochron.provider.wire import WireForm, event
 
@@ -16,41 +24,45 @@ def _read(request: Json) -> Conversation:
     contents = items(request, "contents")
     if not contents:
         raise BadRequestError("contents is not specified")
-    # A tool's result comes in a content of the user's, too; what the user said is the last one that has text.
-    said = [
+    # A tool's result has the role `user`, too. The user's own message is the last one with text.
+    user_texts = [
         text
         for content in contents
         if content.get("role", "user") == "user" and (text := text_of(content.get("parts")))
     ]
-    declared = [
-        each for tool in request.get("tools") or () for each in tool.get("functionDeclarations") or ()
+    declarations = [
+        declaration
+        for tool in request.get("tools") or ()
+        for declaration in tool.get("functionDeclarations") or ()
     ]
     config = (request.get("toolConfig") or {}).get("functionCallingConfig") or {}
-    form = request.get("generationConfig") or {}
+    generation = request.get("generationConfig") or {}
     return Conversation(
         request=request,
-        user=said[-1] if said else "",
+        user=user_texts[-1] if user_texts else "",
         turn=sum(content.get("role") == "model" for content in contents),
-        asked=not any("functionResponse" in part for part in contents[-1].get("parts") or ()),
-        tools=tuple(Tool(each["name"], _schema(each)) for each in declared),
+        ends_with_user=not any("functionResponse" in part for part in contents[-1].get("parts") or ()),
+        tools=tuple(Tool(declaration["name"], _schema(declaration)) for declaration in declarations),
         choice=_CHOICES.get(config.get("mode", ""), "auto"),
-        schema=_lowered(form.get("responseJsonSchema") or form.get("responseSchema")),
-        told=told_by(contents[-1].get("parts") or [], lambda part: part.get("functionResponse")),
+        schema=_with_lower_types(generation.get("responseJsonSchema") or generation.get("responseSchema")),
+        tool_results=trailing_results(
+            contents[-1].get("parts") or [], lambda part: part.get("functionResponse")
+        ),
     )
 
 
-def _schema(declared: Json) -> Json:
-    return _lowered(declared.get("parametersJsonSchema") or declared.get("parameters")) or {}
+def _schema(declaration: Json) -> Json:
+    return _with_lower_types(declaration.get("parametersJsonSchema") or declaration.get("parameters")) or {}
 
 
-def _lowered(schema: Json | None) -> Json | None:
-    """Write a schema's types as JSON schema has them: this API spells them in capitals."""
+def _with_lower_types(schema: Json | None) -> Json | None:
+    """Return a schema with its types in lower case, as in JSON schema: this API writes them in capitals."""
     if schema is None:
         return None
     inner = {
-        key: {name: _lowered(each) for name, each in value.items()}
+        key: {name: _with_lower_types(property_schema) for name, property_schema in value.items()}
         if key == "properties"
-        else _lowered(value)
+        else _with_lower_types(value)
         for key, value in schema.items()
         if key in ("properties", "items")
     }
@@ -58,13 +70,13 @@ def _lowered(schema: Json | None) -> Json | None:
     return {**schema, **inner, **kind}
 
 
-def _whole(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
     text: list[Json] = [{"text": reply.text}] if reply.text or not reply.calls else []
     return _body(reply, conversation, [*text, *_calls(reply)], last=True)
 
 
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
-    for piece in chance.pieces(reply.text or "", rng):
+    for piece in generators.pieces(reply.text or "", rng):
         yield event(_body(reply, conversation, [{"text": piece}], last=False))
     yield event(_body(reply, conversation, [{"text": ""}, *_calls(reply)], last=True))
 
@@ -74,7 +86,7 @@ def _calls(reply: Reply) -> list[Json]:
 
 
 def _object(text: str) -> Json:
-    """Return a call's arguments as the object that this form has for them; malformed ones can't be sent in it."""
+    """Return a call's arguments as an object; empty for malformed ones, which this form can't carry."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -93,5 +105,5 @@ def _body(reply: Reply, conversation: Conversation, parts: list[Json], *, last: 
     return {"candidates": [candidate], "usageMetadata": usage, **ids}
 
 
-FORM = WireForm("/{version}/models/{model}:generateContent", _read, _whole, _events, stream=False)
-STREAM = WireForm("/{version}/models/{model}:streamGenerateContent", _read, _whole, _events, stream=True)
+FORM = WireForm("/{version}/models/{model}:generateContent", _read, _reply_body, _events, stream=False)
+STREAM = WireForm("/{version}/models/{model}:streamGenerateContent", _read, _reply_body, _events, stream=True)

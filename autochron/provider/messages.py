@@ -1,11 +1,19 @@
-"""Anthropic messages: content blocks, streamed from message_start to message_stop."""
+"""Anthropic's wire form of messages: content blocks, streamed from message_start to message_stop."""
 
 import json
 import random
 from collections.abc import Iterator
 
-from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, text_of, told_by
+from autochron.provider import generators
+from autochron.provider.conversation import (
+    BadRequestError,
+    Conversation,
+    Json,
+    Tool,
+    items,
+    text_of,
+    trailing_results,
+)
 from autochron.provider.reply import Reply
 from autochron.provider.wire import WireForm, event
 
@@ -18,22 +26,22 @@ def _read(request: Json) -> Conversation:
         raise BadRequestError("messages: at least one message is required")
     if "max_tokens" not in request:
         raise BadRequestError("max_tokens: field required")
-    users = [message for message in messages if message.get("role") == "user"]
-    # A tool's result comes in a message of the user's, too; what the user said is the last one that has text.
-    said = [text for message in users if (text := text_of(message.get("content")))]
+    user_messages = [message for message in messages if message.get("role") == "user"]
+    # A tool's result has the role `user`, too. The user's own message is the last one with text.
+    user_texts = [text for message in user_messages if (text := text_of(message.get("content")))]
     tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
     choice = request.get("tool_choice") or {}
-    form = (request.get("output_config") or {}).get("format") or request.get("output_format") or {}
+    output_format = (request.get("output_config") or {}).get("format") or request.get("output_format") or {}
     return Conversation(
         request=request,
-        user=said[-1] if said else "",
+        user=user_texts[-1] if user_texts else "",
         turn=sum(message.get("role") == "assistant" for message in messages),
-        asked=messages[-1].get("role") == "user" and not _is_result(messages[-1]),
+        ends_with_user=messages[-1].get("role") == "user" and not _is_result(messages[-1]),
         tools=tuple(Tool(tool["name"], tool["input_schema"]) for tool in tools),
         choice=choice.get("name") or _CHOICES.get(choice.get("type", ""), "auto"),
         parallel=not choice.get("disable_parallel_tool_use"),
-        schema=form.get("schema"),
-        told=told_by(_parts(messages[-1]), _result),
+        schema=output_format.get("schema"),
+        tool_results=trailing_results(_parts(messages[-1]), _result),
     )
 
 
@@ -50,9 +58,9 @@ def _result(part: Json) -> str | None:
     return text_of(part.get("content")) if part.get("type") == "tool_result" else None
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
-    ended = {"content": _content(reply, rng), "stop_reason": _stop_reason(reply)}
-    return {**_message(reply, conversation), **ended, "usage": _usage(conversation, reply.tokens)}
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+    ending = {"content": _content(reply, rng), "stop_reason": _stop_reason(reply)}
+    return {**_message(reply, conversation), **ending, "usage": _usage(conversation, reply.tokens)}
 
 
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
@@ -67,29 +75,29 @@ def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Ite
         yield typed("content_block_start", index=index, content_block=opening)
         if not index:
             yield typed("ping")
-        for piece in chance.pieces(text, rng):
+        for piece in generators.pieces(text, rng):
             yield typed("content_block_delta", index=index, delta={"type": kind, field: piece})
         yield typed("content_block_stop", index=index)
-    ended = {"stop_reason": _stop_reason(reply), "stop_sequence": None}
-    yield typed("message_delta", delta=ended, usage={"output_tokens": reply.tokens})
+    ending = {"stop_reason": _stop_reason(reply), "stop_sequence": None}
+    yield typed("message_delta", delta=ending, usage={"output_tokens": reply.tokens})
     yield typed("message_stop")
 
 
 def _streamed(block: Json) -> tuple[str, str]:
-    """Return which field of a block comes in pieces, and its whole text."""
+    """Return the field of a block that is streamed in pieces, and its whole text."""
     return ("text", block["text"]) if block["type"] == "text" else ("input", json.dumps(block["input"]))
 
 
 def _content(reply: Reply, rng: random.Random) -> list[Json]:
     blocks: list[Json] = [{"type": "text", "text": reply.text, "citations": None}] if reply.text else []
     for call in reply.calls:
-        ids = {"type": "tool_use", "id": f"toolu_{chance.token(rng)}", "name": call.name}
+        ids = {"type": "tool_use", "id": f"toolu_{generators.token(rng)}", "name": call.name}
         blocks.append({**ids, "input": _arguments(call.arguments), "caller": {"type": "direct"}})
     return blocks
 
 
 def _arguments(text: str) -> object:
-    """Return a call's arguments as an object; this form can't carry malformed ones, so they become a string."""
+    """Return a call's arguments as JSON data; malformed ones as a string, because this form can't carry them."""
     try:
         return json.loads(text)
     except ValueError:
@@ -111,4 +119,4 @@ def _stop_reason(reply: Reply) -> str:
     return "tool_use" if reply.calls else "end_turn"
 
 
-FORM = WireForm("/v1/messages", _read, _whole, _events)
+FORM = WireForm("/v1/messages", _read, _reply_body, _events)

@@ -1,12 +1,12 @@
-"""Mistral's chat completions: near to OpenAI's, with ids of nine characters and tool calls in one piece.
+"""Mistral's wire form of chat completions: like OpenAI's, but ids have nine characters, and tool calls are not streamed.
 
-At `/mistral/v1/…`, since the path is the same as OpenAI's otherwise.
+It is served at `/mistral/v1/…`, because its own path is also OpenAI's.
 """
 
 import random
 from collections.abc import Iterator
 
-from autochron.provider import chance, chat
+from autochron.provider import chat, generators
 from autochron.provider.conversation import Conversation, Json
 from autochron.provider.reply import Reply
 from autochron.provider.wire import WireForm, event
@@ -21,7 +21,7 @@ def _read(request: Json) -> Conversation:
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) -> Json:
     message = {"role": "assistant", "content": reply.text or "", "tool_calls": _calls(reply, rng)}
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
     head = _head(reply, conversation, "chat.completion")
@@ -31,19 +31,19 @@ def _whole(reply: Reply, conversation: Conversation, rng: random.Random) -> Json
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
     head = _head(reply, conversation, "chat.completion.chunk")
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in chance.pieces(reply.text or "", rng)]
+    deltas += [{"content": piece} for piece in generators.pieces(reply.text or "", rng)]
     for delta in deltas:
         yield event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     last: Json = {"content": "", "tool_calls": _calls(reply, rng)}
-    ended = {"index": 0, "delta": last, "finish_reason": _finish(reply)}
-    yield event({**head, "choices": [ended], "usage": _usage(reply, conversation)})
+    last_choice = {"index": 0, "delta": last, "finish_reason": _finish(reply)}
+    yield event({**head, "choices": [last_choice], "usage": _usage(reply, conversation)})
     yield event("[DONE]")
 
 
 def _calls(reply: Reply, rng: random.Random) -> list[Json] | None:
     calls = [
         {
-            "id": chance.token(rng, 9),
+            "id": generators.token(rng, 9),
             "function": {"name": call.name, "arguments": call.arguments},
             "index": index,
         }
@@ -65,4 +65,4 @@ def _finish(reply: Reply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-FORM = WireForm("/mistral/v1/chat/completions", _read, _whole, _events)
+FORM = WireForm("/mistral/v1/chat/completions", _read, _reply_body, _events)

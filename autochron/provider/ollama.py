@@ -1,12 +1,12 @@
-"""Ollama's chat: one JSON object, or one a line."""
+"""Ollama's wire form of chat: one JSON object, or a stream with one object per line."""
 
 import json
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from autochron.provider import chance
-from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, told_by
+from autochron.provider import generators
+from autochron.provider.conversation import BadRequestError, Conversation, Json, Tool, items, trailing_results
 from autochron.provider.reply import Reply
 from autochron.provider.wire import JSON_LINES, WireForm, line
 
@@ -15,26 +15,26 @@ def _read(request: Json) -> Conversation:
     messages = items(request, "messages")
     if not messages:
         raise BadRequestError("messages must not be empty")
-    users = [message for message in messages if message.get("role") == "user"]
-    form = request.get("format")
+    user_messages = [message for message in messages if message.get("role") == "user"]
+    schema = request.get("format")
     return Conversation(
-        # A request that doesn't say so is answered by a stream.
+        # Streaming is the default of this form.
         request={"stream": True, **request},
-        user=str(users[-1].get("content") or "") if users else "",
+        user=str(user_messages[-1].get("content") or "") if user_messages else "",
         turn=sum(message.get("role") == "assistant" for message in messages),
-        asked=messages[-1].get("role") == "user",
+        ends_with_user=messages[-1].get("role") == "user",
         tools=tuple(
             Tool(tool["function"]["name"], tool["function"].get("parameters") or {})
             for tool in request.get("tools") or ()
         ),
-        schema=form if isinstance(form, dict) else None,
-        told=told_by(
+        schema=schema if isinstance(schema, dict) else None,
+        tool_results=trailing_results(
             messages, lambda message: message.get("content") if message.get("role") == "tool" else None
         ),
     )
 
 
-def _whole(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
+def _reply_body(reply: Reply, conversation: Conversation, _rng: random.Random) -> Json:
     message: Json = {"role": "assistant", "content": reply.text or ""}
     if reply.calls:
         message["tool_calls"] = _calls(reply)
@@ -43,7 +43,7 @@ def _whole(reply: Reply, conversation: Conversation, _rng: random.Random) -> Jso
 
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
     head = _head(reply, conversation)
-    for piece in chance.pieces(reply.text or "", rng):
+    for piece in generators.pieces(reply.text or "", rng):
         yield line({**head, "message": {"role": "assistant", "content": piece}, "done": False})
     if reply.calls:
         message = {"role": "assistant", "content": "", "tool_calls": _calls(reply)}
@@ -56,7 +56,7 @@ def _calls(reply: Reply) -> list[Json]:
 
 
 def _object(text: str) -> Json:
-    """Return a call's arguments as the object that this form has for them; malformed ones can't be sent in it."""
+    """Return a call's arguments as an object; empty for malformed ones, which this form can't carry."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -76,4 +76,4 @@ def _end(reply: Reply, conversation: Conversation) -> Json:
     return {"done": True, "done_reason": "stop", **spent, **prompt, **answer}
 
 
-FORM = WireForm("/api/chat", _read, _whole, _events, media=JSON_LINES)
+FORM = WireForm("/api/chat", _read, _reply_body, _events, media=JSON_LINES)

@@ -1,4 +1,4 @@
-"""The endpoints without a conversation: embeddings and the upload of a file."""
+"""The endpoints without a conversation: embeddings and file upload."""
 
 import base64
 import email.parser
@@ -7,18 +7,24 @@ import random
 import struct
 from email.message import EmailMessage
 
-from autochron.provider import chance
+from autochron.provider import generators
 from autochron.provider.conversation import BadRequestError, Json
 
 _DIMENSIONS = 16
 
 
 def embeddings(request: Json, rng: random.Random) -> Json:
-    """Return a random vector for each input, as floats or in base64."""
-    given = request.get("input")
-    # A list of integers is one input, already cut into tokens.
-    one = isinstance(given, str) or (isinstance(given, list) and all(isinstance(part, int) for part in given))
-    inputs = [given] if one else given
+    """Return the response body of embeddings: a random vector for each input, as floats or in base64.
+
+    Raises:
+        BadRequestError: the request has no input.
+    """
+    argument = request.get("input")
+    # A list of integers is one input in tokens.
+    is_single = isinstance(argument, str) or (
+        isinstance(argument, list) and all(isinstance(part, int) for part in argument)
+    )
+    inputs = [argument] if is_single else argument
     if not isinstance(inputs, list) or not inputs:
         raise BadRequestError("'input' must be a string or a list")
     size = int(request.get("dimensions") or _DIMENSIONS)
@@ -38,10 +44,19 @@ def _base64(vector: list[float]) -> str:
 
 
 def upload(body: bytes, content_type: str, rng: random.Random) -> Json:
-    """Take a multipart form with `file` and `purpose`, and answer as if the file were kept."""
+    """Return the response body of a file upload. The file is not stored.
+
+    Args:
+        body: a multipart form with the fields `file` and `purpose`.
+        content_type: the request's content type, with the boundary.
+        rng: the source of randomness.
+
+    Raises:
+        BadRequestError: the form lacks a field.
+    """
     # Not starlette's form(): it needs python-multipart, one more package for one endpoint.
     head = f"Content-Type: {content_type}\r\n\r\n".encode()
-    # Not BytesParser: it turns \r\n within a binary file into \n.
+    # Not BytesParser: it replaces \r\n by \n within a binary file.
     parser = email.parser.BytesFeedParser(EmailMessage, policy=email.policy.HTTP)
     parser.feed(head + body)
     form = parser.close()
@@ -52,7 +67,12 @@ def upload(body: bytes, content_type: str, rng: random.Random) -> Json:
     if file is None or purpose is None:
         raise BadRequestError("a multipart form with 'file' and 'purpose' is required")
     size = len(_payload(file))
-    ids = {"id": f"file-{chance.token(rng)}", "object": "file", "bytes": size, "created_at": 1_780_000_000}
+    ids = {
+        "id": f"file-{generators.token(rng)}",
+        "object": "file",
+        "bytes": size,
+        "created_at": 1_780_000_000,
+    }
     return {
         **ids,
         "filename": file.get_filename(),

@@ -1,4 +1,4 @@
-"""Run the application on 127.0.0.1 until it is told to stop or its parent is gone."""
+"""A server that runs the application on 127.0.0.1 until a signal stops it or its parent process ends."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ _LOOK_EVERY = 0.2  # seconds between two looks at the parent
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it is ready."""
+    """A server that calls a function when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -29,11 +29,15 @@ class _Server(uvicorn.Server):
 
 
 def run(settings: Settings, port: int, ready: Callable[[str], None], parent: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, both of which exit with 0; `ready` gets the origin.
+    """Serve until SIGTERM or SIGINT, both of which exit with status 0.
 
-    With `parent`, also stop when standard input ends or that process is no longer the parent.
+    Args:
+        settings: the settings of the provider.
+        port: the port; 0 for a free one.
+        ready: called with the origin when the server accepts connections.
+        parent: a process id. The server also stops when standard input ends or when this is no longer its parent.
     """
-    # uvicorn raises the signal it caught once more when it has closed, under the handler that stood before.
+    # After it has closed, uvicorn raises the signal again under the handler that was set before it started.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     listener = socket.create_server((HOST, port))
@@ -48,10 +52,10 @@ def run(settings: Settings, port: int, ready: Callable[[str], None], parent: int
 
 
 def _stop_with(parent: int, server: uvicorn.Server) -> None:
-    """Stop when the parent goes: its end of the pipe closes, or this process gets another parent.
+    """Stop when the parent ends: its end of the pipe closes, or this process gets another parent.
 
-    Both, because a process forked from the parent may hold the pipe open. Not prctl(PR_SET_PDEATHSIG): it
-    fires when the thread that started this process ends, and Linux alone has it.
+    Both are watched, because a process forked from the parent may hold the pipe open. prctl(PR_SET_PDEATHSIG) is no
+    alternative: it fires when the thread ends that started this process, and only Linux has it.
     """
 
     def stop() -> None:

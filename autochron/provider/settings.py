@@ -1,4 +1,4 @@
-"""How a provider is set up, and what it has counted: the two values that pass between it and its parent."""
+"""Settings and counters of a provider: the two values that pass between it and its parent process."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -10,10 +10,13 @@ from autochron.provider.script import Script
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What makes one provider differ from another.
+    """The settings of a provider.
 
-    `latency` is a range in seconds, `rate_limit` the probability of a 429. With `seed` None,
-    each start differs.
+    Attributes:
+        seed: makes the answers repeatable; None for other answers after each start.
+        script: the scripted answers.
+        latency: the range of the latency, in seconds.
+        rate_limit: the probability of a 429, from 0 to 1.
     """
 
     seed: int | None = None
@@ -22,7 +25,7 @@ class Settings:
     rate_limit: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a range or a probability that can't be drawn from."""
+        """Raise ProviderError for an invalid range or probability."""
         low, high = self.latency
         if not 0 <= low <= high:
             raise ProviderError(f"latency must be two seconds with 0 <= low <= high, not {low}, {high}")
@@ -30,13 +33,13 @@ class Settings:
             raise ProviderError(f"rate_limit must be between 0 and 1, not {self.rate_limit}")
 
     def to_json(self) -> str:
-        """Write one line that `from_json` reads."""
+        """Return the settings as one line of JSON, which `from_json` reads."""
         fields = {"seed": self.seed, "latency": list(self.latency), "rate_limit": self.rate_limit}
         return json.dumps({**fields, "script": self.script.to_data()})
 
     @classmethod
     def from_json(cls, line: str) -> "Settings":
-        """Read what `to_json` wrote."""
+        """Return the settings in a line that `to_json` made."""
         data: dict[str, Any] = json.loads(line)
         low, high = data["latency"]
         return cls(data["seed"], Script.from_data(data["script"]), (low, high), data["rate_limit"])
@@ -44,7 +47,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The live calls so far, by endpoint and by status (`disconnect` and `stall` count as such)."""
+    """The counts of calls so far.
+
+    Attributes:
+        calls: the number of calls.
+        by_endpoint: pairs of path and count.
+        by_status: pairs of HTTP status and count; `disconnect` and `stall` count as statuses.
+        seed: the seed in use.
+    """
 
     calls: int
     by_endpoint: tuple[tuple[str, int], ...]
@@ -57,6 +67,6 @@ class Stats:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> "Stats":
-        """Read the JSON form of `GET /stats`."""
+        """Return the counts from the JSON form of `GET /stats`."""
         endpoints, statuses = (tuple(data[field].items()) for field in ("by_endpoint", "by_status"))
         return cls(data["calls"], endpoints, statuses, data["seed"])

@@ -1,4 +1,4 @@
-"""What the forms have in common: the shape of a form, the framing of streams, the bodies and headers of errors."""
+"""Common parts of the wire forms: the type of a form, the framing of streams, and the bodies and headers of errors."""
 
 import json
 import random
@@ -36,31 +36,36 @@ JSON_LINES = "application/x-ndjson"
 class WireForm:
     """One wire form: how to read a request, and how to write a reply as one body or as events.
 
-    `path` may hold parameters, such as `/model/{model}/converse`: they are added to the request. `stream` says which of
-    the two ways a path has, where the request doesn't; `media` is the type of a stream.
+    Attributes:
+        path: the path template. Its parameters, as in `/model/{model}/converse`, are added to the request.
+        read: reads a request.
+        body: writes a reply as one JSON body.
+        events: writes a reply as the events of a stream.
+        stream: whether the path always or never streams; None if the request decides.
+        media: the content type of a stream.
     """
 
     path: str
     read: Callable[[Json], Conversation]
-    whole: Callable[[Reply, Conversation, random.Random], Json]
+    body: Callable[[Reply, Conversation, random.Random], Json]
     events: Callable[[Reply, Conversation, random.Random], Iterator[bytes]]
     stream: bool | None = None
     media: str = SSE
 
 
 def event(data: Json | str, name: str | None = None) -> bytes:
-    """Write one server-sent event."""
+    """Return one server-sent event; `name` is its type, if it has one."""
     text = data if isinstance(data, str) else json.dumps(data)
     return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
 def line(data: Json) -> bytes:
-    """Write one of JSON lines."""
+    """Return an object as one line of JSON."""
     return json.dumps(data, separators=(",", ":")).encode() + b"\n"
 
 
 def error_body(path: str, status: int, message: str) -> Json:
-    """Write an error as the owner of that path does."""
+    """Return the body of an error in the format of the API that has this path."""
     for start, write in _ERRORS.items():
         if re.match(start, path):
             return write(status, message)
@@ -69,7 +74,7 @@ def error_body(path: str, status: int, message: str) -> Json:
 
 
 def error_headers(path: str, status: int) -> dict[str, str]:
-    """Return what the owner of that path says of an error in its headers."""
+    """Return the headers of an error in the API that has this path."""
     if not path.startswith("/model/"):
         return {}
     kind = _AMAZON_TYPES.get(

@@ -1,4 +1,7 @@
-"""While a test module is imported: an agent may make its client there, which wants a key that a replay has no use for."""
+"""Placeholder credentials while a test module is imported.
+
+An agent may construct its client at import. The client demands a key, which a replay does not use.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +21,31 @@ _NAMED = re.compile(rb"[\"']([^\"'\n]+\.jsonl)[\"']")
 
 
 def fill_in_for(module: pytest.Module) -> Callable[[], None]:
-    """Set placeholders for the keys that the traces which a test module names were recorded with; give the undo."""
+    """Set placeholders for the credentials of the traces that a test module names.
+
+    The traces are found by the names of trace files among the module's string literals.
+
+    Returns:
+        A function that removes the placeholders.
+    """
     with open(module.path, "rb") as file:
-        named = dict.fromkeys(os.fsdecode(each) for each in _NAMED.findall(file.read()))
+        names = dict.fromkeys(os.fsdecode(match) for match in _NAMED.findall(file.read()))
     folders = (os.path.dirname(module.path), str(module.config.rootpath))
-    found = (
+    paths = (
         path
-        for name in named
+        for name in names
         for folder in folders
         for path in glob.glob(os.path.join(folder, name), recursive=True)
     )
-    return fill_in(dict.fromkeys(each for path in found for each in _credentials(path)))
+    return fill_in(dict.fromkeys(variable for path in paths for variable in _credentials(path)))
 
 
 def _credentials(path: str) -> Iterator[str]:
-    """Yield the credentials that a trace file says were set; none where it can't be read, which its test says."""
+    """Yield the names of the credentials in a trace file's footer; none if the file can't be read: its test reports that."""
     try:
         with open(path, "rb") as file:
             lines = [line for line in file if line.startswith(b'{"footer"')]
         footer: Any = json.loads(lines[-1])["footer"] if lines else {}
-        yield from (each for each in footer.get("credentials", ()) if isinstance(each, str))
+        yield from (name for name in footer.get("credentials", ()) if isinstance(name, str))
     except (OSError, ValueError, AttributeError, TypeError, KeyError):
         return

@@ -1,4 +1,4 @@
-"""What a test's marker asks for: `@pytest.mark.autochron(trace, live=…)`."""
+"""The options of a test's marker: `@pytest.mark.autochron(trace, live=…)`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ EXAMPLE = '@pytest.mark.autochron("trace.jsonl", live=["issue_refund[1]"])'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerOptions:
-    """What a marker asks for.
+    """The options of one marker.
 
     Attributes:
         trace: a trace, the path of its file, or its name in a store.
-        shown: how it is named to people.
-        is_file: whether it is the path of a file; None for a trace that was given itself.
+        shown: the trace's name in messages.
+        is_file: whether `trace` is the path of a trace file.
         the others: as for `autochron.replay`.
     """
 
@@ -52,45 +52,45 @@ class MarkerOptions:
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
-    """Return the traces where a marker means several: a list, or a pattern of files; None where it means one.
+    """Return the traces of a marker that names several, by a list or a pattern of files; None if it names one trace.
 
     Raises:
-        UsageError: it names none, or what can't be a trace.
+        UsageError: the list is empty, no file fits the pattern, or something in the list is no trace.
     """
-    given = _given(marker)
-    if isinstance(given, str) and glob.has_magic(given):
-        found = _globbed(given, item)
-        if found is None:
+    argument = _trace_argument(marker)
+    if isinstance(argument, str) and glob.has_magic(argument):
+        files = _globbed(argument, item)
+        if files is None:
             return None
-        given = found
-    elif isinstance(given, str | os.PathLike | Trace) or not isinstance(given, Iterable):
+        argument = files
+    elif isinstance(argument, str | os.PathLike | Trace) or not isinstance(argument, Iterable):
         return None
-    several = list(given)
-    if not several:
+    traces = list(argument)
+    if not traces:
         raise UsageError("the marker's list of traces is empty; name one at least")
-    for each in several:
-        _check(each)
-    return several
+    for trace in traces:
+        _check(trace)
+    return traces
 
 
 def _globbed(pattern: str, item: pytest.Item) -> list[str] | None:
-    """Return the files that a pattern means, from the test's folder, else from rootdir; None where a file is called so."""
+    """Return the files that fit a pattern in the test's folder, else in rootdir; None if a file's name is the pattern."""
     for folder in _folders(item):
         path = os.path.join(folder, pattern)
         if os.path.isfile(path):
             return None
-        found = sorted(glob.glob(path, recursive=True))
-        if found:
-            return found
+        files = sorted(glob.glob(path, recursive=True))
+        if files:
+            return files
     raise UsageError(
         f"no trace file fits {pattern!r} in {_folders(item)[0]} or in rootdir; export traces there, or mend the pattern"
     )
 
 
 def ids_of(traces: Sequence[Reference]) -> list[str]:
-    """Name traces for the ids of tests: by folder and name where they are files."""
-    named = [_id(each) for each in traces]
-    return named if len(set(named)) == len(named) else [f"{each}-{nth}" for nth, each in enumerate(named)]
+    """Return an id for each parametrized test: the folder and name of its trace file, or the trace's name."""
+    ids = [_id(trace) for trace in traces]
+    return ids if len(set(ids)) == len(ids) else [f"{name}-{index}" for index, name in enumerate(ids)]
 
 
 def _id(trace: Reference) -> str:
@@ -100,14 +100,20 @@ def _id(trace: Reference) -> str:
     return "/".join(path.split("/")[-2:])
 
 
-def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) -> MarkerOptions:
-    """Say what a marker asks for; `trace` is the one of several that the test is run for.
+def marker_options(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) -> MarkerOptions:
+    """Read the options of a marker.
+
+    Args:
+        marker: the marker.
+        item: the test.
+        trace: the trace of a parametrized test; None to use the marker's.
 
     Raises:
-        UsageError: it asks for what it can't mean; it names the nearest that it could.
+        UsageError: an option is unknown or has an invalid value; or the marker names no trace, or several for a test that
+            can't be parametrized.
     """
     if trace is None:
-        trace = _given(marker)
+        trace = _trace_argument(marker)
         if traces_of(marker, item) is not None:
             raise UsageError(
                 f"a {type(item).__name__} can't be run for several traces; name one, or write it as a function of pytest's"
@@ -117,8 +123,8 @@ def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) ->
     for name in options:
         if name not in KEYWORDS:
             near = nearest(KEYWORDS, name)
-            meant = f"did you mean {near}?" if near else f"it takes {', '.join(KEYWORDS)}"
-            raise UsageError(f"the marker autochron has no {name}=; {meant}")
+            advice = f"did you mean {near}?" if near else f"it takes {', '.join(KEYWORDS)}"
+            raise UsageError(f"the marker autochron has no {name}=; {advice}")
     _check_options(options)
     rules = options.get("rules")
     if isinstance(rules, str | os.PathLike):
@@ -132,8 +138,8 @@ def asked_of(marker: pytest.Mark, item: pytest.Item, trace: Reference | None) ->
     return MarkerOptions(trace=trace, shown=_shown(trace, item, is_file=is_file), is_file=is_file, **options)
 
 
-def _given(marker: pytest.Mark) -> Any:
-    """Return what a marker names as its trace."""
+def _trace_argument(marker: pytest.Mark) -> Any:
+    """Return the marker's argument `trace`."""
     if len(marker.args) > 1:
         raise UsageError(
             f"the marker autochron was given {len(marker.args)} values; give several traces as a list, and the rest by"
@@ -173,23 +179,23 @@ def _check_options(options: Mapping[str, Any]) -> None:
         )
 
 
-def _words(given: str | Iterable[str]) -> list[str]:
-    return given.split(",") if isinstance(given, str) else list(given)
+def _words(value: str | Iterable[str]) -> list[str]:
+    return value.split(",") if isinstance(value, str) else list(value)
 
 
 def _folders(item: pytest.Item) -> tuple[str, str]:
-    """Return where a relative path may start: the test's folder, and rootdir."""
+    """Return the folders that a relative path is looked for in: the test's folder and rootdir."""
     return (os.path.dirname(item.path), str(item.config.rootpath))
 
 
 def _located(path: str, item: pytest.Item) -> str:
-    """Return a file from the test's folder, else from rootdir; where it is in neither, as if it were in the first."""
+    """Return the path of a file in the test's folder or in rootdir; if it is in neither, its path in the test's folder."""
     places = [os.path.normpath(os.path.join(folder, path)) for folder in _folders(item)]
     return next((place for place in places if os.path.exists(place)), places[0])
 
 
 def _shown(trace: Reference, item: pytest.Item, *, is_file: bool) -> str:
-    """Name a trace to people: a file relative to rootdir where it lies below it."""
+    """Return the trace's name for messages; the path of a file below rootdir is relative to rootdir."""
     if isinstance(trace, Trace):
         return trace.header.name or trace.header.id
     path = os.fspath(trace)

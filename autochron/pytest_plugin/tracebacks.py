@@ -1,4 +1,4 @@
-"""Tracebacks as pytest can show them: what weaving puts into a function has no line, which pytest stumbles over."""
+"""Tracebacks that pytest can display: code that weaving inserts has no line number, and pytest fails on such an entry."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ from types import TracebackType
 
 
 def trim(error: BaseException, *, ours: bool) -> None:
-    """Leave out of an error's traceback, and of those it came of, what has no line; with `ours` also autochron's frames.
+    """Remove entries without a line number from the tracebacks of an error, its causes, its contexts and its group members.
 
-    In place, since pytest holds the outermost entry already, which is its own.
+    The tracebacks are changed in place, because pytest already holds the outermost entry.
+
+    Args:
+        error: the error.
+        ours: whether autochron's own frames are removed as well.
     """
-    for each in _chain(error, set()):
-        entry = each.__traceback__
+    for link in _chain(error, set()):
+        entry = link.__traceback__
         while entry is not None:
             while entry.tb_next is not None and _is_dropped(entry.tb_next, ours=ours):
                 entry.tb_next = entry.tb_next.tb_next
             entry = entry.tb_next
-        if each.__traceback__ is not None and _is_dropped(each.__traceback__, ours=ours):
-            each.__traceback__ = each.__traceback__.tb_next
+        if link.__traceback__ is not None and _is_dropped(link.__traceback__, ours=ours):
+            link.__traceback__ = link.__traceback__.tb_next
 
 
 def _is_dropped(entry: TracebackType, *, ours: bool) -> bool:
-    line: int | None = entry.tb_lineno  # typeshed knows no frame without one
+    line: int | None = entry.tb_lineno  # typeshed says that it is never None
     if line is None:
         return True
     return ours and str(entry.tb_frame.f_globals.get("__name__")).startswith("autochron.")
 
 
 def _chain(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
-    """Yield an error, what it came of, and what is in it where it is a group."""
+    """Yield an error, its causes and contexts, and the members of each exception group, each once."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
@@ -37,5 +41,5 @@ def _chain(error: BaseException | None, seen: set[int]) -> Iterator[BaseExceptio
     yield from _chain(error.__cause__, seen)
     yield from _chain(error.__context__, seen)
     if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _chain(each, seen)
+        for member in error.exceptions:
+            yield from _chain(member, seen)

@@ -1,1 +1,1 @@
-"""Whether a replay reproduces an incident: what is compared, and the verdict."""
+"""The verdict on an incident: whether a replay reproduces it, and the baseline that the replay is compared with."""

@@ -1,7 +1,8 @@
-"""What today's code did when an incident was made of a trace: the effects and the varying fields that a verdict needs.
+"""The baseline of an incident: what unchanged code did in several runs, as fingerprints.
 
-`incident new` runs the test several times, each in fresh state and with another hash seed, clock and seed of chance. What
-these runs have in common is the baseline. It is kept beside the trace as fingerprints, which show nobody's data.
+`incident new` runs the new test several times, each time in fresh state and with another hash seed, clock and random seed.
+The baseline is what these runs have in common. A verdict needs it to know the incident's effects, and which fields vary. It
+is stored beside the trace as fingerprints and sums, so that it holds none of a customer's rows.
 """
 
 from __future__ import annotations
@@ -36,108 +37,124 @@ VERSION = 1
 _NUMBER = re.compile(r"(?<![\w.:-])\d+(?:\.\d+)?(?![\w:-])")
 
 _CLOSE = 0.01
-"""By which part an amount may be another and still be the same harm: a cent more, or all in two pieces."""
+"""The relative tolerance within which two amounts count as the same harm."""
 
 
 class EffectPrint(Struct, frozen=True, kw_only=True):
-    """One effect, as far as it was the same in each run."""
+    """The fingerprint of one effect: what was the same in each run."""
 
     path: str
     what: str
     value: ValuePrint
     carries: tuple[str, ...] = ()
-    """Fields of the crossing's input whose words and numbers it holds: `cents`."""
+    """Fields of the crossing's input whose words and numbers the effect holds: `cents`."""
     family: str = ""
-    """The path with each number in it left out, by which files of one kind are told."""
+    """The path with each number replaced by 0. Files such as `order-1.json` and `order-2.json` share it."""
     numbers: dict[str, str] = {}
-    """Where it holds a number of the input: the place there, as `numbers_of` names it, and the input's field."""
+    """The fields of the input whose numbers the effect holds, by the places in its value, as `numbers_of` names these."""
     amount: float = 0.0
-    """How much its numbers are, or change, in all; of those that are the same in each run."""
+    """The sum of the effect's numbers, or of their changes, without those that vary between runs."""
 
-    def is_again(self, effect: StateEffect) -> bool:
-        """Return whether an effect is this one once more."""
+    def matches(self, effect: StateEffect) -> bool:
+        """Return whether an effect has this fingerprint."""
         fits = text_fits(self.path, effect.path) and text_fits(self.what, effect.what)
         return fits and not self.value.differences(msgspec.json.decode(effect.value))
 
-    def is_alike(self, effect: StateEffect) -> bool:
-        """Return whether an effect is of the same kind, in the same place."""
-        path = text_fits(self.path, effect.path) or self.family == _family([effect.path])
-        return path and text_fits(self.what, effect.what)
+    def is_of_kind(self, effect: StateEffect) -> bool:
+        """Return whether an effect does the same kind of change to the same file, or to one of the same family."""
+        has_path = text_fits(self.path, effect.path) or self.family == _family([effect.path])
+        return has_path and text_fits(self.what, effect.what)
 
-    def recurs_in(self, effects: Sequence[StateEffect], given: Mapping[str, Any]) -> bool:
-        """Return whether some effects are this one, in whatever words.
+    def recurs_in(self, effects: Sequence[StateEffect], arguments: Mapping[str, Any]) -> bool:
+        """Return whether some effects do the harm of this one again, exactly or in another form.
 
-        They are where one is it once more; where one holds all of the crossing's input that this one held, in another
-        format, file or row, or several of its kind do together; and where those of its kind come to about as much, in one
-        piece or in several.
+        They do in each of these cases:
+
+        - One of them has this fingerprint, or writes the same value to a file of the same family.
+        - One of them, or all of the same kind together, hold every word and number of the input that this effect held. The
+          format, the file and the row may be others.
+        - Those of the same kind hold the input's numbers that this effect held, or sum up to them; where the effect held
+          none, their amounts sum up to about the same.
+
+        Args:
+            effects: the effects of a crossing in a replay.
+            arguments: the crossing's recorded input.
         """
-        if any(self.is_again(each) or self._is_copied(each) for each in effects):
+        if any(self.matches(effect) or self._is_numbered_copy(effect) for effect in effects):
             return True
-        alike = [each for each in effects if self.is_alike(each)]
-        wanted = {word for field in self.carries for word in words_in(given.get(field))}
-        together = {word for each in alike for word in words_in(each)}
+        of_kind = [effect for effect in effects if self.is_of_kind(effect)]
+        wanted = {word for field in self.carries for word in words_in(arguments.get(field))}
+        combined = {word for effect in of_kind for word in words_in(effect)}
         if wanted and any(
-            wanted <= words for words in (together, *(set(words_in(each)) for each in effects))
+            wanted <= words for words in (combined, *(set(words_in(effect)) for effect in effects))
         ):
             return True
-        values = [msgspec.json.decode(each.value) for each in alike]
+        values = [msgspec.json.decode(effect.value) for effect in of_kind]
         if self.numbers:
-            return self._adds_up([numbers_of(each) for each in values], _numbers_in(given))
+            return self._holds_numbers([numbers_of(value) for value in values], _telling_numbers(arguments))
         varying = self.value.varying()
-        amount = sum(amount_of(each, varying) for each in values)
+        amount = sum(amount_of(value, varying) for value in values)
         return self.amount > 0 and _is_close(amount, self.amount)
 
-    def _is_copied(self, effect: StateEffect) -> bool:
-        """Return whether an effect writes the very same to a file that differs by a number in its name."""
+    def _is_numbered_copy(self, effect: StateEffect) -> bool:
+        """Return whether an effect writes the same value to a file whose name may differ by its numbers."""
         value = msgspec.json.decode(effect.value)
-        return value is not None and self.is_alike(effect) and not self.value.differences(value)
+        return value is not None and self.is_of_kind(effect) and not self.value.differences(value)
 
-    def _adds_up(self, held: Sequence[Mapping[str, float]], given: Mapping[str, float]) -> bool:
-        """Return whether effects hold each number of the input: each of them as it is, such as an order's, or in the sum."""
+    def _holds_numbers(
+        self, effects: Sequence[Mapping[str, float]], input_numbers: Mapping[str, float]
+    ) -> bool:
+        """Return whether effects hold each number that this effect took from the input.
+
+        They hold a number if each of them has it, such as the number of an order, or if they sum up to it, such as an amount.
+        """
         fields = dict.fromkeys(self.numbers.values())
         return all(
             any(
-                _is_sum([each[place] for each in held if place in each], given.get(field, 0.0))
-                for place, its in self.numbers.items()
-                if its == field
+                _is_sum(
+                    [numbers[place] for numbers in effects if place in numbers], input_numbers.get(field, 0.0)
+                )
+                for place, source in self.numbers.items()
+                if source == field
             )
             for field in fields
         )
 
 
 class CrossingPrint(Struct, frozen=True, kw_only=True):
-    """One live crossing, as far as it was the same in each run."""
+    """The fingerprint of one live crossing: what was the same in each run."""
 
     outcome: ValuePrint
     effects: tuple[EffectPrint, ...] = ()
     unlike_record: tuple[str, ...] = ()
-    """Fields of the outcome that are the same in each run and not what was recorded: state is missing."""
+    """Fields of the outcome that were the same in each run but differ from the record: state is missing."""
     left_running: tuple[str, ...] = ()
-    """Threads and tasks that were at work when it had ended."""
+    """Threads and tasks that were still running when the crossing had ended."""
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
-    """What the runs of unchanged code had in common."""
+    """The facts that several runs of unchanged code had in common; the content of `baseline.json`."""
 
     version: int = VERSION
     runs: int = 0
     crossings: dict[str, CrossingPrint] = {}
     outside: tuple[EffectPrint, ...] = ()
-    """What the program did to the world outside of its live crossings."""
+    """The program's effects outside of its live crossings."""
     sources: dict[str, str] = {}
-    """The project's modules that ran, by path from the rules' root: SHA-256 of each."""
+    """SHA-256 of each of the project's modules that ran, by path relative to the rules' root."""
     files: dict[str, str] = {}
-    """What `incident new` made in the folder, by name: SHA-256 of each."""
+    """SHA-256 of each file that `incident new` wrote into the folder, by name."""
     settled: bool = False
-    """Whether the test came out as it should when it was made."""
+    """Whether the incident is complete: its test failed as it should, or was not tried. An incomplete incident is replaced
+    without `--force`."""
     snapshots: str | None = None
-    """The folder with the contents of snapshots, relative to this one, where that isn't the project's own."""
+    """The folder with the contents of snapshots, relative to the incident's folder; None for the project's own."""
     swallowed: tuple[str, ...] = ()
-    """Crashes that the program's code caught itself, as it always does."""
+    """Crashes that the program's own code caught in these runs, so that they are usual."""
 
 
-def _is_sum(pieces: Sequence[float], whole: float) -> bool:
-    return bool(pieces) and (set(pieces) == {whole} or _is_close(sum(pieces), whole))
+def _is_sum(pieces: Sequence[float], wanted: float) -> bool:
+    return bool(pieces) and (set(pieces) == {wanted} or _is_close(sum(pieces), wanted))
 
 
 def _is_close(amount: float, wanted: float) -> bool:
@@ -145,16 +162,16 @@ def _is_close(amount: float, wanted: float) -> bool:
 
 
 def _family(paths: Sequence[str]) -> str:
-    return text_print([re.sub(r"\d+", "0", each) for each in paths])
+    return text_print([re.sub(r"\d+", "0", path) for path in paths])
 
 
 def words_in(value: Any) -> list[str]:
-    """Return the words and whole numbers in a value or an effect, in one form: 900.00 is 900, and PAY is pay.
+    """Return the words and whole numbers in a value or an effect, normalised: 900.00 is 900, and PAY is pay.
 
-    Where an effect changed a number, by how much is one, too.
+    Where an effect changed a number, the difference is among them.
     """
     if isinstance(value, StateEffect):
-        changed = " ".join(map(str, _changed_by(msgspec.json.decode(value.value)).values()))
+        changed = " ".join(map(str, _changes_of_numbers(msgspec.json.decode(value.value)).values()))
         text = f"{value.path} {value.what} {value.value.decode('utf-8', 'replace')} {changed}"
     else:
         text = msgspec.json.encode(value).decode()
@@ -164,30 +181,33 @@ def words_in(value: Any) -> list[str]:
 
 
 def amount_of(value: Any, varying: Sequence[str] = ()) -> float:
-    """Return how much the numbers in an effect's value are, or change."""
+    """Return the sum of the numbers in an effect's value, or of their changes, without those below the `varying` paths."""
     return sum(number for place, number in numbers_of(value).items() if not is_below(place, varying))
 
 
 def numbers_of(value: Any) -> dict[str, float]:
-    """Return the numbers in an effect's value, or by how much they change, by place.
+    """Return the absolute numbers in an effect's value by place, or their changes if the effect changed a value.
 
-    Of a text with more than a number in it, they are numbered: `line#0`.
+    A place is a dotted path. A number within a longer text has its index in the text behind the path: `line#0`.
     """
     if isinstance(value, dict) and {"before", "after"} <= value.keys():
-        return _changed_by(value)
-    found: dict[str, float] = {}
+        return _changes_of_numbers(value)
+    result: dict[str, float] = {}
     for path, leaf in flatten(value).items():
         if _is_number(leaf):
-            found[path] = float(abs(leaf))
+            result[path] = float(abs(leaf))
         elif isinstance(leaf, str):
             numbers = _NUMBER.findall(leaf)
-            whole = len(numbers) == 1 and numbers[0] == leaf.strip()
-            found |= {path if whole else f"{path}#{at}": float(each) for at, each in enumerate(numbers)}
-    return found
+            is_number_alone = len(numbers) == 1 and numbers[0] == leaf.strip()
+            result |= {
+                path if is_number_alone else f"{path}#{index}": float(digits)
+                for index, digits in enumerate(numbers)
+            }
+    return result
 
 
-def _changed_by(value: Any) -> dict[str, float]:
-    """Return by how much numbers change, by place; nothing for an effect that changes none."""
+def _changes_of_numbers(value: Any) -> dict[str, float]:
+    """Return the absolute changes of numbers by place; empty for an effect that does not change a value."""
     if not (isinstance(value, dict) and {"before", "after"} <= value.keys()):
         return {}
     before, after = flatten(value["before"]), flatten(value["after"])
@@ -198,15 +218,17 @@ def _changed_by(value: Any) -> dict[str, float]:
     }
 
 
-def _numbers_in(given: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of an input that say something, by field."""
+def _telling_numbers(arguments: Mapping[str, Any]) -> dict[str, float]:
+    """Return the absolute numbers of an input by field, without those from -1 to 1, which occur everywhere."""
     return {
-        path: float(abs(leaf)) for path, leaf in flatten(given).items() if _is_number(leaf) and abs(leaf) > 1
+        path: float(abs(leaf))
+        for path, leaf in flatten(arguments).items()
+        if _is_number(leaf) and abs(leaf) > 1
     }
 
 
 def is_opaque(effect: StateEffect) -> bool:
-    """Return whether only the digest is known of what was written."""
+    """Return whether the effect holds only a digest of what was written."""
     value = msgspec.json.decode(effect.value)
     return isinstance(value, dict) and value.keys() == {"digest", "size"}
 
@@ -216,83 +238,110 @@ def _is_number(leaf: Any) -> bool:
 
 
 def effects_in_common(
-    runs: Sequence[Sequence[StateEffect]], given: Mapping[str, Any]
+    runs: Sequence[Sequence[StateEffect]], arguments: Mapping[str, Any]
 ) -> tuple[EffectPrint, ...]:
-    """Return the effects that each run had; `given` is what the crossing was given."""
-    several = [[each for each in run if not each.what.startswith(LOG)] for run in runs]
-    if not several or not all(several):
+    """Return the fingerprints of the effects that every run had.
+
+    Args:
+        runs: the effects of one crossing in each run.
+        arguments: the crossing's input.
+    """
+    kept_runs = [[effect for effect in run if not effect.what.startswith(LOG)] for run in runs]
+    if not kept_runs or not all(kept_runs):
         return ()
-    shapes = {tuple(sorted(each.what for each in run)) for run in several}
-    if len(shapes) == 1 or len({len(run) for run in several}) == 1:
-        ordered = [sorted(run, key=lambda each: (each.what, each.path)) for run in several]
-        return tuple(_effect_print(each, given) for each in zip(*ordered, strict=True))
-    # Some runs did more than others: what all did counts.
-    shared = Counter((each.path, each.what) for each in several[0])
-    for run in several[1:]:
-        shared &= Counter((each.path, each.what) for each in run)
+    shapes = {tuple(sorted(effect.what for effect in run)) for run in kept_runs}
+    if len(shapes) == 1 or len({len(run) for run in kept_runs}) == 1:
+        ordered = [sorted(run, key=lambda effect: (effect.what, effect.path)) for run in kept_runs]
+        return tuple(_effect_print(column, arguments) for column in zip(*ordered, strict=True))
+    # Some runs had more effects than others. Those that all runs had count.
+    shared = Counter((effect.path, effect.what) for effect in kept_runs[0])
+    for run in kept_runs[1:]:
+        shared &= Counter((effect.path, effect.what) for effect in run)
     columns: dict[tuple[str, str], list[list[StateEffect]]] = {}
-    for run in several:
+    for run in kept_runs:
         for key in shared:
-            found = [each for each in run if (each.path, each.what) == key][: shared[key]]
-            columns.setdefault(key, []).append(found)
+            matches = [effect for effect in run if (effect.path, effect.what) == key][: shared[key]]
+            columns.setdefault(key, []).append(matches)
     return tuple(
-        _effect_print(each, given)
+        _effect_print(column, arguments)
         for runs_of_key in columns.values()
-        for each in zip(*runs_of_key, strict=True)
+        for column in zip(*runs_of_key, strict=True)
     )
 
 
-def _effect_print(several: Sequence[StateEffect], given: Mapping[str, Any]) -> EffectPrint:
-    values = [msgspec.json.decode(each.value) for each in several]
+def _effect_print(effects: Sequence[StateEffect], arguments: Mapping[str, Any]) -> EffectPrint:
+    values = [msgspec.json.decode(effect.value) for effect in effects]
     value = print_of(values)
-    words = [set(words_in(each)) for each in several]
+    words = [set(words_in(effect)) for effect in effects]
     return EffectPrint(
-        path=text_print([each.path for each in several]),
-        what=text_print([each.what for each in several]),
+        path=text_print([effect.path for effect in effects]),
+        what=text_print([effect.what for effect in effects]),
         value=value,
-        carries=_carried(words, given),
-        family=_family([each.path for each in several]),
-        numbers=_carried_numbers([numbers_of(each) for each in values], _numbers_in(given)),
+        carries=_carried_fields(words, arguments),
+        family=_family([effect.path for effect in effects]),
+        numbers=_carried_numbers(
+            [numbers_of(effect_value) for effect_value in values], _telling_numbers(arguments)
+        ),
         amount=amount_of(values[0], value.varying())
-        if any(map(_is_number, flatten(given).values()))
+        if any(map(_is_number, flatten(arguments).values()))
         else 0.0,
     )
 
 
-def _carried(words: Sequence[set[str]], given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields of an input that effects hold, if they hold all of it: less may only say whose row it is."""
-    fields = {field: own for field, held in given.items() if (own := set(words_in(held)))}
-    return tuple(fields) if all(own <= each for own in fields.values() for each in words) else ()
+def _carried_fields(words: Sequence[set[str]], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields of an input that each effect holds; empty unless each effect holds all of them.
+
+    An effect that holds a part of the input may do so only because it names whose row it is.
+    """
+    fields = {field: own_words for field, value in arguments.items() if (own_words := set(words_in(value)))}
+    return (
+        tuple(fields)
+        if all(own_words <= effect_words for own_words in fields.values() for effect_words in words)
+        else ()
+    )
 
 
-def _carried_numbers(several: Sequence[Mapping[str, float]], given: Mapping[str, float]) -> dict[str, str]:
-    """Return where effects hold the numbers of an input in each run; nothing where they don't hold all of them."""
-    found = {
+def _carried_numbers(
+    numbers_of_runs: Sequence[Mapping[str, float]], input_numbers: Mapping[str, float]
+) -> dict[str, str]:
+    """Return the places that hold the input's numbers in each run, with the input's fields; empty unless they hold all."""
+    places = {
         place: field
-        for place, number in several[0].items()
-        for field, wanted in given.items()
-        if number == wanted and all(each.get(place) == number for each in several)
+        for place, number in numbers_of_runs[0].items()
+        for field, wanted in input_numbers.items()
+        if number == wanted and all(numbers.get(place) == number for numbers in numbers_of_runs)
     }
-    return found if set(found.values()) == set(given) else {}
+    return places if set(places.values()) == set(input_numbers) else {}
 
 
 def digests_of(root: str, files: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of sources, by their paths; empty for one that is not there."""
-    found: dict[str, str] = {}
-    for each in files:
+    """Return the hexadecimal SHA-256 of each source file, by path; an empty string for a file that can't be read.
+
+    Args:
+        root: the folder that the paths are relative to.
+        files: the paths.
+    """
+    digests: dict[str, str] = {}
+    for path in files:
         try:
-            with open(os.path.join(root, each), "rb") as file:
-                found[each] = hashlib.sha256(file.read()).hexdigest()
+            with open(os.path.join(root, path), "rb") as source:
+                digests[path] = hashlib.sha256(source.read()).hexdigest()
         except OSError:
-            found[each] = ""
-    return found
+            digests[path] = ""
+    return digests
 
 
 def read_baseline(trace: Any) -> Baseline | None:
-    """Read the baseline beside a trace file; None where there is none.
+    """Read the baseline beside a trace file.
+
+    Args:
+        trace: the path of a trace file. Anything else has no baseline.
+
+    Returns:
+        The baseline; None if there is none.
 
     Raises:
-        StoreError: it can't be read, or is of a newer version.
+        StoreError: the baseline can't be read, or a newer version wrote it.
     """
     path = (
         os.path.join(os.path.dirname(os.fsdecode(trace)), FILE)
@@ -303,23 +352,23 @@ def read_baseline(trace: Any) -> Baseline | None:
         return None
     try:
         with open(path, "rb") as file:
-            found = msgspec.json.decode(file.read(), type=Baseline)
+            baseline = msgspec.json.decode(file.read(), type=Baseline)
     except (OSError, msgspec.MsgspecError) as error:
         raise StoreError(
             f"{path} can't be read ({error}); make the incident again with `autochron incident new --force`"
         ) from None
-    if found.version > VERSION:
+    if baseline.version > VERSION:
         raise StoreError(
-            f"{path} was written by a newer autochron (version {found.version}); upgrade autochron"
+            f"{path} was written by a newer autochron (version {baseline.version}); upgrade autochron"
         )
-    return found
+    return baseline
 
 
 def has_baseline(trace: Any) -> bool:
-    """Return whether there is a baseline beside a trace file."""
+    """Return whether a baseline is beside a trace file."""
     return os.path.isfile(os.path.join(os.path.dirname(os.fsdecode(trace)), FILE))
 
 
 def encode_baseline(baseline: Baseline) -> str:
-    """Return the text of a baseline's file."""
+    """Return the text of `baseline.json`."""
     return msgspec.json.format(msgspec.json.encode(baseline, order="sorted"), indent=1).decode() + "\n"

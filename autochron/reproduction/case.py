@@ -1,4 +1,4 @@
-"""What is known of a replay that is judged: the facts that a verdict rests on."""
+"""The facts about one replay on which a verdict rests."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from autochron.reproduction.baseline import Baseline, CrossingPrint
 
 
 class Case(NamedTuple):
-    """What is known of a replay that is judged.
+    """The facts about one replay.
 
     Attributes:
-        replayed: its crossings.
-        divergences: where it and the record disagree.
-        evidence: what was seen of its live crossings.
-        baseline: what unchanged code did; None where nobody has tried it.
-        changed_sources: the sources that have changed since then; None where that is not known.
-        swallowed: crashes in the project's code that it caught itself.
-        broke: how the program ended, where it broke and the recorded one did not.
-        refused: whether it ended with an exception that is a refusal.
-        volatile: fields that tell nothing, by address: `outcome.id`.
+        replayed: the replay's crossings.
+        divergences: the disagreements of replay and record.
+        evidence: what the replay saw of its live crossings, by address.
+        baseline: what unchanged code did; None if it was never tried.
+        changed_sources: the sources that have changed since the baseline was made; None if that is unknown.
+        swallowed: crashes that the project's code caught itself.
+        broke: how the program broke, if the recorded one did not; else None.
+        volatile: fields to ignore, by address: `outcome.id`.
         expected: names of the exceptions that the test expects as an answer.
-        swaps: whether functions run in the place of others.
-        gone: tells of an envelope whether its definition is no longer in the code.
-        misfit: tells of an envelope why its function no longer takes the recorded arguments; None if it does.
+        swaps: whether the replay swaps functions.
+        gone: returns whether an envelope's definition is no longer in the code.
+        misfit: returns why an envelope's function no longer takes the recorded arguments; None if it does.
     """
 
     replayed: Sequence[Replayed]
@@ -41,14 +40,14 @@ class Case(NamedTuple):
     gone: Callable[[Envelope], bool] = lambda _: False
     misfit: Callable[[Envelope], str | None] = lambda _: None
 
-    def seen_at(self, address: str) -> Evidence:
-        """Return what was seen of a crossing."""
+    def evidence_at(self, address: str) -> Evidence:
+        """Return the evidence of a crossing; empty if the replay saw nothing of it."""
         return self.evidence.get(address, Evidence(address=address))
 
-    def usual_at(self, address: str) -> CrossingPrint | None:
-        """Return what unchanged code did there; None where nobody has tried it."""
+    def baseline_at(self, address: str) -> CrossingPrint | None:
+        """Return the fingerprint of a crossing on unchanged code; None if there is none."""
         return None if self.baseline is None else self.baseline.crossings.get(address)
 
     def ignored_at(self, address: str) -> tuple[str, ...]:
-        """Return the fields of a crossing that tell nothing."""
+        """Return the volatile fields of a crossing."""
         return tuple(self.volatile.get(address, ()))

@@ -1,4 +1,4 @@
-"""Whether an exception is a refusal, which a fix raises on purpose, or a crash, by which nothing is proved."""
+"""Whether an exception is a refusal, which a fix raises on purpose, or a crash, which proves nothing."""
 
 from __future__ import annotations
 
@@ -20,27 +20,33 @@ CRASHES = (
     NotImplementedError,
     ConnectionError,
 )
-"""What says that code is broken, or that what it needs isn't there, however it was raised."""
+"""Exceptions that mean broken code or a missing dependency, even where a `raise` statement raises them."""
 
 _ORDINARY = (AutochronError, BlockingIOError, InterruptedError, StopAsyncIteration, StopIteration)
-"""Exceptions that code catches in the ordinary course of things."""
+"""Exceptions that working code catches all the time."""
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def describe(error: BaseException, name: Callable[[str], str], owns: Callable[[str], bool]) -> str:
-    """Return an exception in one line, with the project's line that it comes from."""
+    """Return an exception in one line, with the innermost of the project's lines in its traceback.
+
+    Args:
+        error: the exception.
+        name: returns the name of a file for people.
+        owns: returns whether a file belongs to the project.
+    """
     text = text_of(error)
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    description = f"{type(error).__name__}: {text}" if text else type(error).__name__
     place = None
     for frame, line in _frames(error.__traceback__):
         if owns(frame.f_code.co_filename):
             place = f"{name(frame.f_code.co_filename)}:{line}"
-    return f"{said}, at {place}" if place else said
+    return f"{description}, at {place}" if place else description
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an exception says, in one line; nothing where its own `__str__` fails."""
+    """Return an exception's message in one line of at most 200 characters; an empty string if its `__str__` fails."""
     try:
         return " ".join(str(error).split())[:200]
     except Exception:  # the program's own code
@@ -50,30 +56,40 @@ def text_of(error: BaseException) -> str:
 def is_crash(
     error: BaseException, owns: Callable[[str], bool], traceback: TracebackType | None = None
 ) -> bool:
-    """Return whether an exception that left a live crossing is a crash; `traceback` is its own by default.
+    """Return whether an exception that left a live crossing is a crash.
 
-    Code that is broken is one, and a table, a file or a server that is missing. What a line of the project raises by
-    `raise` or `assert` is a refusal, and so is an exception of a library's own, such as a validator's, unless such a crash
-    is its cause.
+    A crash is broken code, a missing table, file or server, what the replay denies, or an exception that ends the program. A
+    refusal is an exception that a line of the project raises by `raise` or `assert`, a violated constraint of a database, a
+    FileExistsError, or an exception of a library's own types, such as a validator's, unless a crash caused it.
+
+    Args:
+        error: the exception.
+        owns: returns whether a file belongs to the project.
+        traceback: the traceback to judge by; default the exception's own.
     """
     if isinstance(error, (DeniedError, *CRASHES)):
         return True
     if isinstance(error, (KeyboardInterrupt, GeneratorExit, SystemExit)):
-        return True  # the agent gets no answer
-    if _is_raised_by(traceback or error.__traceback__, owns) or _is_guard(error):
+        return True  # the agent gets no answer, so it is no refusal
+    if _is_raised_by_statement(traceback or error.__traceback__, owns) or _is_guard(error):
         return False
     module = type(error).__module__.partition(".")[0]
     if module == "builtins" or module in sys.stdlib_module_names:
         return True
-    return any(_is_environment(each) for each in _causes(error))
+    return any(_is_environment_failure(cause) for cause in _causes(error))
 
 
 def is_passed_over(
     error: BaseException, owns: Callable[[str], bool], traceback: TracebackType | None = None
 ) -> bool:
-    """Return whether an exception that the project's code caught itself is a crash; `traceback` is its own by default.
+    """Return whether an exception that the project's code caught itself is a crash.
 
-    It is judged as one that leaves a crossing, but for those by which Python tells that there is no more.
+    It is judged as one that leaves a crossing, but exceptions of ordinary control flow, such as StopIteration, are none.
+
+    Args:
+        error: the exception.
+        owns: returns whether a file belongs to the project.
+        traceback: the traceback to judge by; default the exception's own.
     """
     return (
         isinstance(error, Exception) and not isinstance(error, _ORDINARY) and is_crash(error, owns, traceback)
@@ -81,16 +97,16 @@ def is_passed_over(
 
 
 def _is_guard(error: BaseException) -> bool:
-    """Return whether what refuses is a guard: a database's constraint, or a file that may be made once only."""
+    """Return whether the exception comes from a guard: a database's constraint, or a file that must not exist yet."""
     return isinstance(error, FileExistsError) or any(
-        each.__name__ == "IntegrityError" for each in type(error).__mro__
+        base.__name__ == "IntegrityError" for base in type(error).__mro__
     )
 
 
-def _is_environment(error: BaseException) -> bool:
+def _is_environment_failure(error: BaseException) -> bool:
     is_database = any(
-        each.__name__ in {"OperationalError", "ProgrammingError", "InterfaceError"}
-        for each in type(error).__mro__
+        base.__name__ in {"OperationalError", "ProgrammingError", "InterfaceError"}
+        for base in type(error).__mro__
     )
     return isinstance(error, (*CRASHES, OSError)) or is_database
 
@@ -103,15 +119,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _is_raised_by(entry: TracebackType | None, owns: Callable[[str], bool]) -> bool:
-    """Return whether a line of the project raised by `raise`, and not an operation that failed there."""
+def _is_raised_by_statement(entry: TracebackType | None, owns: Callable[[str], bool]) -> bool:
+    """Return whether a `raise` of the project's code raised the exception, not an operation that failed there."""
     last: TracebackType | None = None
     while entry is not None:
         last, entry = entry, entry.tb_next
     if last is None or not owns(last.tb_frame.f_code.co_filename):
         return False
-    code, at = last.tb_frame.f_code, last.tb_lasti
-    return code.co_code[at] == _RAISE
+    code, instruction = last.tb_frame.f_code, last.tb_lasti
+    return code.co_code[instruction] == _RAISE
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int | None]]:

@@ -1,10 +1,10 @@
 """Crashes that a program catches itself: a `NameError` in a fix that an agent's `except Exception` turns into a message.
 
-Such a fix looks as if it refused. So each crash that passes through the project's code is noted, whether or not it leaves it.
-What unchanged code does, too, is no news and is left out by who judges.
+Such a fix looks as if it refused. The watch therefore notes each crash that passes through the project's code, whether or not
+it is caught. `blockers` leaves out the crashes that unchanged code has, too.
 
-From Python 3.12 on `sys.monitoring` tells of exceptions; on 3.11 a trace function does, and not where a debugger or a
-measurement of coverage is at work.
+On Python 3.12 and later `sys.monitoring` reports the exceptions. On 3.11 a trace function does, unless a debugger or a tool
+for coverage has installed one.
 """
 
 from __future__ import annotations
@@ -17,32 +17,39 @@ from typing import Any
 
 from autochron.reproduction.crashes import is_passed_over, text_of
 
-_MOST = 50
-"""Crashes that are kept."""
+_MAX_CRASHES = 50
+"""How many different crashes are kept."""
 
 
 class CrashWatch:
-    """Notes exceptions of broken code in the project's files, from `begin` to `end`."""
+    """Notes crashes in the project's files, from `begin` to `end`.
+
+    Args:
+        owns: returns whether a file belongs to the project.
+        name: returns the name of a file for people.
+    """
 
     def __init__(self, owns: Callable[[str], bool], name: Callable[[str], str]) -> None:
         self._owns = owns
         self._name = name
-        self._found: dict[str, None] = {}
+        self._crashes: dict[str, None] = {}
         self._tool: int | None = None
         self._trace: Callable[..., Any] | None = None
         """The trace function on 3.11."""
         self._latest: BaseException | None = None
-        """The exception that was noted last."""
+        """The exception that was seen last."""
 
     def found(self) -> tuple[str, ...]:
-        """Return what was noted, each once: `NameError: name 'limt' is not defined, at agent.py:40`."""
-        return tuple(self._found)
+        """Return the crashes, each once: `NameError: name 'limt' is not defined, at agent.py:40`."""
+        return tuple(self._crashes)
 
     def begin(self) -> bool:
-        """Begin to listen; return False where that can't be, because other tools do."""
+        """Begin to listen. Return False if other tools occupy the interpreter's hooks."""
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring
-            self._tool = next((each for each in (4, 3, 5) if monitoring.get_tool(each) is None), None)
+            self._tool = next(
+                (tool_id for tool_id in (4, 3, 5) if monitoring.get_tool(tool_id) is None), None
+            )
             if self._tool is None:
                 return False
             monitoring.use_tool_id(self._tool, "autochron")
@@ -57,7 +64,7 @@ class CrashWatch:
         return True
 
     def end(self) -> None:
-        """Listen no longer. A debugger that was begun meanwhile goes on."""
+        """Stop listening. A trace function that somebody else has installed meanwhile stays."""
         self._latest = None
         if sys.version_info >= (3, 12) and self._tool is not None:
             sys.monitoring.set_events(self._tool, 0)
@@ -72,7 +79,7 @@ class CrashWatch:
 
     def _raised(self, code: CodeType, _offset: int, error: BaseException) -> None:
         if self._owns(code.co_filename):
-            # The line that raises is where it passes first; the callers of it are passed later.
+            # The traceback begins with the frame of this event. The frame that raises comes first, its callers later.
             traceback = error.__traceback__
             line = None if traceback is None else traceback.tb_lineno
             self._note(error, traceback, code.co_filename, line)
@@ -92,10 +99,10 @@ class CrashWatch:
     def _note(
         self, error: BaseException, traceback: TracebackType | None, file: str, line: int | None
     ) -> None:
-        # It passes several frames. Nothing is written on it: it is the program's.
+        # One exception passes several frames. No mark is set on it, for it is the program's object.
         if error is self._latest:
             return
         self._latest = error
-        if len(self._found) < _MOST and is_passed_over(error, self._owns, traceback):
+        if len(self._crashes) < _MAX_CRASHES and is_passed_over(error, self._owns, traceback):
             text = text_of(error)
-            self._found.setdefault(f"{type(error).__name__}: {text}, at {self._name(file)}:{line}")
+            self._crashes.setdefault(f"{type(error).__name__}: {text}, at {self._name(file)}:{line}")

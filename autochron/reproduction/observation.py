@@ -1,4 +1,4 @@
-"""What one run of an incident's test saw, and what several runs of unchanged code have in common."""
+"""The observations of one run of an incident's test, and the baseline that several runs of unchanged code have in common."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class Observation(Struct, frozen=True, kw_only=True):
 
     crossings: dict[str, Observed] = {}
     outside: tuple[StateEffect, ...] = ()
-    """What was done outside of live crossings."""
+    """Effects outside of live crossings."""
     sources: tuple[str, ...] = ()
+    """Paths of the project's modules that ran, relative to the rules' root."""
     swallowed: tuple[str, ...] = ()
+    """Crashes that the project's code caught itself."""
 
 
 def observe(
@@ -42,15 +44,26 @@ def observe(
     sources: Sequence[str],
     swallowed: Sequence[str],
 ) -> Observation:
-    """Return what was seen of live crossings."""
-    found: dict[str, Observed] = {}
-    for each in envelopes:
-        seen = evidence.get(each.address, Evidence(address=each.address))
-        found[each.address] = Observed(
-            outcome=outcome_of(each), effects=seen.effects, left_running=seen.left_running
+    """Collect the observations of one run.
+
+    Args:
+        envelopes: the live crossings, as they were in this run.
+        evidence: what the replay saw of them, by address, and under `OUTSIDE` what it saw outside of them.
+        sources: paths of the project's modules that ran.
+        swallowed: crashes that the project's code caught itself.
+    """
+    crossings: dict[str, Observed] = {}
+    for envelope in envelopes:
+        crossing_evidence = evidence.get(envelope.address, Evidence(address=envelope.address))
+        crossings[envelope.address] = Observed(
+            outcome=outcome_of(envelope),
+            effects=crossing_evidence.effects,
+            left_running=crossing_evidence.left_running,
         )
     outside = evidence.get(OUTSIDE, Evidence(address=OUTSIDE)).effects
-    return Observation(crossings=found, outside=outside, sources=tuple(sources), swallowed=tuple(swallowed))
+    return Observation(
+        crossings=crossings, outside=outside, sources=tuple(sources), swallowed=tuple(swallowed)
+    )
 
 
 def baseline_of(
@@ -59,28 +72,28 @@ def baseline_of(
     root: str,
     ignored: Mapping[str, Sequence[str]],
 ) -> Baseline:
-    """Return what several runs of unchanged code have in common.
+    """Make the baseline of several runs of unchanged code. It has only the crossings that every run reached.
 
     Args:
-        runs: what each saw.
-        recorded: the record of the crossings in question, by address.
-        root: the folder that sources' paths start from.
-        ignored: fields that the test says are volatile, by address.
+        runs: the observations of each run.
+        recorded: the recorded envelopes of the crossings in question, by address.
+        root: the folder that the sources' paths are relative to.
+        ignored: fields that the test names as volatile, by address.
     """
     crossings: dict[str, CrossingPrint] = {}
     for address, envelope in recorded.items():
-        seen = [run.crossings[address] for run in runs if address in run.crossings]
-        if len(seen) < len(runs) or not seen:
+        observed = [run.crossings[address] for run in runs if address in run.crossings]
+        if len(observed) < len(runs) or not observed:
             continue
-        outcome = print_of([each.outcome for each in seen])
+        outcome = print_of([crossing.outcome for crossing in observed])
         crossings[address] = CrossingPrint(
             outcome=outcome,
-            effects=effects_in_common([each.effects for each in seen], envelope.arguments),
+            effects=effects_in_common([crossing.effects for crossing in observed], envelope.arguments),
             unlike_record=tuple(outcome.differences(outcome_of(envelope), ignored.get(address, ()))),
-            left_running=tuple(sorted({name for each in seen for name in each.left_running})),
+            left_running=tuple(sorted({name for crossing in observed for name in crossing.left_running})),
         )
-    sources = sorted({each for run in runs for each in run.sources})
-    swallowed = sorted({each for run in runs for each in run.swallowed})
+    sources = sorted({source for run in runs for source in run.sources})
+    swallowed = sorted({crash for run in runs for crash in run.swallowed})
     outside = effects_in_common([run.outside for run in runs], {})
     return Baseline(
         runs=len(runs),
@@ -92,57 +105,63 @@ def baseline_of(
 
 
 def volatile_of(runs: Sequence[Observation], baseline: Baseline) -> list[tuple[str, str]]:
-    """Return the fields that were others in each run, as a test names them, each with examples of their values."""
-    found = []
-    for address, known in baseline.crossings.items():
+    """Return the fields that vary between the runs, as `ADDRESS.PATH`, each with a comment that shows example values."""
+    fields = []
+    for address, crossing in baseline.crossings.items():
         values = [flatten(run.crossings[address].outcome) for run in runs]
-        for path in known.outcome.varying():
-            if path in known.outcome.unordered:
+        for path in crossing.outcome.varying():
+            if path in crossing.outcome.unordered:
                 example = "in another order in each run"
             else:
-                shown = dict.fromkeys(_example(each.get(path)) for each in values)
-                example = f"another in each run: {', '.join(shown)}"
-            found.append((f"{address}.{path}", example))
-    return found
+                examples = dict.fromkeys(_example(leaves.get(path)) for leaves in values)
+                example = f"another in each run: {', '.join(examples)}"
+            fields.append((f"{address}.{path}", example))
+    return fields
 
 
 def missing_state(
     baseline: Baseline, runs: Sequence[Observation], recorded: Mapping[str, Envelope]
 ) -> list[str]:
-    """Say which fields are the same in each run and not what was recorded."""
-    found = []
-    for address, known in baseline.crossings.items():
-        was, now = flatten(outcome_of(recorded[address])), flatten(runs[0].crossings[address].outcome)
-        found += [
-            f"{address}.{path} is {_example(now.get(path, '(missing)'))} in each run of today's code, and was"
-            f" {_example(was.get(path, '(missing)'))} in the incident: state is missing, or the code has changed since; name"
-            " the file in a [[snapshot]] and record again"
-            for path in known.unlike_record[:4]
+    """Return a message for each field that is the same in every run but differs from the record; at most 4 per crossing."""
+    reasons = []
+    for address, crossing in baseline.crossings.items():
+        recorded_leaves = flatten(outcome_of(recorded[address]))
+        todays = flatten(runs[0].crossings[address].outcome)
+        reasons += [
+            f"{address}.{path} is {_example(todays.get(path, '(missing)'))} in each run of today's code, and was"
+            f" {_example(recorded_leaves.get(path, '(missing)'))} in the incident: state is missing, or the code has"
+            " changed since; name the file in a [[snapshot]] and record again"
+            for path in crossing.unlike_record[:4]
         ]
-    return found
+    return reasons
 
 
 def effects_seen(runs: Sequence[Observation]) -> list[tuple[str, StateEffect]]:
-    """Return what live crossings did to the world in the first run, with their addresses."""
-    return [(address, each) for address, seen in runs[0].crossings.items() for each in seen.effects]
+    """Return the effects of live crossings in the first run, each with the crossing's address."""
+    return [
+        (address, effect) for address, crossing in runs[0].crossings.items() for effect in crossing.effects
+    ]
 
 
-def tells_nothing(baseline: Baseline, address: str, ignored: Sequence[str] = ()) -> bool:
-    """Return whether only the effects of a crossing tell whether it went otherwise."""
-    known = baseline.crossings.get(address)
-    if known is None:
+def outcome_tells_nothing(baseline: Baseline, address: str, ignored: Sequence[str] = ()) -> bool:
+    """Return whether a crossing's outcome can't show a change, because all of it varies, is ignored or is null.
+
+    Only the crossing's effects can show one then. False for a crossing that is not in the baseline.
+    """
+    crossing = baseline.crossings.get(address)
+    if crossing is None:
         return False
-    return not known.outcome.tells or all(
-        each == "*" or is_below(path, ignored) for path, each in known.outcome.leaves.items()
+    return not crossing.outcome.tells or all(
+        leaf == "*" or is_below(path, ignored) for path, leaf in crossing.outcome.leaves.items()
     )
 
 
 def _example(value: Any) -> str:
     text = brief(value).replace("\n", " ").replace("\r", " ")
-    text = "".join(each if each.isprintable() else "?" for each in text)
+    text = "".join(character if character.isprintable() else "?" for character in text)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
 def read_observation(text: bytes) -> Observation:
-    """Read what a run wrote down."""
+    """Decode the observation that a run wrote as JSON."""
     return decode(text, type=Observation)

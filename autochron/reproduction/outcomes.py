@@ -1,4 +1,4 @@
-"""How a crossing ended and what it did, as data that is compared and in words for people."""
+"""Outcomes and effects of crossings: as data to compare, and in words for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from autochron.model import Envelope, Raised, Returned, StateEffect, Streamed
 
 
 def outcome_of(envelope: Envelope) -> Any:
-    """Return how a crossing ended as data: under `outcome` what it gave or raised."""
+    """Return a crossing's outcome as JSON data, under the key `outcome`.
+
+    A returned value is the value itself. Other outcomes have marks: `$raised`, `$items` with `$end`, `$end` alone for an
+    outcome without a value, or `$status` and `$body` for a model call whose HTTP exchanges were recorded.
+    """
     return {"outcome": _outcome(envelope)}
 
 
@@ -21,7 +25,7 @@ def _outcome(envelope: Envelope) -> Any:
         return {"$status": envelope.exchanges[-1].status, "$body": decode(envelope.exchanges[-1].body)}
     if isinstance(outcome, Streamed):
         end = outcome.end
-        return {"$items": [decode(each) for each in outcome.items], "$end": _end(end, envelope)}
+        return {"$items": [decode(item) for item in outcome.items], "$end": _end(end, envelope)}
     return _end(outcome, envelope)
 
 
@@ -34,7 +38,7 @@ def _end(end: Any, envelope: Envelope) -> Any:
 
 
 def _argument(path: str, envelope: Envelope) -> Any:
-    """Return an argument that was returned, as it was after the call."""
+    """Return the argument at a path, as it was after the call: the crossing returned this argument."""
     name, _, member = path.partition(".")
     value = {**envelope.arguments, **({} if envelope.changed is None else decode(envelope.changed))}.get(name)
     if member and isinstance(value, dict):
@@ -45,7 +49,7 @@ def _argument(path: str, envelope: Envelope) -> Any:
 
 
 def _bare(error: Any) -> Any:
-    """Leave out where an exception was raised, and from what: code moves."""
+    """Return an encoded exception without its traceback, cause, context and notes, which change as code is edited."""
     if not isinstance(error, dict):
         return error
     return {
@@ -54,13 +58,13 @@ def _bare(error: Any) -> Any:
 
 
 def arguments_words(envelope: Envelope) -> str:
-    """Return the arguments of a crossing in a few words; `nothing` where it had none."""
+    """Return the arguments of a crossing in brief; `nothing` if it had none."""
     arguments = envelope.arguments
     return brief(arguments, bare=True) if isinstance(arguments, dict) and arguments else "nothing"
 
 
 def outcome_words(envelope: Envelope) -> str:
-    """Say how a crossing ended, beginning with a verb."""
+    """Return how a crossing ended as a phrase that begins with a verb: `gave {"id":1}`, `raised ValueError`."""
     end = envelope.outcome
     if envelope.exchanges and not isinstance(end, Raised):
         return f"was answered with status {envelope.exchanges[-1].status}"
@@ -72,9 +76,9 @@ def outcome_words(envelope: Envelope) -> str:
 
 
 def shown(effect: StateEffect) -> str:
-    """Write an effect as people would: `pay.db: row added to refunds: amount: 5000, order: "A1"`."""
+    """Return an effect in words: `pay.db: row added to refunds: amount: 5000, order: "A1"`."""
     value = decode(effect.value)
-    what = f"{effect.path}: {effect.what}"
+    description = f"{effect.path}: {effect.what}"
     if value is None:
-        return what
-    return f"{what}: {brief(value, bare=isinstance(value, dict))}"
+        return description
+    return f"{description}: {brief(value, bare=isinstance(value, dict))}"

@@ -1,10 +1,10 @@
 """The verdict on an incident: reproduced, prevented or inconclusive.
 
-*Prevented* needs evidence: the live crossing was entered with the incident's input, and neither its outcome nor its effect
-recurred; or changed code upstream kept it from being reached. *Reproduced* is the same outcome or the same effect again. All
-else is *inconclusive* and fails: it is never guessed that a fix works.
+*Prevented* needs evidence: the live crossing was entered with the incident's input, and neither its outcome nor its effects
+recurred; or changed code upstream kept it from being reached. *Reproduced* means that the same outcome or the same effects
+occurred again. Anything else is *inconclusive* and fails the test: autochron never guesses that a fix works.
 
-The judgement is of recurrence only. What should happen instead is the test's own statement.
+The verdict is about recurrence only. The test itself states what should happen instead.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from autochron.reproduction.prints import flatten, is_below, print_of, text_fits
 Kind: TypeAlias = Literal["reproduced", "prevented", "inconclusive"]
 
 _SHOWN = 8
-"""Effects that are listed by name."""
+"""How many effects or fields a message lists."""
 
 
 class Judged(Struct, frozen=True, kw_only=True):
     """The verdict on one crossing.
 
     Attributes:
-        reasons: facts in words: why it is no other verdict.
-        effects: what it still did.
+        reasons: the facts that led to this verdict, as messages.
+        effects: what the crossing did in the replay.
     """
 
     envelope: Envelope
@@ -47,12 +47,12 @@ class Judged(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     effects: tuple[StateEffect, ...] = ()
     did: bool = False
-    """Whether it had effects in the runs of unchanged code, by which it is judged."""
+    """Whether it had effects in the runs of unchanged code by which it can be judged."""
     is_entered: bool = False
-    """Whether it ran live."""
+    """Whether it is surely prevented and was reached in the replay."""
     is_sure: bool = False
-    """Whether it is prevented altogether: not reached, refused, without the effects that it had, or with nothing left of its
-    outcome. A field that changes in one of several tools may be no more than a label."""
+    """Whether it is surely prevented: not reached, refused, without the effects that it had, or with nothing left of its
+    outcome. It is not sure where a field merely changed, which may be no more than a label."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -61,266 +61,304 @@ class Verdict(Struct, frozen=True, kw_only=True):
     kind: Kind
     crossings: tuple[Judged, ...] = ()
     reasons: tuple[str, ...] = ()
-    """Why it is inconclusive as a whole."""
+    """Why the incident is inconclusive although no single crossing is."""
 
     @property
     def effects(self) -> tuple[StateEffect, ...]:
-        """What the live crossings still did."""
-        return tuple(dict.fromkeys(effect for each in self.crossings for effect in each.effects))
+        """What the judged crossings did in the replay, each effect once."""
+        return tuple(dict.fromkeys(effect for crossing in self.crossings for effect in crossing.effects))
 
 
 def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
-    """Return the verdict on the crossings that went wrong when the trace was recorded."""
-    judged = tuple(_CrossingJudge(case, each).judged() for each in wanted)
-    # A fix of a tool that is called several times need not touch each call.
-    changed = {each.envelope.name for each in judged if each.kind == "prevented"}
-    kinds = {each.kind for each in judged}
+    """Return the verdict on an incident.
+
+    The incident is prevented if at least one crossing is, none is inconclusive, and each that is reproduced either has the
+    name of a prevented one or may recur because of a prevented one.
+
+    Args:
+        wanted: the recorded envelopes of the crossings that went wrong.
+        case: the facts about the replay.
+    """
+    judged = tuple(_CrossingJudge(case, envelope).judge() for envelope in wanted)
+    # A fix of a tool that is called several times need not change every call.
+    changed = {crossing.envelope.name for crossing in judged if crossing.kind == "prevented"}
+    kinds = {crossing.kind for crossing in judged}
     if "inconclusive" in kinds:
         return Verdict(kind="inconclusive", crossings=judged)
     if "prevented" not in kinds:
         return Verdict(kind="reproduced", crossings=judged)
-    left = [
-        each
-        for each in judged
-        if each.kind == "reproduced"
-        and each.envelope.name not in changed
-        and not any(_outweighs(other, each) for other in judged)
+    reproduced = [
+        crossing
+        for crossing in judged
+        if crossing.kind == "reproduced"
+        and crossing.envelope.name not in changed
+        and not any(_outweighs(prevented, crossing) for prevented in judged)
     ]
-    if not left:
+    if not reproduced:
         return Verdict(kind="prevented", crossings=judged)
-    done = ", ".join(each.envelope.address for each in judged if each.kind == "prevented")
-    again = ", ".join(each.envelope.address for each in left)
-    reason = f"{done} went otherwise, and {again} did again what it did in the incident; name those that went wrong alone"
+    prevented_addresses = ", ".join(
+        crossing.envelope.address for crossing in judged if crossing.kind == "prevented"
+    )
+    reproduced_addresses = ", ".join(crossing.envelope.address for crossing in reproduced)
+    reason = (
+        f"{prevented_addresses} is prevented, but {reproduced_addresses} did again what it did in the incident; name in the"
+        " test only those that went wrong"
+    )
     return Verdict(kind="inconclusive", crossings=judged, reasons=(reason,))
 
 
-def _outweighs(prevented: Judged, again: Judged) -> bool:
-    """Return whether one crossing is prevented so that another one may do again what it did: a reply is still sent.
+def _outweighs(prevented: Judged, reproduced: Judged) -> bool:
+    """Return whether one crossing is prevented so surely that another one may recur: a reply, for example, is still sent.
 
-    What is no longer reached after something harmful was done once more shows nothing.
+    A crossing that is merely no longer reached, after another one repeated its effects, proves nothing.
     """
     if not prevented.is_sure:
         return False
-    return prevented.is_entered or not again.did or prevented.envelope.seq < again.envelope.seq
+    return prevented.is_entered or not reproduced.did or prevented.envelope.seq < reproduced.envelope.seq
 
 
 class _CrossingJudge:
-    """Judges one crossing."""
+    """Decides the verdict on one crossing.
+
+    The `_judge_…` methods return a verdict where their case decides it, or None to leave it to the next one.
+    """
 
     def __init__(self, case: Case, envelope: Envelope) -> None:
         self._case = case
         self._envelope = envelope
         self._address = envelope.address
-        self._seen = case.seen_at(self._address)
-        self._effects = tuple(each for each in self._seen.effects if not each.what.startswith(LOG))
-        self._print = case.usual_at(self._address)
+        self._evidence = case.evidence_at(self._address)
+        self._effects = tuple(effect for effect in self._evidence.effects if not effect.what.startswith(LOG))
+        self._baseline = case.baseline_at(self._address)
         self._ignored = case.ignored_at(self._address)
 
-    def judged(self) -> Judged:
-        """Return the verdict."""
-        now = next((each for each in self._case.replayed if each.envelope.address == self._address), None)
-        if now is None or now.recorded is None:
-            return self._not_reached()
-        if now.mode != "live":
+    def judge(self) -> Judged:
+        """Return the verdict on this crossing."""
+        crossing = next(
+            (replayed for replayed in self._case.replayed if replayed.envelope.address == self._address), None
+        )
+        if crossing is None or crossing.recorded is None:
+            return self._judge_unreached()
+        if crossing.mode != "live":
             return self._inconclusive([f"{self._address} was served from the record, so nothing was tried"])
-        outcome = now.envelope.outcome
+        outcome = crossing.envelope.outcome
         if (
             isinstance(outcome, Streamed)
             and isinstance(outcome.end, Abandoned)
-            and not _was_abandoned(self._envelope)
+            and not _is_abandoned(self._envelope)
         ):
             return self._inconclusive(
                 [f"{self._address} has not ended: the program was over before, or goes on without its answer"]
             )
-        recurs = self._recurs(now.envelope)
-        if recurs is not None:
-            return recurs
+        recurrence = self._judge_recurrence(crossing.envelope)
+        if recurrence is not None:
+            return recurrence
         reasons = [
             *blockers.of_crossing(self._case, self._address),
             *blockers.of_input(self._case, self._envelope),
         ]
-        if self._print is None and not self._is_sure(now.envelope):
+        if self._baseline is None and not self._is_sure(crossing.envelope):
             reasons.append(
-                f"{self._address} ended otherwise in a part, and nobody has tried which fields vary on unchanged code; say"
-                " in the test what should happen"
+                f"{self._address} ended differently only in part, and it is not known which fields vary on unchanged code;"
+                " assert in the test what should happen"
             )
         if reasons:
             return self._inconclusive(reasons)
-        return self._made(
-            "prevented", [self._how_prevented(now.envelope)], is_sure=self._is_sure(now.envelope)
+        return self._verdict(
+            "prevented", [self._how_prevented(crossing.envelope)], is_sure=self._is_sure(crossing.envelope)
         )
 
     # --- recurrence --------------------------------------------------------------------------------------------------
 
-    def _recurs(self, now: Envelope) -> Judged | None:
-        """Return the verdict where outcome or effect recurs, or nothing could tell; None where neither does."""
-        outcome, known = outcome_of(now), self._print
+    def _judge_recurrence(self, replayed: Envelope) -> Judged | None:
+        """Return the verdict if the outcome or an effect recurs, or if nothing could show it; None if neither recurs."""
+        outcome, baseline = outcome_of(replayed), self._baseline
         recorded = print_of([outcome_of(self._envelope)])
-        same = not self._differences(recorded, outcome, known)
-        if known is not None and not same and not known.outcome.differences(outcome, self._ignored):
-            return self._as_unchanged(known)
-        tells = self._tells(recorded, known)
-        had = () if known is None else known.effects
-        given = self._envelope.arguments
-        again = [each for each in had if each.recurs_in(self._effects, given)]
-        elsewhere = self._done_elsewhere(had, given)
-        if elsewhere and len(again) < len(had):
+        is_same = not self._differences(recorded, outcome, baseline)
+        if baseline is not None and not is_same and not baseline.outcome.differences(outcome, self._ignored):
+            return self._judge_as_unchanged(baseline)
+        outcome_tells = self._outcome_tells(recorded, baseline)
+        baseline_effects = () if baseline is None else baseline.effects
+        arguments = self._envelope.arguments
+        recurring = [effect for effect in baseline_effects if effect.recurs_in(self._effects, arguments)]
+        elsewhere = self._done_elsewhere(baseline_effects, arguments)
+        if elsewhere and len(recurring) < len(baseline_effects):
             return self._inconclusive(
                 [
                     f"what {self._address} did in the incident is done outside of it: {'; '.join(map(shown, elsewhere))}"
                 ]
             )
-        if had and len(again) == len(had):
-            return self._made("reproduced", ["it did to the world what it did in the incident"])
-        if same and tells:
-            return self._made("reproduced", ["it gave what it gave in the incident"])
-        return self._recurs_in_part(had, again, given) or self._undecided(known, same=same)
+        if baseline_effects and len(recurring) == len(baseline_effects):
+            return self._verdict("reproduced", ["it did to the world what it did in the incident"])
+        if is_same and outcome_tells:
+            return self._verdict("reproduced", ["it gave what it gave in the incident"])
+        return self._judge_partial_recurrence(
+            baseline_effects, recurring, arguments
+        ) or self._judge_undecidable(baseline, is_same=is_same)
 
-    def _recurs_in_part(
-        self, had: Sequence[EffectPrint], again: Sequence[EffectPrint], given: Mapping[str, Any]
+    def _judge_partial_recurrence(
+        self,
+        baseline_effects: Sequence[EffectPrint],
+        recurring: Sequence[EffectPrint],
+        arguments: Mapping[str, Any],
     ) -> Judged | None:
-        """Return the verdict where a part of the effects recurs, or may do so unread; None where none does.
+        """Return the verdict if some of the effects recur, or may recur in something unreadable; None if none does.
 
         Args:
-            had: the effects in the incident.
-            again: those of them that recur.
-            given: the crossing's input in the incident.
+            baseline_effects: the effects of unchanged code.
+            recurring: those of them that recur.
+            arguments: the crossing's input in the incident.
         """
         if any(
             self._is_material(effect)
             for effect in self._effects
-            if any(each.is_alike(effect) or each.recurs_in([effect], given) for each in again)
+            if any(known.is_of_kind(effect) or known.recurs_in([effect], arguments) for known in recurring)
         ):
             return self._inconclusive(
                 [f"{self._address} still did a part of what it did in the incident: {self._listed_effects()}"]
             )
-        lost = [each for each in self._effects if any(_loses_as_much(each, one) for one in had)]
+        lost = [
+            effect
+            for effect in self._effects
+            if any(_loses_as_much(effect, known) for known in baseline_effects)
+        ]
         if lost:
             listed = "; ".join(map(shown, lost))
             return self._inconclusive(
                 [f"{self._address} still lost what it changed in the incident: {listed}"]
             )
-        unread = [each for each in self._effects if is_opaque(each)]
-        if had and unread:
+        unread = [effect for effect in self._effects if is_opaque(effect)]
+        if baseline_effects and unread:
             listed = "; ".join(map(shown, unread))
-            reason = f"{self._address} wrote what can't be read, so it may hold what it did in the incident: {listed}"
+            reason = f"{self._address} wrote data that can't be read, which may repeat the incident: {listed}"
             return self._inconclusive([reason])
         return None
 
-    def _undecided(self, known: CrossingPrint | None, *, same: bool) -> Judged | None:
-        """Return the verdict where nothing could tell whether it recurs; None where something could."""
-        if same and not (known is not None and known.effects):
-            what = "nothing" if not self._varies(known) else "only fields that are others in each run"
+    def _judge_undecidable(self, baseline: CrossingPrint | None, *, is_same: bool) -> Judged | None:
+        """Return the verdict if no outcome and no effect can show whether it recurs; None if one can."""
+        if is_same and not (baseline is not None and baseline.effects):
+            content = (
+                "nothing" if not self._has_varying_fields(baseline) else "only fields that vary between runs"
+            )
             return self._inconclusive(
                 [
                     (
-                        f"{self._address} gave {what} in the incident, as it does now, and did nothing to files or databases"
-                        " by which the two could be told apart"
+                        f"{self._address} gave {content} in the incident and now, and changed no file or database, so the two"
+                        " can't be told apart"
                     )
                 ]
             )
-        if known is None and self._effects:
+        if baseline is None and self._effects:
             return self._inconclusive(
                 [
                     (
-                        f"{self._address} ended otherwise, and still did this: {self._listed_effects()}; nobody has tried"
-                        " what unchanged code does, so it can't be told whether that is what went wrong"
+                        f"{self._address} ended differently but still did this: {self._listed_effects()}; it is not known"
+                        " what unchanged code does, so this may be what went wrong"
                     )
                 ]
             )
         return None
 
-    def _done_elsewhere(self, had: Sequence[EffectPrint], given: Mapping[str, Any]) -> list[StateEffect]:
-        """Return what was done outside of this crossing that it did, and that unchanged code does not do there."""
+    def _done_elsewhere(
+        self, baseline_effects: Sequence[EffectPrint], arguments: Mapping[str, Any]
+    ) -> list[StateEffect]:
+        """Return effects outside of this crossing that repeat its own and that unchanged code does not have there."""
         baseline = self._case.baseline or Baseline()
-        new: list[StateEffect] = []
-        for address, seen in self._case.evidence.items():
+        unusual: list[StateEffect] = []
+        for address, evidence in self._case.evidence.items():
             if address == self._address:
                 continue
             usual = baseline.outside if address == OUTSIDE else ()
             if address in baseline.crossings:
                 usual = baseline.crossings[address].effects
-            new += [each for each in seen.effects if not any(one.is_again(each) for one in usual)]
-        # What a program keeps in its globals, such as a conversation, may quote the input.
+            unusual += [
+                effect for effect in evidence.effects if not any(known.matches(effect) for known in usual)
+            ]
+        # Module globals, such as a conversation, may quote the input without doing any harm, so they need the same kind.
         return [
-            each
-            for each in new
+            effect
+            for effect in unusual
             if any(
-                one.recurs_in([each], given) and (".py:" not in each.path or one.is_alike(each))
-                for one in had
+                known.recurs_in([effect], arguments)
+                and (".py:" not in effect.path or known.is_of_kind(effect))
+                for known in baseline_effects
             )
         ]
 
     def _is_material(self, effect: StateEffect) -> bool:
-        """Return whether an effect has to do with what the crossing was given, unlike a counter or the time of a call."""
-        given = [each for each in flatten(self._envelope.arguments).values() if _says_something(each)]
-        words = {each for each in words_in(effect) if len(each) > 1}
-        return not given or any(not words.isdisjoint(words_in(each)) for each in given)
+        """Return whether an effect is related to the crossing's input, unlike a counter or the time of a call."""
+        input_leaves = [leaf for leaf in flatten(self._envelope.arguments).values() if _is_telling(leaf)]
+        words = {word for word in words_in(effect) if len(word) > 1}
+        return not input_leaves or any(not words.isdisjoint(words_in(leaf)) for leaf in input_leaves)
 
-    def _as_unchanged(self, known: CrossingPrint) -> Judged:
-        """Return the verdict on a crossing that ends as unchanged code does, and not as the incident did."""
-        fields = ", ".join(known.unlike_record[:_SHOWN]) or "its outcome"
+    def _judge_as_unchanged(self, baseline: CrossingPrint) -> Judged:
+        """Return the verdict on a crossing whose outcome is that of unchanged code but not that of the incident."""
+        fields = ", ".join(baseline.unlike_record[:_SHOWN]) or "its outcome"
         reason = (
-            f"{self._address} does what it did on unchanged code, where {fields} is not what it was in the incident: state is"
+            f"{self._address} ended as on unchanged code, where {fields} is not what it was in the incident: state is"
             " missing, or the code has changed since; name the file in a [[snapshot]] and record again"
         )
         return self._inconclusive(blockers.denied(self._case, self._address) or [reason])
 
-    def _differences(self, recorded: Any, outcome: Any, known: CrossingPrint | None) -> list[str]:
-        """Return where an outcome is not the recorded one, without what varies between runs of the same code."""
-        found = recorded.differences(outcome, self._ignored)
-        if known is None or not found:
-            return list(found)
-        varying = known.outcome.varying()
-        # A text of which a part varies is compared with what the runs had in common.
+    def _differences(self, recorded: Any, outcome: Any, baseline: CrossingPrint | None) -> list[str]:
+        """Return the paths where an outcome differs from the recorded one, without those that vary between runs."""
+        paths = recorded.differences(outcome, self._ignored)
+        if baseline is None or not paths:
+            return list(paths)
+        varying = baseline.outcome.varying()
+        # A text that varies in part is compared with what it had in common in the runs of unchanged code.
         return [
             path
-            for path in found
-            if not is_below(path, varying) or path in known.outcome.differences(outcome, self._ignored)
+            for path in paths
+            if not is_below(path, varying) or path in baseline.outcome.differences(outcome, self._ignored)
         ]
 
-    def _tells(self, recorded: Any, known: CrossingPrint | None) -> bool:
+    def _outcome_tells(self, recorded: Any, baseline: CrossingPrint | None) -> bool:
+        """Return whether the recorded outcome has a field that is not null, not volatile and not different in each run."""
         leaves = [path for path in recorded.leaves if not is_below(path, self._ignored)]
         if not leaves:
             return False
-        if known is not None:
-            whole = {path for path, each in known.outcome.leaves.items() if each == "*"}
-            leaves = [path for path in leaves if path not in whole]
+        if baseline is not None:
+            varying = {path for path, leaf in baseline.outcome.leaves.items() if leaf == "*"}
+            leaves = [path for path in leaves if path not in varying]
         values = flatten(outcome_of(self._envelope))
         return any(values.get(path) is not None for path in leaves)
 
-    def _varies(self, known: CrossingPrint | None) -> bool:
-        return bool(self._ignored) or (known is not None and bool(known.outcome.varying()))
+    def _has_varying_fields(self, baseline: CrossingPrint | None) -> bool:
+        return bool(self._ignored) or (baseline is not None and bool(baseline.outcome.varying()))
 
-    def _is_sure(self, now: Envelope) -> bool:
-        """Return whether a crossing that went otherwise is prevented altogether."""
-        if self._seen.refusal is not None:
+    def _is_sure(self, replayed: Envelope) -> bool:
+        """Return whether a crossing that does not recur is surely prevented: see `Judged.is_sure`."""
+        if self._evidence.refusal is not None:
             return True
-        if self._print is not None and self._print.effects:
-            had = self._print.effects
-            # A counter goes on counting; what has to do with the input must be gone.
-            telling = [each for each in had if each.carries] or list(had)
-            return not any(each.is_alike(effect) for each in telling for effect in self._effects)
-        given = {repr(each) for each in flatten(self._envelope.arguments).values()}
-        was, is_now = flatten(outcome_of(self._envelope)), flatten(outcome_of(now))
+        if self._baseline is not None and self._baseline.effects:
+            baseline_effects = self._baseline.effects
+            # A counter goes on counting. Effects that hold the input must be absent.
+            telling = [effect for effect in baseline_effects if effect.carries] or list(baseline_effects)
+            return not any(known.is_of_kind(effect) for known in telling for effect in self._effects)
+        input_leaves = {repr(leaf) for leaf in flatten(self._envelope.arguments).values()}
+        recorded_leaves, replayed_leaves = flatten(outcome_of(self._envelope)), flatten(outcome_of(replayed))
         return not any(
-            path in is_now and is_now[path] == value
-            for path, value in was.items()
-            if repr(value) not in given and not is_below(path, self._ignored)
+            path in replayed_leaves and replayed_leaves[path] == value
+            for path, value in recorded_leaves.items()
+            if repr(value) not in input_leaves and not is_below(path, self._ignored)
         )
 
-    def _how_prevented(self, now: Envelope) -> str:
-        had = self._print is not None and self._print.effects
-        did = ", and did not do again what it did to the world" if had else ""
-        changed = any(
-            each.kind == "input" and each.address == self._address for each in self._case.divergences
+    def _how_prevented(self, replayed: Envelope) -> str:
+        has_effects = self._baseline is not None and self._baseline.effects
+        effects_clause = ", and did not do again what it did to the world" if has_effects else ""
+        is_input_changed = any(
+            divergence.kind == "input" and divergence.address == self._address
+            for divergence in self._case.divergences
         )
-        given = "something else, by changed code," if changed else "what it was given in the incident"
-        return f"{self._address} was given {given} and {outcome_words(now)}{did}"
+        input_phrase = (
+            "something else, by changed code," if is_input_changed else "what it was given in the incident"
+        )
+        return f"{self._address} was given {input_phrase} and {outcome_words(replayed)}{effects_clause}"
 
     # --- not reached -------------------------------------------------------------------------------------------------
 
-    def _not_reached(self) -> Judged:
+    def _judge_unreached(self) -> Judged:
         case, address = self._case, self._address
         reasons: list[str] = []
         if case.gone(self._envelope):
@@ -337,11 +375,11 @@ class _CrossingJudge:
         if case.broke is not None:
             reasons.append(f"the program broke before it reached {address}: {case.broke}")
         reasons += [
-            f"{each.message}; so it is not known why {address} was not reached"
-            for each in case.divergences
-            if each.severity == "error"
-            and each.kind in {"extra", "network", "outcome"}
-            and each.address != address
+            f"{divergence.message}; so it is not known why {address} was not reached"
+            for divergence in case.divergences
+            if divergence.severity == "error"
+            and divergence.kind in {"extra", "network", "outcome"}
+            and divergence.address != address
         ][:2]
         if case.changed_sources is None and not case.swaps:
             reasons.append(
@@ -350,61 +388,68 @@ class _CrossingJudge:
             )
         if not case.replayed:
             reasons.append("nothing crossed a boundary; call the agent inside the replay")
-        known = () if self._print is None else self._print.effects
-        elsewhere = self._done_elsewhere(known, self._envelope.arguments)
+        baseline_effects = () if self._baseline is None else self._baseline.effects
+        elsewhere = self._done_elsewhere(baseline_effects, self._envelope.arguments)
         reasons += [
-            f"what {address} did in the incident is done outside of it: {shown(each)}" for each in elsewhere
+            f"what {address} did in the incident is done outside of it: {shown(effect)}"
+            for effect in elsewhere
         ]
         reasons += [
             *blockers.swallowed(case),
-            *blockers.unchanged(case, address),
-            *blockers.earlier(case, self._envelope),
+            *blockers.no_source_changed(case, address),
+            *blockers.changed_before(case, self._envelope),
         ]
         reasons += [
-            f"{each.address} crashed before {address}, which is no refusal: {each.crash}"
-            for each in case.evidence.values()
-            if each.crash is not None and each.address != address
+            f"{evidence.address} crashed before {address}, which is no refusal: {evidence.crash}"
+            for evidence in case.evidence.values()
+            if evidence.crash is not None and evidence.address != address
         ]
         if reasons:
             return self._inconclusive(reasons)
-        return self._made("prevented", [f"the program no longer reaches {address}"], is_sure=True)
+        return self._verdict("prevented", [f"the program no longer reaches {address}"], is_sure=True)
 
-    # --- making ------------------------------------------------------------------------------------------------------
+    # --- verdicts ----------------------------------------------------------------------------------------------------
 
     def _inconclusive(self, reasons: Iterable[str]) -> Judged:
-        return self._made("inconclusive", list(dict.fromkeys(reasons)))
+        return self._verdict("inconclusive", list(dict.fromkeys(reasons)))
 
-    def _made(self, kind: Kind, reasons: Sequence[str], *, is_sure: bool = False) -> Judged:
+    def _verdict(self, kind: Kind, reasons: Sequence[str], *, is_sure: bool = False) -> Judged:
         return Judged(
             envelope=self._envelope,
             kind=kind,
             reasons=tuple(reasons),
             effects=self._effects,
-            did=self._print is not None
-            and any(each.carries or ".py:" not in each.path for each in self._print.effects),
+            did=self._baseline is not None
+            and any(effect.carries or ".py:" not in effect.path for effect in self._baseline.effects),
             is_entered=is_sure
-            and any(each.envelope.address == self._address for each in self._case.replayed),
+            and any(replayed.envelope.address == self._address for replayed in self._case.replayed),
             is_sure=is_sure,
         )
 
     def _listed_effects(self) -> str:
-        return "; ".join(shown(each) for each in self._effects[:_SHOWN])
+        return "; ".join(shown(effect) for effect in self._effects[:_SHOWN])
 
 
-def _was_abandoned(envelope: Envelope) -> bool:
+def _is_abandoned(envelope: Envelope) -> bool:
     return isinstance(envelope.outcome, Streamed) and isinstance(envelope.outcome.end, Abandoned)
 
 
-def _loses_as_much(effect: StateEffect, had: EffectPrint) -> bool:
-    """Return whether a file that was changed in the incident loses all that it held, or one that lost all loses something."""
-    if not text_fits(had.path, effect.path):
+def _loses_as_much(effect: StateEffect, known: EffectPrint) -> bool:
+    """Return whether an effect destroys a file's data as the incident did, in another way.
+
+    It removes or empties a file that the incident changed and did not create, or loses data of one that the incident removed
+    or emptied.
+    """
+    if not text_fits(known.path, effect.path):
         return False
     if effect.what in {REMOVED, EMPTIED}:
-        return not text_fits(had.what, CREATED)
-    return effect.what.startswith(LOSES) and any(text_fits(had.what, each) for each in (REMOVED, EMPTIED))
+        return not text_fits(known.what, CREATED)
+    return effect.what.startswith(LOSES) and any(
+        text_fits(known.what, change) for change in (REMOVED, EMPTIED)
+    )
 
 
-def _says_something(leaf: Any) -> bool:
+def _is_telling(leaf: Any) -> bool:
     return (isinstance(leaf, str) and len(leaf) > 1) or (
         isinstance(leaf, (int, float)) and not isinstance(leaf, bool) and abs(leaf) > 1
     )

@@ -49,7 +49,7 @@ def environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr(judgement, "_fresh", set())
-    monkeypatch.setattr(record, "_read", {})
+    monkeypatch.setattr(record, "_cache", {})
     return monkeypatch
 
 

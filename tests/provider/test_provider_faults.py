@@ -65,7 +65,7 @@ def test_a_script_may_refuse_what_an_endpoint_does_not_take() -> None:
         with pytest.raises(openai.BadRequestError, match="'temperature' is not supported with this model"):
             client.chat.completions.create(model="m", messages=ASK, temperature=0)
         assert client.chat.completions.create(model="m", messages=ASK).choices[0].message.content == "fine"
-    with pytest.raises(ScriptError, match="what a script refuses is a list"):
+    with pytest.raises(ScriptError, match="refuses must be a list"):
         Script.from_data({"refuses": "temperature"})
 
 

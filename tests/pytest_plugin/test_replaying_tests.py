@@ -413,7 +413,7 @@ def test_what_fails_fails_in_the_call(failed):
         ("test_swallowed", ["look_up[2] in lane 0 was not recorded", "nothing live"]),
         ("test_assertion", ["assert False", "● refund[2]", "live: refund[2]"]),
         ("test_called", ["no refund(cents=7)", '; refund[2] was given {"cents":500']),
-        ("test_sequence", ["at [3]: refund[2] for model[2]", ">  [3] refund[2]  model[2]", ">  [4] model[2]   –"]),
+        ("test_sequence", ["at [3]: refund[2] instead of model[2]", ">  [3] refund[2]  model[2]", ">  [4] model[2]   –"]),
         ("test_result", ["not expected, first at content:", "gave      'answer 3'", "expected  'another'"]),
         ("test_no_such", ["no crossing refnd[1] in this replay"]),
         ("test_leaves", ["SystemExit: 3"]),
@@ -429,7 +429,7 @@ def test_a_failed_test_says_what_differed(failed, test, said):
 @pytest.mark.parametrize("test", ["test_never", "test_input", "test_missing"])
 def test_what_we_say_has_no_traceback_and_no_second_tree(failed, test):
     text = failed.of(test)
-    assert ("pluggy" in text, text.count("did not happen") < 12, "plays.py" in text) == (
+    assert ("pluggy" in text, text.count("did not happen") < 12, "sessions.py" in text) == (
         False,
         True,
         False,

@@ -8,8 +8,8 @@ import pytest
 
 from autochron._runtime.unpatched import os
 from autochron.pytest_plugin import MARKER, PREPARED
-from autochron.pytest_plugin.marks import asked_of
-from autochron.pytest_plugin.plays import ReplayedTest, play_of
+from autochron.pytest_plugin.marks import marker_options
+from autochron.pytest_plugin.sessions import ReplayedTest, prepare_session
 
 
 def mark(item: pytest.Item, **options: Any) -> None:
@@ -28,7 +28,7 @@ def replayer_of(item: pytest.Item) -> ReplayedTest:
     assert marker is not None  # noqa: S101 - others are not collected
     several = getattr(item, "callspec", None)
     trace = several.params.get("_autochron_trace") if several is not None else None
-    play = play_of(asked_of(marker, item, trace), "replay", item)
+    play = prepare_session(marker_options(marker, item, trace), "replay", item)
     assert isinstance(play, ReplayedTest)  # noqa: S101 - it is what the mode gives
     return play
 
@@ -40,4 +40,4 @@ def swaps_of(play: ReplayedTest) -> dict[str, str]:
         module, _, qualname = name.rpartition(":")
         return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
 
-    return {whole(old): whole(new) for old, new in (play.asked.swap or {}).items() if isinstance(new, str)}
+    return {whole(old): whole(new) for old, new in (play.options.swap or {}).items() if isinstance(new, str)}

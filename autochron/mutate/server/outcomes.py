@@ -13,21 +13,21 @@ from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Strea
 from autochron.mutate.protocol import LiveOutcome
 
 if TYPE_CHECKING:
-    from autochron.pytest_plugin.plays import ReplayedTest
+    from autochron.pytest_plugin.sessions import ReplayedTest
 
 _NOT_COMPARED = frozenset({"model", "ambient"})
 
 
 def given_by(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
     """Yield what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
-    for each in play.face.crossings:
+    for each in play.handle.crossings:
         if each.live and each.kind not in _NOT_COMPARED:
             yield LiveOutcome(each.address + where, shown(each.replayed.envelope))
 
 
 def recorded_of(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
     """Yield what the crossings gave that are live here, when they were recorded."""
-    record, plan = play.face.planned()
+    record, plan = play.handle.planned()
     for each in record:
         if plan.is_live(each) and each.kind not in _NOT_COMPARED:
             yield LiveOutcome(each.address + where, shown(each))

@@ -13,7 +13,7 @@ from autochron.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from autochron.mutate.protocol import ServerTask
-    from autochron.pytest_plugin.plays import ReplayedTest
+    from autochron.pytest_plugin.sessions import ReplayedTest
 
 
 def imported(work: Callable[[], object], before: set[str]) -> dict[str, str]:
@@ -42,7 +42,7 @@ def preload(modules: Iterable[str], folder: str) -> None:
 
 def warm(play: ReplayedTest) -> None:
     """Have read and compiled what masks inputs: each trial gives its model something else than was recorded."""
-    record, _ = play.face.planned()
+    record, _ = play.handle.planned()
     redactor = Redactor()
     for each in record:
         redactor.mask(each.input)

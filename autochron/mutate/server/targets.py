@@ -19,7 +19,7 @@ from autochron.mutate.model import MutationTarget
 from autochron.mutate.protocol import Job, ServerTask, TrialReply
 from autochron.mutate.server.checkpoint import Codes
 from autochron.mutate.server.endings import first_line
-from autochron.pytest_plugin.plays import ReplayedTest
+from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.rules.nearest import hint
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
@@ -31,7 +31,7 @@ def targets_of(asked: ServerTask, plays: Sequence[ReplayedTest]) -> tuple[Mutati
         return asked.targets
     found: dict[MutationTarget, None] = {}
     for play in plays:
-        swaps = play.asked.swap or {}
+        swaps = play.options.swap or {}
         for old, new in swaps.items():
             function = Swap(old, new, play.root).function()
             while hasattr(function, "__wrapped__"):
@@ -42,7 +42,7 @@ def targets_of(asked: ServerTask, plays: Sequence[ReplayedTest]) -> tuple[Mutati
                     f"{new} has no code of Python's that could be mutated; name a function with --tool"
                 )
             found[_target(asked.folder, code.co_filename, code.co_qualname)] = None
-        record, plan = play.face.planned()
+        record, plan = play.handle.planned()
         for each in () if swaps else suspects(record, plan):
             file, qualname, _ = parts_of(each.site)
             if file.endswith(".py"):

@@ -26,9 +26,9 @@ from autochron.mutate.server.outcomes import given_by, recorded_of
 from autochron.mutate.server.phases import PhaseRunner
 from autochron.mutate.server.preload import file_of, imported, preload, warm, words_of
 from autochron.mutate.server.targets import TargetFunctions, targets_of
-from autochron.pytest_plugin import MARKER, PLAY, PREPARED
+from autochron.pytest_plugin import MARKER, PREPARED, SESSION
 from autochron.pytest_plugin.marks import EXAMPLE
-from autochron.pytest_plugin.plays import ReplayedTest
+from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
 
@@ -119,10 +119,10 @@ class Trials:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
         """Have the run that is made up to the cut stop there, and a trial that goes on from there end with the test."""
-        play = pyfuncitem.stash.get(PLAY, None)
+        play = pyfuncitem.stash.get(SESSION, None)
         if self._cut is None or not isinstance(play, ReplayedTest):
             return (yield)
-        session = play.face.session
+        session = play.handle.session
         self._cut.watch(session, session.activation.project, session.swaps)
         result: Any = None
         raised: BaseException | None = None
@@ -193,7 +193,7 @@ class Trials:
         trust_nobody()
         self._functions.parse()
         for item, play in zip(self._items, self._plays, strict=False):
-            play.face.prepare()
+            play.handle.prepare()
             warm(play)
             if self._widening is None:  # its trials mark the tests anew
                 item.stash[PREPARED] = play
@@ -248,7 +248,7 @@ class Trials:
         """Have each target swapped for what gives it other inputs; without a swap they stand in for themselves."""
         functions = self._functions.all()
         for item, play in zip(self._items, self._plays, strict=True):
-            if not play.asked.swap:
+            if not play.options.swap:
                 own = {f"{each.__code__.co_filename}:{each.__code__.co_qualname}": each for each in functions}
                 mark(item, swap=own)
         self._plays = [replayer_of(each) for each in self._items]
@@ -263,7 +263,7 @@ class Trials:
         explorers = []
         for item, play in zip(self._items, self._plays, strict=True):
             swaps: dict[str, Any] = {}
-            wanted = {old: Swap(old, new, play.root) for old, new in (play.asked.swap or {}).items()}
+            wanted = {old: Swap(old, new, play.root) for old, new in (play.options.swap or {}).items()}
             names = [each.qualname.rpartition(".")[2] for each in wanted.values()]
             for old, swap in wanted.items():
                 name = swap.qualname.rpartition(".")[2]
@@ -308,7 +308,7 @@ class Trials:
 
     def _cuts_alike(self, first: TrialReply) -> bool:
         """Return whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
-        if not self._runner.is_set_up or not all(play.face.is_swapping for play in self._plays):
+        if not self._runner.is_set_up or not all(play.handle.is_swapping for play in self._plays):
             return False
         try:
             self._stand = CheckpointProcess(self._run_to_cut, self._limits)
@@ -337,7 +337,7 @@ class Trials:
 
     def _reply(self, job: Job, kind: Kind, said: str) -> TrialReply:
         """Say how the tests ended, and what crossed in them."""
-        found = [(self._where(each), each.stash.get(PLAY, None)) for each in self._items]
+        found = [(self._where(each), each.stash.get(SESSION, None)) for each in self._items]
         plays = [(where, play) for where, play in found if isinstance(play, ReplayedTest)]
         return TrialReply(
             id=job.id,
@@ -346,9 +346,11 @@ class Trials:
             said=said,
             given=tuple(given for where, play in plays for given in given_by(play, where)),
             reached={
-                f"{swap.old}{where}": tuple(swap.reached) for where, play in plays for swap in play.face.swaps
+                f"{swap.old}{where}": tuple(swap.reached)
+                for where, play in plays
+                for swap in play.handle.swaps
             },
-            reran=any(play.face.reran for _, play in plays),
+            reran=any(play.handle.reran for _, play in plays),
         )
 
     def _where(self, item: pytest.Item) -> str:

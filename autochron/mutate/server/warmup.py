@@ -15,7 +15,7 @@ from autochron.instrument.activation import deactivate
 from autochron.mutate.protocol import TrialReply
 from autochron.mutate.server.outcomes import given_by
 from autochron.pytest_plugin.marks import MarkerOptions
-from autochron.pytest_plugin.plays import ReplayedTest
+from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.session.record_context import record, rules_for
 
 _TIMES = 24
@@ -97,11 +97,11 @@ def _replay_often(file: str) -> None:
             trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn"
         )
         play = ReplayedTest(asked, rules)
-        play.face.prepare()
+        play.handle.prepare()
         play.begin()
         try:
             agent.run()
-            _ = play.face["pay[1]"].result, play.face.called("pay"), play.face.sequence()
+            _ = play.handle["pay[1]"].result, play.handle.called("pay"), play.handle.sequence()
         finally:
             play.end(None)
         _ = TrialReply(id="", variant="fix", given=tuple(given_by(play, "")))

@@ -1,8 +1,7 @@
-"""The desk behind the endpoints: it numbers the requests, counts them, and decides what each one gets.
+"""The planner behind the endpoints: it numbers and counts the requests, and decides how each is answered.
 
-All randomness of a request comes from the seed and the request's ordinal, so that one seed gives the same
-answers to the same sequence of requests. What goes wrong is drawn apart from what is said: the same wording
-comes with any rate limit.
+All randomness of a request comes from the seed and the request's ordinal, so that one seed gives the same answers to the same
+sequence of requests. Faults and answers are drawn from separate generators: the wording does not depend on the rate limit.
 """
 
 import hashlib
@@ -22,14 +21,19 @@ from autochron.provider.wire import WireForm, error_body, error_headers
 
 _OK = 200
 _BAD_REQUEST, _TOO_MANY = 400, 429
-_REMEMBERED = 4096
+_MAX_EARLIER = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One request as it came in; header names are in lower case.
+    """One request as it came in.
 
-    `form` is the path of the form that it is in, and `parameters` what stands in its own path for those of the form.
+    Attributes:
+        path: the path of the URL.
+        headers: the headers, whose names are in lower case.
+        body: the body.
+        form: the path template of its wire form, such as `/model/{model}/converse`.
+        parameters: the values in `path` of the template's parameters.
     """
 
     path: str
@@ -41,9 +45,18 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to send: a body or the events of a stream, after `latency` seconds, spoilt by `faults`.
+    """What to send in answer to one request.
 
-    `latency` None: as the provider draws it.
+    Attributes:
+        status: the HTTP status.
+        request_id: the id for the headers.
+        body: the JSON body, if there are no events.
+        events: the events of a stream.
+        media: the content type.
+        latency: seconds to wait first; None for a random latency.
+        faults: names of the faults that spoil the answer; see `faults`.
+        retry_after_ms: milliseconds for the header `retry-after-ms`; None for no such header.
+        headers: more headers.
     """
 
     status: int
@@ -58,49 +71,51 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
+class _EarlierResponse:
     turn: int
     user: str
 
 
-class Desk:
-    """The state of one provider: its counters, and what it remembers of responses that may be continued."""
+class RequestPlanner:
+    """The state of one provider: its counters, and the earlier responses that a request may continue."""
 
     def __init__(self, settings: Settings, forms: Mapping[str, WireForm]) -> None:
-        """Open with everything at zero; without a seed in the settings, one is drawn."""
+        """Make a planner with all counters at zero. Without a seed in the settings, a random one is drawn."""
         self._settings = settings
         self._forms = forms
         self.seed = secrets.randbits(32) if settings.seed is None else settings.seed
         self.reset()
 
     def reset(self) -> None:
-        """Start over: the next request is the first one again."""
+        """Set all counters to zero. The next request counts as the first one."""
         self._ordinal = 0
         self._endpoints: Counter[str] = Counter()
         self._statuses: Counter[str] = Counter()
         self._attempts: Counter[str] = Counter()
-        self._past: dict[str, _Past] = {}
+        self._earlier: dict[str, _EarlierResponse] = {}
 
     def stats(self) -> Stats:
-        """Sum up the requests so far."""
+        """Return the counts of the requests so far."""
         endpoints, statuses = (tuple(sorted(counts.items())) for counts in (self._endpoints, self._statuses))
         return Stats(self._endpoints.total(), endpoints, statuses, self.seed)
 
     def plan(self, inquiry: Inquiry) -> Plan:
-        """Decide what a request gets, and count it."""
+        """Count a request and plan its answer."""
         self._ordinal += 1
         self._endpoints[inquiry.path] += 1
-        weather = random.Random(f"{self.seed}/{self._ordinal}/weather")
+        fault_rng = random.Random(f"{self.seed}/{self._ordinal}/weather")
         rng = random.Random(f"{self.seed}/{self._ordinal}/reply")
-        request_id = f"req_{weather.getrandbits(96):024x}"
-        limited = weather.random() < self._settings.rate_limit
-        latency = weather.uniform(*self._settings.latency)
+        request_id = f"req_{fault_rng.getrandbits(96):024x}"
+        is_limited = fault_rng.random() < self._settings.rate_limit
+        latency = fault_rng.uniform(*self._settings.latency)
         try:
             plan = self._answer(inquiry, request_id, rng)
         except (BadRequestError, ScriptError) as error:
             plan = _refusal(inquiry.path, request_id, _BAD_REQUEST, str(error))
-        if limited and plan.status == _OK:
-            plan = _refusal(inquiry.path, request_id, _TOO_MANY, "Rate limit reached", weather.randint(1, 20))
+        if is_limited and plan.status == _OK:
+            plan = _refusal(
+                inquiry.path, request_id, _TOO_MANY, "Rate limit reached", fault_rng.randint(1, 20)
+            )
         self._statuses[next(iter(plan.faults & {"disconnect", "stall"}), str(plan.status))] += 1
         return replace(plan, latency=latency if plan.latency is None else plan.latency)
 
@@ -108,10 +123,10 @@ class Desk:
         header = faults.parse(inquiry.headers.get("x-loopback", ""))
         if inquiry.path == "/v1/files":
             body = plain.upload(inquiry.body, inquiry.headers.get("content-type", ""), rng)
-            return self._spoilt(Plan(_OK, request_id, body), header, inquiry)
+            return self._with_faults(Plan(_OK, request_id, body), header, inquiry)
         request = _json(inquiry.body)
         if inquiry.path == "/v1/embeddings":
-            return self._spoilt(Plan(_OK, request_id, plain.embeddings(request, rng)), header, inquiry)
+            return self._with_faults(Plan(_OK, request_id, plain.embeddings(request, rng)), header, inquiry)
         for name in self._settings.script.refuses:
             if name in request:
                 raise BadRequestError(f"Unsupported parameter: '{name}' is not supported with this model.")
@@ -119,23 +134,25 @@ class Desk:
         request |= inquiry.parameters
         if form.stream is not None:
             request["stream"] = form.stream
-        conversation = self._continued(form.read(request))
+        conversation = self._with_earlier(form.read(request))
         step = self._settings.script.step_for(conversation)
-        said = reply.make(conversation, step, rng)
-        self._remember(said.token, conversation)
+        answer = reply.make(conversation, step, rng)
+        self._remember(answer.token, conversation)
         if conversation.stream:
-            plan = Plan(_OK, request_id, events=tuple(form.events(said, conversation, rng)), media=form.media)
+            plan = Plan(
+                _OK, request_id, events=tuple(form.events(answer, conversation, rng)), media=form.media
+            )
         else:
-            plan = Plan(_OK, request_id, form.whole(said, conversation, rng))
+            plan = Plan(_OK, request_id, form.body(answer, conversation, rng))
         if step is None:
-            return self._spoilt(plan, header, inquiry)
+            return self._with_faults(plan, header, inquiry)
         plan = replace(plan, latency=step.latency)
-        return self._spoilt(plan, header or faults.parse(step.fault), inquiry)
+        return self._with_faults(plan, header or faults.parse(step.fault), inquiry)
 
-    def _spoilt(self, plan: Plan, wanted: tuple[Fault, ...], inquiry: Inquiry) -> Plan:
-        if not wanted:
+    def _with_faults(self, plan: Plan, requested: tuple[Fault, ...], inquiry: Inquiry) -> Plan:
+        if not requested:
             return plan
-        hits = faults.of_attempt(wanted, self._attempt(inquiry))
+        hits = faults.of_attempt(requested, self._attempt(inquiry))
         for fault in hits:
             if fault.status is not None:
                 refusal = _refusal(inquiry.path, plan.request_id, fault.status, f"{fault.name} on request", 1)
@@ -143,28 +160,28 @@ class Desk:
         return replace(plan, faults=frozenset(fault.name for fault in hits))
 
     def _attempt(self, inquiry: Inquiry) -> int:
-        """Count earlier attempts of this request: as its SDK does, or by idempotency key, or by content."""
-        counted = inquiry.headers.get("x-stainless-retry-count", "")
-        if counted.isdecimal():
-            return int(counted)
+        """Return the number of earlier attempts of this request: the SDK's own count, or by idempotency key or content."""
+        retry_count = inquiry.headers.get("x-stainless-retry-count", "")
+        if retry_count.isdecimal():
+            return int(retry_count)
         digest = hashlib.sha256(inquiry.path.encode() + inquiry.body).hexdigest()
         key = inquiry.headers.get("idempotency-key", digest)
         self._attempts[key] += 1
         return self._attempts[key] - 1
 
-    def _continued(self, conversation: Conversation) -> Conversation:
-        """Add what is remembered of the response that this request continues (`previous_response_id`)."""
-        before = conversation.request.get("previous_response_id")
-        past = self._past.get(str(before).removeprefix("resp_"))
-        if past is None:
+    def _with_earlier(self, conversation: Conversation) -> Conversation:
+        """Return the conversation with turn and user of the response that it continues (`previous_response_id`)."""
+        previous_id = conversation.request.get("previous_response_id")
+        earlier = self._earlier.get(str(previous_id).removeprefix("resp_"))
+        if earlier is None:
             return conversation
-        turn = conversation.turn + past.turn + 1
-        return replace(conversation, turn=turn, user=conversation.user or past.user)
+        turn = conversation.turn + earlier.turn + 1
+        return replace(conversation, turn=turn, user=conversation.user or earlier.user)
 
     def _remember(self, token: str, conversation: Conversation) -> None:
-        self._past[token] = _Past(conversation.turn, conversation.user)
-        if len(self._past) > _REMEMBERED:
-            del self._past[next(iter(self._past))]
+        self._earlier[token] = _EarlierResponse(conversation.turn, conversation.user)
+        if len(self._earlier) > _MAX_EARLIER:
+            del self._earlier[next(iter(self._earlier))]
 
 
 def _json(body: bytes) -> Json:

@@ -1,4 +1,4 @@
-"""Chance: words, ids and values for a JSON schema, all drawn from a generator that the caller seeds."""
+"""Generators of random words, ids and values for a JSON schema. The caller passes the seeded source of randomness."""
 
 import json
 import random
@@ -12,38 +12,44 @@ _WORDS = tuple(
     "plain quiet river steady timber useful vivid warm yellow zesty order parcel letter bridge garden".split()
 )
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_DEEPEST = 6
+_MAX_DEPTH = 6
 
 
 def words(rng: random.Random, low: int = 3, high: int = 8) -> str:
-    """Draw a few words."""
+    """Return some random words, at least `low` and at most `high`."""
     return " ".join(rng.choices(_WORDS, k=rng.randint(low, high)))
 
 
 def sentence(rng: random.Random) -> str:
-    """Draw a sentence or two."""
+    """Return one or two random sentences."""
     return " ".join(f"{words(rng, 4, 12).capitalize()}." for _ in range(rng.randint(1, 2)))
 
 
 def token(rng: random.Random, digits: int = 24) -> str:
-    """Draw a hexadecimal id."""
+    """Return a random hexadecimal id."""
     return f"{rng.getrandbits(4 * digits):0{digits}x}"
 
 
 def pieces(text: str, rng: random.Random) -> list[str]:
-    """Cut a text into the uneven pieces that a stream sends."""
-    cut: list[str] = []
+    """Split a text into random pieces of 1 to 12 characters, as a stream sends them."""
+    parts: list[str] = []
     while text:
         size = rng.randint(1, 12)
-        cut.append(text[:size])
+        parts.append(text[:size])
         text = text[size:]
-    return cut
+    return parts
 
 
 def fill(text: str, user: str, rng: random.Random) -> str:
-    """Replace a script's placeholders; braces that are none stay as they are."""
+    """Replace the placeholders of a script in a text. Other text in braces stays as it is.
 
-    def one(match: re.Match[str]) -> str:
+    Args:
+        text: the text of the script; see `script`.
+        user: the last user message, from which `{number}` is taken.
+        rng: the source of randomness.
+    """
+
+    def replace(match: re.Match[str]) -> str:
         inner = match.group(1)
         if inner == "random":
             return words(rng)
@@ -54,39 +60,39 @@ def fill(text: str, user: str, rng: random.Random) -> str:
             return number.group() if number else "0"
         return rng.choice(inner.split("|")) if "|" in inner else match.group()
 
-    return _PLACEHOLDER.sub(one, text)
+    return _PLACEHOLDER.sub(replace, text)
 
 
 def fill_json(text: str, user: str, rng: random.Random) -> str:
-    """Replace placeholders within the strings of a JSON text; in one that is malformed, anywhere."""
+    """Replace the placeholders within the strings of a JSON text; if it is malformed, anywhere in the text."""
     try:
         value = json.loads(text)
     except ValueError:
         return fill(text, user, rng)
-    return json.dumps(_filled(value, user, rng))
+    return json.dumps(_fill_value(value, user, rng))
 
 
-def _filled(value: object, user: str, rng: random.Random) -> object:
+def _fill_value(value: object, user: str, rng: random.Random) -> object:
     match value:
         case str():
             return fill(value, user, rng)
         case list():
-            return [_filled(item, user, rng) for item in value]
+            return [_fill_value(item, user, rng) for item in value]
         case {"$int": str(digits), **rest} if not rest:
             return int(fill(digits, user, rng))
         case dict():
-            return {key: _filled(item, user, rng) for key, item in value.items()}
+            return {key: _fill_value(item, user, rng) for key, item in value.items()}
         case _:
             return value
 
 
 def instance(schema: Json, rng: random.Random) -> object:
-    """Draw a value that fits a JSON schema: the part of it that tools and structured outputs use."""
+    """Return a random value that fits a JSON schema. It knows the keywords that tools and structured outputs use."""
     return _instance(schema, schema, rng, 0)
 
 
 def _instance(schema: Json, root: Json, rng: random.Random, depth: int) -> object:
-    schema = _resolved(schema, root)
+    schema = _resolve(schema, root)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -94,8 +100,8 @@ def _instance(schema: Json, root: Json, rng: random.Random, depth: int) -> objec
     for key in ("anyOf", "oneOf"):
         if key in schema:
             options = schema[key]
-            # Too deep: the last option, which is where generators put the null of an optional recursion.
-            return _instance(options[-1] if depth > _DEEPEST else rng.choice(options), root, rng, depth + 1)
+            # At the greatest depth take the last option: schema generators put the null of an optional field there.
+            return _instance(options[-1] if depth > _MAX_DEPTH else rng.choice(options), root, rng, depth + 1)
     kind = schema.get("type", "object" if "properties" in schema else "string")
     if isinstance(kind, list):
         kind = rng.choice(kind)
@@ -106,31 +112,31 @@ def _instance(schema: Json, root: Json, rng: random.Random, depth: int) -> objec
     return _scalar(str(kind), schema, rng)
 
 
-def _resolved(schema: Json, root: Json) -> Json:
+def _resolve(schema: Json, root: Json) -> Json:
     while "$ref" in schema or len(schema.get("allOf", ())) == 1:
         if "$ref" not in schema:
             schema = schema["allOf"][0]
             continue
-        found: Any = root
+        target: Any = root
         for part in str(schema["$ref"]).removeprefix("#/").split("/"):
-            found = found.get(part, {}) if isinstance(found, dict) else {}
-        schema = found
+            target = target.get(part, {}) if isinstance(target, dict) else {}
+        schema = target
     return schema
 
 
 def _object(schema: Json, root: Json, rng: random.Random, depth: int) -> Json:
     required = schema.get("required", ())
-    chosen = {}
-    for name, inner in schema.get("properties", {}).items():
-        if name in required or (depth <= _DEEPEST and rng.random() < 0.5):
-            chosen[name] = _instance(inner, root, rng, depth + 1)
-    return chosen
+    properties = {}
+    for name, property_schema in schema.get("properties", {}).items():
+        if name in required or (depth <= _MAX_DEPTH and rng.random() < 0.5):
+            properties[name] = _instance(property_schema, root, rng, depth + 1)
+    return properties
 
 
 def _array(schema: Json, root: Json, rng: random.Random, depth: int) -> list[object]:
     low = int(schema.get("minItems", 0))
     high = max(low, min(int(schema.get("maxItems", low + 3)), low + 3))
-    size = low if depth > _DEEPEST else rng.randint(low, high)
+    size = low if depth > _MAX_DEPTH else rng.randint(low, high)
     return [_instance(schema.get("items", {}), root, rng, depth + 1) for _ in range(size)]
 
 
