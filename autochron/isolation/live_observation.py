@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from autochron.effects.live_state import LiveState
+from autochron.effects.live_state import LiveState, recorded_state
 from autochron.effects.module_state import ModuleState, project_modules
 from autochron.isolation import denials, sqlite
 from autochron.isolation.refusals import innermost
@@ -73,11 +73,14 @@ class LiveObservation:
         """Make the scratch copy, or share that of the process that this one is a child of; `root` is the project's folder."""
         footer, project = record.footer, self._project
         self._is_joined = is_joined
-        self.state = LiveState(
+        recorded = recorded_state(
             () if footer is None else footer.snapshots,
             () if footer is None else footer.reads,
             root,
             self._scope.places,
+        )
+        self.state = LiveState(
+            recorded,
             open_live=self._open_live,
             name=project.name,
             modules=ModuleState(project.owns, project.name) if self._scope.observes else None,
