@@ -108,7 +108,7 @@ def _taken(
     if hits:
         shown = "; ".join(hits[:_SHOWN]) + (f"; and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else "")
         raise UsageError(
-            f"what would be taken along looks as if it held secrets: {shown}; leave rows out with --rows TABLE=WHERE, or"
+            f"the snapshots look as if they held secrets: {shown}; leave rows out with --rows TABLE=WHERE, or"
             f" accept it by name: --accept {json.dumps(hits[0])}"
         )
     return tuple(copied)

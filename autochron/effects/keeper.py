@@ -299,9 +299,7 @@ class StateKeeper:
             facts = os.stat(path)
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > MOST_OF_ALL:
                 return
-            from autochron.effects.changes import (
-                digest_of,
-            )  # lazy: hashlib takes 3 ms, and few programs read files
+            from autochron.effects.changes import digest_of  # lazy: hashlib takes 3 ms
 
             self._reads[path] = FileRead(self.shown(path), digest_of(path))
         except OSError:

@@ -90,15 +90,15 @@ class OutsideEffects:
         """
         self._name = name
         self._site = site
-        self._own = tuple(os.path.realpath(each) for each in own)
+        self._own = tuple(os.path.realpath(path) for path in own)
         self._real = real
         self._now_at = now_at
         self._existed = existed
         self._temporary: tuple[str, ...] = ()
-        self._found: dict[tuple[str, str], OutsideEffect] = {}
+        self._noted: dict[tuple[str, str], OutsideEffect] = {}
         self._inside: set[str] = set()
         """Paths that a boundary has changed. Their final content does not come from outside lines alone."""
-        self._made: set[str] = set()
+        self._created: set[str] = set()
         """Paths that did not exist before their first change."""
         self._outside: set[str] = set()
         """Paths that were changed while no boundary was open. It is read for databases, which may only be opened."""
@@ -109,11 +109,11 @@ class OutsideEffects:
         self._lock = unpatched.RLock()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._noted)
 
     def paths(self) -> set[str]:
         """Return the paths of noted files and databases, including libraries' own files."""
-        return {what for kind, what in self._found if kind in _STATE}
+        return {target for kind, target in self._noted if kind in _STATE}
 
     def heard(self, event: str, arguments: tuple[Any, ...], *, inside: bool) -> None:
         """Handle an audit event; `inside` says whether the running code is inside a boundary."""
@@ -150,36 +150,36 @@ class OutsideEffects:
                     changed.add(path)
         return changed
 
-    def note(self, kind: Any, does: str, what: str) -> OutsideEffect | None:
+    def note(self, kind: Any, does: str, target: str) -> OutsideEffect | None:
         """Note an effect once.
 
         Args:
             kind: the effect's kind, see `OutsideEffect`.
             does: the verb in reports, such as `writes`.
-            what: the path or other target.
+            target: the path, or the signal in words.
 
         Returns:
             The effect; None if it is noted already, or if there are too many.
         """
         with self._lock:
-            if (kind, what) in self._found or len(self._found) >= MOST:
+            if (kind, target) in self._noted or len(self._noted) >= MOST:
                 return None
             site, function = self._site()
-            if kind in _STATE and not self._existed(what):
-                self._made.add(what)
-            effect = OutsideEffect(kind=kind, does=does, what=what, site=site or "?", function=function)
-            self._found[kind, what] = effect
+            if kind in _STATE and not self._existed(target):
+                self._created.add(target)
+            effect = OutsideEffect(kind=kind, does=does, what=target, site=site or "?", function=function)
+            self._noted[kind, target] = effect
             return effect
 
     def effects(self) -> tuple[OutsideEffect, ...]:
         """Return the noted effects, with digests of the current content of files and databases."""
         with self._lock, undisturbed():
-            noted = list(self._found.items())
-            files = {what for kind, what in self._found if kind in ("file", "database")}
+            noted = list(self._noted.items())
+            files = {target for kind, target in self._noted if kind in ("file", "database")}
             if files:
                 self._outside |= self._newly_changed()
                 _flush(files)
-                # Whether a boundary wrote what was flushed is not known, so it counts as both.
+                # Nothing shows whether a boundary wrote the flushed data, so it counts as both.
                 flushed = self._newly_changed()
                 self._inside |= flushed if self.has_crossed else set()
                 self._outside |= flushed
@@ -199,7 +199,7 @@ class OutsideEffects:
             self._inside.add(path)
             return
         kind = "database" if event == "sqlite3.connect" else "file"
-        if kind == "file" and ("database", path) in self._found:
+        if kind == "file" and ("database", path) in self._noted:
             return
         effect = self.note(kind, _WORDS.get(event, "changes"), path)
         if effect is not None:
@@ -218,7 +218,7 @@ class OutsideEffects:
         if effect.site == "?" and os.path.isabs(shown):  # a library's own file, such as a cache
             return None
         digest, rough = digests_of(self._now_at(path))
-        if digest == ABSENT and path in self._made:  # created and removed again
+        if digest == ABSENT and path in self._created:  # created and removed again
             return None
         if path in self._inside:
             return _with(effect, what=shown, digest="", rough="", reason="a boundary changes it, too")
@@ -386,22 +386,20 @@ def differences(
         # "?" is no line of the project: a library changed the file, or a child that was given its program as text.
         grave: Severity = "error" if effect.site != "?" else "notice"
         if not effect.digest or not digest:
-            reason = effect.reason or "what it held before the recorded run is not here"
+            reason = effect.reason or "its content before the recorded run is not here"
             differing.append(
-                OutsideDifference(effect, "notice", f"what {path} holds is not compared: {reason}")
+                OutsideDifference(effect, "notice", f"the content of {path} is not compared: {reason}")
             )
         elif digest == effect.digest:
             continue
         elif rough == effect.rough:
-            message = f"{path} has other times in it than when it was recorded; else it is the same"
+            message = f"{path} differs from the recorded run only in times"
             differing.append(OutsideDifference(effect, "notice", message))
         elif digest == ABSENT:
-            message = f"{effect.site} {effect.does} {path} no more, as it did when it was recorded"
+            message = f"{effect.site} no longer {effect.does} {path}, which it did when it was recorded"
             differing.append(OutsideDifference(effect, grave, message))
         else:
-            message = (
-                f"{path} does not hold what it held when it was recorded; it is written at {effect.site}"
-            )
+            message = f"the content of {path} differs from the recorded run; it is written at {effect.site}"
             differing.append(OutsideDifference(effect, grave, message))
     for effect in replayed:
         if effect.kind in _STATE and effect.what not in known:

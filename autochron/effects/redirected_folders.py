@@ -59,12 +59,13 @@ def _names_of(scratch: Scratch, located: str, path: Any) -> list[str]:
 class FolderEntry:
     """An entry of a folder as the replay sees it, with the interface of `os.DirEntry`."""
 
-    __slots__ = ("_dir_fd", "_there", "name", "path")
+    __slots__ = ("_file", "name", "path")
 
-    def __init__(self, name: Any, path: Any, there: str) -> None:
+    def __init__(self, name: Any, path: Any, file: str) -> None:
+        """Describe the entry by the name and path that the program sees, and by the file that holds it."""
         self.name = name
         self.path = path
-        self._there = there
+        self._file = file
 
     def __fspath__(self) -> Any:
         return self.path
@@ -75,7 +76,7 @@ class FolderEntry:
     def _mode(self, *, follow_symlinks: bool) -> int:
         try:
             with undisturbed():
-                return os.stat(self._there, follow_symlinks=follow_symlinks).st_mode
+                return os.stat(self._file, follow_symlinks=follow_symlinks).st_mode
         except FileNotFoundError:
             return 0
 
@@ -96,7 +97,7 @@ class FolderEntry:
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         with undisturbed():
-            return os.stat(self._there, follow_symlinks=follow_symlinks)
+            return os.stat(self._file, follow_symlinks=follow_symlinks)
 
 
 class _Entries:

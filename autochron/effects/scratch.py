@@ -120,9 +120,8 @@ class Scratch:
 
     def leaves_alone(self, path: str) -> bool:
         """Return whether a path is never redirected: the kernel's, a temporary file, or one in the scratch folder."""
-        if (
-            path.startswith((*_KERNEL, self.folder)) or "/pymp-" in path
-        ):  # /pymp- is the folder of multiprocessing's sockets
+        # multiprocessing has its sockets in folders pymp-….
+        if path.startswith((*_KERNEL, self.folder)) or "/pymp-" in path:
             return True
         return any(path == temporary or path.startswith(f"{temporary}/") for temporary in self._temporary)
 

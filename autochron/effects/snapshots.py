@@ -87,9 +87,7 @@ class SnapshotFolder:
         Raises:
             StoreError: the file is missing, or its digest is wrong.
         """
-        from autochron.effects.changes import (
-            digest_of,
-        )  # lazy: that module imports the comparison of contents
+        from autochron.effects.changes import digest_of  # lazy: it imports the comparison of contents
 
         file = self.file_of(snapshot.digest)
         if not os.path.isfile(file):

@@ -25,17 +25,17 @@ class AllowedEffects:
         """How many effects were allowed. The same effect of the same line counts once."""
         return len(self._met)
 
-    def include(self, kind: Literal["program", "host", "path", "signal"], what: str, site: str) -> bool:
+    def include(self, kind: Literal["program", "host", "path", "signal"], target: str, site: str) -> bool:
         """Return whether an effect is allowed, and count it if so.
 
         Args:
             kind: the key of an [[effect]] table that names such effects; `signal` has no key.
-            what: the program's name, the connection as `host:port`, or the file's path.
+            target: the program's name, the connection as `host:port`, or the file's path.
             site: the project's line, as `file:line`.
         """
-        is_allowed = self._everything or any(_fits(rule, kind, what, site) for rule in self._rules)
+        is_allowed = self._everything or any(_fits(rule, kind, target, site) for rule in self._rules)
         if is_allowed:
-            self._met.add((kind, what, site))
+            self._met.add((kind, target, site))
         return is_allowed
 
 

@@ -154,9 +154,9 @@ class LiveObservation:
         for snapshot in state.missing:
             if snapshot.digest:
                 message = (
-                    f"what {snapshot.path} held before the recorded run is not here (snapshot {snapshot.digest[:12]}…), so"
-                    " what is live works on what it holds today; replay where it was recorded, or take the snapshots along"
-                    " with --with-snapshots"
+                    f"the content of {snapshot.path} before the recorded run is not here (snapshot {snapshot.digest[:12]}…),"
+                    " so live crossings work on today's content; replay where it was recorded, or take the snapshots"
+                    " along with --with-snapshots"
                 )
                 self._director.note("stale-state", snapshot.path, message, severity="warning")
 

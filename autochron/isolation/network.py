@@ -133,12 +133,13 @@ def _watch_fork_exec() -> None:
     @functools.wraps(original)
     def fork_exec(args: Any, executables: Any, *more: Any) -> Any:
         caller = str(getframe(1).f_globals.get("__name__"))
-        if not caller.startswith(
-            ("autochron.", "multiprocessing.", "subprocess")
-        ):  # these raise or report an event themselves
+        # These modules raise or report an event themselves.
+        if not caller.startswith(("autochron.", "multiprocessing.", "subprocess")):
             environment = more[3] if len(more) > 3 else None
             names = (
-                None if environment is None else {bytes(each).partition(b"=")[0]: b"" for each in environment}
+                None
+                if environment is None
+                else {bytes(setting).partition(b"=")[0]: b"" for setting in environment}
             )
             _hook("subprocess.Popen", (next(iter(executables), b""), args, None, names))
         return original(args, executables, *more)
@@ -235,9 +236,8 @@ def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
             return None
     elif event == "socket.getaddrinfo":
         host, port = arguments[0], arguments[1]
-        return (
-            f"{text_of(host)}:{text_of(port)}" if host else None
-        )  # no host: the address of a server in this process
+        # Without a host it is the address of a server in this process.
+        return f"{text_of(host)}:{text_of(port)}" if host else None
     elif event == "socket.getnameinfo":
         address = arguments[0]
     else:

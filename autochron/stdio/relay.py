@@ -153,19 +153,16 @@ def _start(source: int, sink: int, beside: Sequence[Work]) -> mmap.mmap:
         memory = mmap.mmap(-1, _SIZE)
         fork_twice(*beside, Work(_Relay(source, sink, memory).run, (source, sink)))
         return memory
-    from autochron.store.spawning import (
-        open_memory,
-        spawn,
-    )  # lazy: only if other threads run, as those of a tool that started before us
+    # Lazy: only if other threads run, as those of a tool that started before us.
+    from autochron.store.spawning import open_memory, spawn
 
     start_all(*beside)
     descriptor = open_memory()
     try:
         os.ftruncate(descriptor, _SIZE)
         memory = mmap.mmap(descriptor, _SIZE)
-        abandon(
-            memory
-        )  # it would close its duplicate of the descriptor, whose number may be the program's by then
+        # It would close its duplicate of the descriptor, whose number may be the program's by then.
+        abandon(memory)
         with undisturbed():
             spawn(__name__, source, sink, descriptor, keep=(source, sink, descriptor))
     finally:
@@ -265,7 +262,7 @@ def _waiting(descriptor: int) -> int:
 
 
 def _same_size(pipe: int, other_pipe: int) -> None:
-    """Give the second pipe the size of the first, if the system can."""
+    """Set the size of the second pipe to that of the first, if the system can."""
     try:
         size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
         fcntl.fcntl(other_pipe, fcntl.F_SETPIPE_SZ, size)
