@@ -85,7 +85,7 @@ class Transport(Protocol):
     `http.exchange` says what a wire is: an exchange under way.
     """
 
-    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+    def method_and_url(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
         """Return method and URL of a request."""
 
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:

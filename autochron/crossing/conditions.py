@@ -39,7 +39,7 @@ def http_condition(selector: Http, point: Point) -> Condition:
     """Compile an `http` selector for the door of an HTTP client, which tells method and URL of a request."""
     transport = point.transport
     assert transport is not None  # noqa: S101 - only a door is woven for such a rule
-    asked, parameters = transport.asked, point.parameters
+    asked, parameters = transport.method_and_url, point.parameters
     method, fits = selector.method.upper(), text_glob(selector.url).fits
 
     def holds(arguments: tuple[Any, ...]) -> bool:

@@ -6,7 +6,7 @@ travelling (fork). What a pool's worker does belongs to the lane of the task and
 a task is up to timing.
 
 The variable is seen by the program, and what the program says wins: it is replaced where it is and never added, so a child
-that gets an environment without it is a stranger.
+that gets an environment without it is unmanaged.
 """
 
 from __future__ import annotations

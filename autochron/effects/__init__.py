@@ -1,1 +1,1 @@
-"""What a program does to the world outside its boundaries: state that is kept, scratch copies, and what was changed there."""
+"""Effects of a program on files and databases: snapshots of a recording, scratch copies and changes of a replay."""

@@ -1,4 +1,7 @@
-"""Snapshots that leave the local store: filtered, and searched for secrets, for they hold customers' rows."""
+"""Copy snapshots out of the local store: rows are filtered, and the contents are searched for secrets.
+
+Snapshots hold the user's files and databases, and so possibly customers' data.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ from autochron.json_differences import Pairs, differences_between, pair_equal_le
 from autochron.model import Footer, Snapshot
 
 Masks = Callable[[bytes], bytes]
-"""Masks the secrets in a JSON body; what it changes holds one."""
+"""Masks the secrets in a JSON body. A body that it changes holds a secret."""
 
 _SHOWN = 8
+"""Secrets that an error message names."""
 
 
 def take_along(
@@ -34,31 +38,33 @@ def take_along(
     accepted: Sequence[str] = (),
     masks: Masks | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Copy the contents of a trace's snapshots to a folder; return the snapshots as they are there.
+    """Copy the contents of a trace's snapshots to a folder; return the snapshots with the digests of the copies.
 
     Args:
-        footer: of the trace.
-        places: where the contents are.
-        folder: made where there is anything to copy.
-        rows: `TABLE=WHERE` in SQL: rows of that table that don't fit are left out.
-        accepted: names of secrets that may be taken along: `pay.db customers.token`, `config.json:api_key`, `notes.txt:3`.
-        masks: finds secrets; by default nothing is one.
+        footer: the trace's footer, which lists the snapshots.
+        places: the folders that are searched for the contents.
+        folder: the target; created only if there is a content to copy.
+        rows: `TABLE=WHERE` in SQL: rows of that table that do not match are left out.
+        accepted: names of secrets that may be copied, such as `pay.db customers.token`, `config.json:api_key` or
+            `notes.txt:3`.
+        masks: finds secrets; without it nothing is searched.
 
     Raises:
         StoreError: a content is missing or damaged.
-        UsageError: a secret isn't accepted, or a `rows` means nothing.
+        UsageError: a secret is not accepted, an item of `rows` can't be read, or its table or condition does not fit
+            the databases.
     """
     filters = _filters(rows)
-    made = f"{folder}.{unpatched.getpid()}.tmp"
+    temporary = f"{folder}.{unpatched.getpid()}.tmp"
     try:
-        found = _taken(footer, places, SnapshotFolder(made), filters, frozenset(accepted), masks)
-        if os.path.isdir(made):
+        snapshots = _taken(footer, places, SnapshotFolder(temporary), filters, frozenset(accepted), masks)
+        if os.path.isdir(temporary):
             os.makedirs(folder, exist_ok=True)
-            for name in os.listdir(made):
-                os.replace(os.path.join(made, name), os.path.join(folder, name))
+            for name in os.listdir(temporary):
+                os.replace(os.path.join(temporary, name), os.path.join(folder, name))
     finally:
-        shutil.rmtree(made, ignore_errors=True)
-    return found
+        shutil.rmtree(temporary, ignore_errors=True)
+    return snapshots
 
 
 def _taken(
@@ -69,54 +75,60 @@ def _taken(
     accepted: frozenset[str],
     masks: Masks | None,
 ) -> tuple[Snapshot, ...]:
-    unused = dict.fromkeys(filters)
+    unused_tables = dict.fromkeys(filters)
     folder = target.path
-    found: list[Snapshot] = []
+    copied: list[Snapshot] = []
     hits: list[str] = []
-    for each in footer.snapshots:
-        if not each.digest:
-            found.append(each)
+    for snapshot in footer.snapshots:
+        if not snapshot.digest:
+            copied.append(snapshot)
             continue
-        place = next((one for one in places if one.has(each.digest)), places[0] if places else target)
-        source = place.check(each)
+        source_folder = next(
+            (known_place for known_place in places if known_place.has(snapshot.digest)),
+            places[0] if places else target,
+        )
+        source = source_folder.check(snapshot)
         os.makedirs(folder, exist_ok=True)
         copy = os.path.join(folder, ".copy")
         shutil.copyfile(source, copy)
-        if each.kind == "sqlite":
-            for table in [table for table in filters if _filter(copy, table, filters[table], each.path)]:
-                unused.pop(table, None)
+        if snapshot.kind == "sqlite":
+            for table in [table for table in filters if _filter(copy, table, filters[table], snapshot.path)]:
+                unused_tables.pop(table, None)
             _tidy(copy)
         digest = digest_of(copy)
         if masks is not None:
-            hits += [hit for hit in _secrets(copy, each, masks) if hit not in accepted]
+            hits += [hit for hit in _secrets(copy, snapshot, masks) if hit not in accepted]
         os.chmod(copy, 0o600)
         os.replace(copy, target.file_of(digest))
-        found.append(structs.replace(each, digest=digest, size=os.path.getsize(target.file_of(digest))))
-    if unused:
+        copied.append(structs.replace(snapshot, digest=digest, size=os.path.getsize(target.file_of(digest))))
+    if unused_tables:
         raise UsageError(
-            f"--rows {next(iter(unused))}=…: no database of the trace has a table of that name; name one that it has"
+            f"--rows {next(iter(unused_tables))}=…: no database of the trace has a table of that name; name one that it has"
         )
     if hits:
         shown = "; ".join(hits[:_SHOWN]) + (f"; and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else "")
         raise UsageError(
-            f"what would be taken along looks as if it held secrets: {shown}; leave rows out with --rows TABLE=WHERE, or"
+            f"the snapshots look as if they held secrets: {shown}; leave rows out with --rows TABLE=WHERE, or"
             f" accept it by name: --accept {json.dumps(hits[0])}"
         )
-    return tuple(found)
+    return tuple(copied)
 
 
 def _filters(rows: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in rows:
-        table, equals, where = each.partition("=")
+    conditions: dict[str, str] = {}
+    for option in rows:
+        table, equals, where = option.partition("=")
         if not (table.strip() and equals and where.strip()):
-            raise UsageError(f"--rows {each!r}: write TABLE=WHERE, such as \"orders=id = 'A1'\"")
-        found[table.strip()] = where.strip()
-    return found
+            raise UsageError(f"--rows {option!r}: write TABLE=WHERE, such as \"orders=id = 'A1'\"")
+        conditions[table.strip()] = where.strip()
+    return conditions
 
 
 def _filter(path: str, table: str, where: str, shown: str) -> bool:
-    """Leave out of a database's table the rows that don't fit; return whether it has the table."""
+    """Delete the rows of a table that do not match a condition; return whether the database has the table.
+
+    `shown` is the database's path for messages.
+    """
     import sqlite3  # lazy: few traces have a database
 
     quoted = '"' + table.replace('"', '""') + '"'
@@ -144,7 +156,7 @@ def _filter(path: str, table: str, where: str, shown: str) -> bool:
 
 
 def _tidy(path: str) -> None:
-    """Take out of a database what is left in it of rows that were deleted."""
+    """Rewrite a database, so that its file holds no remains of deleted rows."""
     import sqlite3  # lazy: as above
 
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -153,11 +165,11 @@ def _tidy(path: str) -> None:
 
 
 def _secrets(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
-    """Yield the names of what looks like a secret, each once."""
-    found = (
+    """Yield the name of each place in a snapshot that looks like a secret, once each."""
+    names = (
         _in_database(path, snapshot, masks) if snapshot.kind == "sqlite" else _in_file(path, snapshot, masks)
     )
-    yield from dict.fromkeys(found)
+    yield from dict.fromkeys(names)
 
 
 def _in_database(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
@@ -166,14 +178,14 @@ def _in_database(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
         for (table,) in tables:
             quoted = '"' + table.replace('"', '""') + '"'
             cursor = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name, quoted
-            columns = [each[0] for each in cursor.description]
+            columns = [column[0] for column in cursor.description]
             for row in cursor:
-                held = {
+                values = {
                     name: cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                     for name, cell in zip(columns, row, strict=True)
                     if cell is not None
                 }
-                for name in _masked(held, masks):
+                for name in _masked(values, masks):
                     yield f"{snapshot.path} {table}.{name}"
 
 
@@ -193,18 +205,21 @@ def _in_file(path: str, snapshot: Snapshot, masks: Masks) -> Iterator[str]:
 
 
 def _masked(value: dict[str, Any], masks: Masks) -> list[str]:
-    """Return the paths of what is masked in a value."""
+    """Return the dotted paths of the members that masking changes."""
     body = json.dumps(value).encode()
-    after = masks(body)
+    masked_body = masks(body)
     return (
         []
-        if after == body
-        else [each.dotted for each in differences_between(value, json.loads(after), pair=_pair, is_other=ne)]
+        if masked_body == body
+        else [
+            difference.dotted
+            for difference in differences_between(value, json.loads(masked_body), pair=_pair, is_other=ne)
+        ]
     )
 
 
 def _pair(value: Any, masked: Any) -> Pairs | None:
-    """Pair what a value holds with what is there once it is masked; a key that the mask has made stands alone."""
+    """Pair the members of a value with those of the masked value; a key that only the masked value has is left out."""
     if isinstance(value, dict) and isinstance(masked, dict):
-        return [(key, held, masked.get(key)) for key, held in value.items()]
+        return [(key, member, masked.get(key)) for key, member in value.items()]
     return pair_equal_lengths(value, masked)

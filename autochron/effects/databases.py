@@ -1,4 +1,4 @@
-"""SQLite databases as files: copied while others have them open, and read as they are committed."""
+"""Open and copy SQLite database files in their committed state, also while another process writes them."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 _MAGIC = b"SQLite format 3\x00"
 
 _WAL = b"\x02"
-"""Byte 18 of a database that is written by way of a log."""
+"""Byte 18 of a database in WAL mode."""
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database."""
+"""Suffixes of the files that SQLite keeps beside a database."""
 
 
 Mark: TypeAlias = tuple[tuple[int, ...], ...]
-"""What changes with a file."""
+"""Modification time in nanoseconds, size in bytes, inode and mode of a file and of its write-ahead log."""
 
 _TICK = 50_000_000
-"""Nanoseconds within which two changes of a file may bear the same time."""
+"""Nanoseconds within which two changes of a file may get the same modification time."""
 
 
 def mark_of(path: str) -> Mark:
-    """Return what changes with a file, and with the log that SQLite keeps beside it."""
-    found = []
-    for each in (path, f"{path}-wal"):
+    """Return a mark that differs once a file, or SQLite's write-ahead log beside it, has changed."""
+    stats = []
+    for file in (path, f"{path}-wal"):
         try:
-            facts = os.stat(each)
+            facts = os.stat(file)
         except OSError:
             continue
-        found.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
-    return tuple(found)
+        stats.append((facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode))
+    return tuple(stats)
 
 
 def is_young(mark: Mark) -> bool:
-    """Return whether a file was changed so lately that it may change again within one tick of the file system's clock."""
-    return any(unpatched.time_ns() - each[0] < _TICK for each in mark)
+    """Return whether a file was changed so recently that another change could leave its mark as it is."""
+    return any(unpatched.time_ns() - stats[0] < _TICK for stats in mark)
 
 
 def is_database(path: str) -> bool:
@@ -50,10 +50,19 @@ def is_database(path: str) -> bool:
     return _head(path).startswith(_MAGIC)
 
 
-def database_path(given: Any, *, is_uri: bool) -> tuple[str | None, str]:
-    """Return the path of a database that `sqlite3.connect` is given, and the options of a URI; None for one in memory."""
+def database_path(database: Any, *, is_uri: bool) -> tuple[str | None, str]:
+    """Return the file and the URI options that an argument of `sqlite3.connect` means.
+
+    Args:
+        database: the argument, of any type.
+        is_uri: whether text that starts with `file:` is read as a URI.
+
+    Returns:
+        The path and the query part of the URI. The path is None for a database in memory, and for an argument that is
+        no path.
+    """
     try:
-        text = os.fsdecode(given)
+        text = os.fsdecode(database)
     except TypeError:
         return None, ""
     options = ""
@@ -70,16 +79,20 @@ def database_path(given: Any, *, is_uri: bool) -> tuple[str | None, str]:
 
 
 def open_read_only(path: str, timeout: float = 5.0) -> sqlite3.Connection:
-    """Open a database without changing anything, also nothing beside it that a last connection would tidy away.
+    """Open a database without changing it or the side files that a last connection would remove.
+
+    Args:
+        path: the database's file.
+        timeout: seconds to wait for another process's lock.
 
     Raises:
-        sqlite3.Error: it can't be read.
+        sqlite3.Error: the database can't be opened.
     """
     import sqlite3  # lazy: most programs have no database
     from urllib.parse import quote  # lazy: 2 ms
 
-    # A database in WAL mode that nobody has open is the file alone, and is read as one that nobody writes: else SQLite would
-    # make files beside it.
+    # In WAL mode a database without a log is the file alone. It is opened as immutable, because SQLite would otherwise
+    # create side files.
     has_log = os.path.exists(f"{path}-wal")
     options = "mode=ro&immutable=1" if _head(path)[18:19] == _WAL and not has_log else "mode=ro"
     uri = f"file:{quote(os.path.abspath(path))}?{options}"
@@ -87,10 +100,10 @@ def open_read_only(path: str, timeout: float = 5.0) -> sqlite3.Connection:
 
 
 def copy_database(path: str, target: str) -> None:
-    """Copy a database as it is committed, also where another process writes it.
+    """Copy a database's committed state, also while another process writes it.
 
     Raises:
-        sqlite3.Error: it can't be read.
+        sqlite3.Error: the database can't be read.
     """
     import sqlite3  # lazy: as above
 
@@ -100,7 +113,7 @@ def copy_database(path: str, target: str) -> None:
 
 
 def _head(path: str) -> bytes:
-    """Read the first bytes of a file; none where it can't be read."""
+    """Return the first bytes of a file, or no bytes if it can't be read."""
     try:
         return read_whole(path, 20)
     except OSError:

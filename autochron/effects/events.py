@@ -1,6 +1,7 @@
-"""The audit events by which state is opened, changed or listed, and the modules that pass such calls on.
+"""Name the audit events that open, change or list files, and our modules that stand in for functions that raise them.
 
-Apart from the rest, for a recording asks for them as it starts.
+These names are in a module of their own, because each recording needs them at its start and hardly anything else of
+this package.
 """
 
 from __future__ import annotations
@@ -23,20 +24,24 @@ CHANGED_PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.setxattr": ((0, None),),
     "os.removexattr": ((0, None),),
 }
-"""Events by which a file is changed that is not opened: which of their arguments are paths, and which the folders that
-these start from, as descriptors."""
+"""Events that change a file without opening it.
+
+Each has pairs of indexes into the event's arguments: of a path, and of the descriptor of the folder that a relative
+path starts from (None if there is no such argument).
+"""
 
 FOLLOWS_LINKS = frozenset(
     {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.truncate", "os.utime"}
 )
-"""Those of them that change what a symbolic link leads to, and not the link."""
+"""Events of `CHANGED_PATHS` that change the target of a symbolic link and not the link."""
 
 LISTS = frozenset({"os.listdir", "os.scandir"})
+"""Events that list a folder."""
 
 STATE_EVENTS = frozenset({"open", "sqlite3.connect", *CHANGED_PATHS, *LISTS})
 
 TEMPORARY_EVENTS = frozenset({"tempfile.mkstemp", "tempfile.mkdtemp"})
-"""Events that tell of a temporary file or folder, whose name is drawn by chance: it is nobody's."""
+"""Events of a new temporary file or folder. Its name is random, so it is no part of the program's state."""
 
 SIGNAL_EVENTS = frozenset({"os.kill", "os.killpg"})
 
@@ -48,11 +53,11 @@ STAND_INS = frozenset(
         "autochron.effects.redirected_folders",
     }
 )
-"""Our modules whose functions stand between a program and the function that it calls."""
+"""Our modules whose functions replace functions that a program calls, and then call the original."""
 
 
 def path_of_descriptor(descriptor: int) -> str | None:
-    """Return the path of the file or folder that a descriptor is open on; None where it has none, or where nobody tells."""
+    """Return the path that a descriptor is open on; None if it has none, or if the system has no `/proc`."""
     with undisturbed():
         try:
             path = os.readlink(f"/proc/self/fd/{descriptor}")

@@ -1,6 +1,6 @@
-"""Copying a file before a replay writes it: with its permissions and times, and a database as one.
+"""Copy a file to the scratch folder before a replay writes it, with its permissions and times.
 
-What is no regular file, or too large, is refused in words that say what to do.
+A database is copied in its committed state. A file that is too large, or that is no regular file, is refused.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from autochron.effects.lock_safe import open_to_read
 from autochron.errors import StoreError
 
 MOST_COPIED = 1 << 30
-"""Bytes of a file up to which it is copied to the scratch folder when it is about to be written."""
+"""Largest size in bytes of a file that is copied to the scratch folder."""
 
 _CHUNK = 1 << 20
+"""Bytes that are copied at once."""
 
 
 def copy_file(source: str, target: str, path: str, *, is_whole: bool) -> None:
-    """Copy what is about to be written; with `is_whole` its content is not, since that is about to be replaced.
+    """Copy a file that is about to be written.
 
     Args:
-        source: where it lies; a symbolic link is copied as one.
-        target: the copy, which is not there yet.
-        path: how it is named in messages.
+        source: the file; a symbolic link is copied as a link.
+        target: the path of the copy, which must not exist.
+        path: the file's name in messages.
+        is_whole: whether the content is about to be replaced; the copy is then empty.
 
     Raises:
-        StoreError: it is too large to be copied, or no regular file.
+        StoreError: the file is too large, or no regular file.
     """
     facts = os.lstat(source)
     if stat.S_ISLNK(facts.st_mode):
@@ -53,8 +55,8 @@ def copy_file(source: str, target: str, path: str, *, is_whole: bool) -> None:
 
 
 def copy_content(source: str, target: str) -> None:
-    """Copy what a file holds."""
+    """Copy a file's content, without permissions and times."""
     import shutil  # lazy: 4 ms that most replays save
 
-    with open_to_read(source) as given, open(target, "wb") as copy:
-        shutil.copyfileobj(given, copy, _CHUNK)
+    with open_to_read(source) as original, open(target, "wb") as copy:
+        shutil.copyfileobj(original, copy, _CHUNK)

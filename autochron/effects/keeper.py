@@ -1,8 +1,8 @@
-"""Snapshots of a recorded run: what files and databases held before the program opened them for the first time.
+"""Keep snapshots of files and databases as they were before a recorded program first opened them.
 
-An audit hook tells of each opening before it takes place. What a program is about to write is copied then, by content and
-once per content, to a folder beside the store; what it only reads inside a boundary is noted by its digest. A program that
-opens nothing of the kind costs nothing.
+Audit events announce each opening and each change before it takes place. A file that the program is about to write is
+then copied to a folder beside the store, each content once. A file that is only read inside a boundary is noted by its
+digest. A program that opens no such file causes no work here.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from autochron.errors import StoreError
 from autochron.model import FileRead, Snapshot, SnapshotRule
 
 MOST_OF_ONE = 1 << 20
-"""Bytes of a file that is kept without a rule."""
+"""Largest size in bytes of a file that is kept without a [[snapshot]] table."""
 
 MOST_OF_ALL = 8 << 20
-"""Bytes of one run that are kept without a rule."""
+"""Most bytes of one run that are kept without a [[snapshot]] table."""
 
 MOST_BY_RULE = 1 << 30
-"""Bytes of a file that is kept because a rule asks for it."""
+"""Largest size in bytes of a file that is kept because of a [[snapshot]] table."""
 
 MOST_NAMES = 1_000
-"""Names of a folder that are kept."""
+"""Most names that are kept of a folder; a larger folder is not kept."""
 
 MOST_READS = 1_000
-"""Files that were read and are noted by their digests."""
+"""Most files whose reading is noted."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -43,24 +43,23 @@ _NOT_STATE = re.compile(
     r"/(\.autochron|\.git|\.hg|\.svn|\.?venv[^/]*|\.tox|\.nox|node_modules|site-packages|__pycache__|"
     r"\.(pytest|mypy|ruff|hypothesis)(_cache)?)(/|$)|\.py[co]?$|\.pyi$"
 )
-"""Folders and files that are tools' and code's, and no state of an agent."""
+"""Matches the paths of tools' folders and of code, which are no state of an agent."""
 
-
-_NOBODYS = (
+_OUTSIDE_STATE = (
     "/dev/",
     "/proc/",
     "/sys/",
     os.path.join(os.path.realpath(unpatched.temporary_folder()), ""),
 )
-"""Folders whose files are the kernel's or a moment's."""
+"""Folders outside the project whose files are no state: the kernel's, and temporary files."""
 
 
 _WHOLE_FOLDERS = frozenset({"os.rename", "os.rmdir", "shutil.rmtree"})
-"""Events by which a whole folder may go."""
+"""Events by which a folder may vanish with all its files."""
 
 
 class StateKeeper:
-    """Keeps what one run is about to change."""
+    """Keeps snapshots of the files that one run is about to change."""
 
     def __init__(
         self,
@@ -73,29 +72,32 @@ class StateKeeper:
         is_inside: Callable[[], bool],
         began: int,
     ) -> None:
-        """Take where snapshots go, and the root of the project.
+        """Set up, without reading anything yet.
 
         Args:
-            folder: where contents are kept.
-            root: the folder that paths are relative to.
+            folder: the folder for contents.
+            root: the project's folder, to which paths in snapshots are relative.
             rules: the [[snapshot]] tables.
             automatic: whether small files are kept without a table.
-            own: our own files, such as the store.
-            is_inside: tells whether a boundary is open around what runs now.
+            own: autochron's own files, such as the store. They are never kept.
+            is_inside: returns whether the running code is inside a boundary.
             began: when the trace began, in nanoseconds of `perf_counter_ns`.
         """
         self._folder = folder
         self._root = os.path.realpath(root)
         self._roots = tuple(
             dict.fromkeys(
-                each
-                for each in (os.path.join(self._root, ""), os.path.join(os.path.realpath(os.curdir), ""))
-                if each != "/"
+                folder_path
+                for folder_path in (
+                    os.path.join(self._root, ""),
+                    os.path.join(os.path.realpath(os.curdir), ""),
+                )
+                if folder_path != "/"
             )
         )
-        self._patterns = [(each, os.path.normpath(os.path.join(self._root, each.path))) for each in rules]
+        self._patterns = [(rule, os.path.normpath(os.path.join(self._root, rule.path))) for rule in rules]
         self._automatic = automatic
-        self._own = tuple(os.path.realpath(each) for each in own)
+        self._own = tuple(os.path.realpath(path) for path in own)
         self._is_inside = is_inside
         self._began = began
         self._left = MOST_OF_ALL
@@ -108,7 +110,7 @@ class StateKeeper:
         return len(self._kept) + len(self._reads)
 
     def heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take in an audit event, before what it tells of takes place."""
+        """Handle an audit event, which comes before the operation itself."""
         if is_busy():
             return
         if event == "open":
@@ -129,40 +131,45 @@ class StateKeeper:
             self._changed(event, arguments)
 
     def _changed(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take in that something is about to be changed that is not opened."""
-        for at, folder_at in CHANGED_PATHS[event]:
-            given = arguments[at]
-            if isinstance(given, int):
-                given = path_of_descriptor(given)
-            if not isinstance(given, (str, bytes, os.PathLike)):
+        """Handle an event that changes a path without opening it."""
+        for path_at, folder_at in CHANGED_PATHS[event]:
+            argument = arguments[path_at]
+            if isinstance(argument, int):
+                argument = path_of_descriptor(argument)
+            if not isinstance(argument, (str, bytes, os.PathLike)):
                 continue
             folder = arguments[folder_at] if folder_at is not None and folder_at < len(arguments) else -1
-            given = _from_folder(given, folder)
-            self._touched(given, writes=True, is_link=event not in FOLLOWS_LINKS)
+            argument = _from_folder(argument, folder)
+            self._touched(argument, writes=True, is_link=event not in FOLLOWS_LINKS)
             if event in _WHOLE_FOLDERS:
-                self._keep_folder(given)
+                self._keep_folder(argument)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """Return what was kept, in order of paths."""
+        """Return the snapshots, ordered by path."""
         return tuple(self._kept[path] for path in sorted(self._kept))
 
     def reads(self) -> tuple[FileRead, ...]:
-        """Return the files that were read inside a boundary and that are not kept."""
-        return tuple(each for path, each in sorted(self._reads.items()) if path not in self._kept)
+        """Return the files that were read inside a boundary and of which there is no snapshot, ordered by path."""
+        return tuple(read for path, read in sorted(self._reads.items()) if path not in self._kept)
 
     def unmatched(self) -> list[SnapshotRule]:
-        """Return the tables whose path was neither there nor opened."""
+        """Return the [[snapshot]] tables whose path was never opened and does not exist."""
         return [
             rule for rule, pattern in self._patterns if rule not in self._matched and not _is_there(pattern)
         ]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _touched(self, given: Any, *, writes: bool, is_database: bool = False, is_link: bool = False) -> None:
-        """Keep what a path holds; with `is_link` of a symbolic link where it leads, and not what is there."""
+    def _touched(
+        self, argument: Any, *, writes: bool, is_database: bool = False, is_link: bool = False
+    ) -> None:
+        """Keep or note the file at a path.
+
+        With `is_link` a symbolic link at the end of the path is not followed: the link itself is kept.
+        """
         with undisturbed():
             try:
-                path = os.path.abspath(os.fsdecode(given))
+                path = os.path.abspath(os.fsdecode(argument))
                 if is_link:
                     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
                 else:
@@ -186,8 +193,8 @@ class StateKeeper:
                 self._note_read(path)
 
     def _note_foreign(self, path: str) -> None:
-        """Note a file outside the project that a boundary writes: what it held is not kept without a rule."""
-        if path.startswith((*_NOBODYS, *self._own)) or path in self._kept or _NOT_STATE.search(path):
+        """Note a file outside the project that a boundary writes. It is not kept without a [[snapshot]] table."""
+        if path.startswith((*_OUTSIDE_STATE, *self._own)) or path in self._kept or _NOT_STATE.search(path):
             return
         if not path.startswith(self._roots):
             reason, at = "it lies outside the project", unpatched.perf_counter_ns() - self._began
@@ -203,7 +210,7 @@ class StateKeeper:
     def _is_state(self, path: str) -> bool:
         if not path.startswith(self._roots) or path.startswith(self._own):
             return False
-        root = next(each for each in self._roots if path.startswith(each))
+        root = next(candidate for candidate in self._roots if path.startswith(candidate))
         return _NOT_STATE.search(path[len(root) - 1 :]) is None
 
     def _keep(self, path: str, rule: SnapshotRule | None, *, wrote: bool) -> None:
@@ -213,12 +220,12 @@ class StateKeeper:
                 if wrote and not known.wrote:
                     self._kept[path] = _with_wrote(known)
                 return
-            made = self._snapshot(path, rule, wrote=wrote)
-            if made is not None:
-                self._kept[path] = made
+            snapshot = self._snapshot(path, rule, wrote=wrote)
+            if snapshot is not None:
+                self._kept[path] = snapshot
 
     def _snapshot(self, path: str, rule: SnapshotRule | None, *, wrote: bool) -> Snapshot | None:
-        """Copy what a path holds now."""
+        """Copy what is at a path; return None for folders, and for character devices that no table names."""
         shown, at = self.shown(path), unpatched.perf_counter_ns() - self._began
         common: dict[str, Any] = {"path": shown, "at": at, "by_rule": rule is not None, "wrote": wrote}
         try:
@@ -234,9 +241,9 @@ class StateKeeper:
             if stat.S_ISCHR(facts.st_mode) and rule is None:
                 return None
             return Snapshot(kind="not-kept", reason=f"it is {_kind_of(facts.st_mode)}, and no file", **common)
-        most = MOST_BY_RULE if rule is not None else MOST_OF_ONE
-        if facts.st_size > most:
-            reason = f"{facts.st_size / 1e6:,.1f} MB, more than the {most / 1e6:,.1f} MB that are kept"
+        limit = MOST_BY_RULE if rule is not None else MOST_OF_ONE
+        if facts.st_size > limit:
+            reason = f"{facts.st_size / 1e6:,.1f} MB, more than the {limit / 1e6:,.1f} MB that are kept"
             return Snapshot(kind="not-kept", reason=reason, **common)
         if rule is None and facts.st_size > self._left:
             reason = f"{MOST_OF_ALL / 1e6:,.1f} MB of this run are kept already"
@@ -253,11 +260,11 @@ class StateKeeper:
             self._left -= facts.st_size
         return Snapshot(kind="sqlite" if database else "file", digest=digest, **common)
 
-    def _list(self, given: Any) -> None:
-        """Keep the names in a folder."""
+    def _list(self, argument: Any) -> None:
+        """Keep the names of a folder's entries."""
         with undisturbed():
             try:
-                path = os.path.realpath(os.path.abspath(os.fsdecode(given)))
+                path = os.path.realpath(os.path.abspath(os.fsdecode(argument)))
             except (TypeError, ValueError, OSError):
                 return
             if path in self._kept or not self._is_state(os.path.join(path, "x")):
@@ -268,14 +275,14 @@ class StateKeeper:
                 return
             if len(names) <= MOST_NAMES:
                 at = unpatched.perf_counter_ns() - self._began
-                made = Snapshot(path=self.shown(path), kind="folder", names=tuple(names), at=at)
-                self._kept.setdefault(path, made)
+                snapshot = Snapshot(path=self.shown(path), kind="folder", names=tuple(names), at=at)
+                self._kept.setdefault(path, snapshot)
 
-    def _keep_folder(self, given: Any) -> None:
-        """Keep all that is in a folder which is about to go."""
+    def _keep_folder(self, argument: Any) -> None:
+        """Keep all files below a folder that is about to vanish."""
         with undisturbed():
             try:
-                top = os.path.realpath(os.path.abspath(os.fsdecode(given)))
+                top = os.path.realpath(os.path.abspath(os.fsdecode(argument)))
             except (TypeError, ValueError, OSError):
                 return
             if not os.path.isdir(top):
@@ -292,31 +299,29 @@ class StateKeeper:
             facts = os.stat(path)
             if not stat.S_ISREG(facts.st_mode) or facts.st_size > MOST_OF_ALL:
                 return
-            from autochron.effects.changes import (
-                digest_of,
-            )  # lazy: hashlib takes 3 ms, and few programs read files
+            from autochron.effects.changes import digest_of  # lazy: hashlib takes 3 ms
 
             self._reads[path] = FileRead(self.shown(path), digest_of(path))
         except OSError:
             return
 
     def shown(self, path: str) -> str:
-        """Return a path relative to the root where it lies below it."""
+        """Return a path relative to the project's root if it lies below it; otherwise the path itself."""
         inside = path.startswith(self._root + os.sep) or path == self._root
         return os.path.relpath(path, self._root).replace(os.sep, "/") if inside else path
 
 
-def _from_folder(given: Any, folder: Any) -> Any:
-    """Return a path that starts from a folder's descriptor; -1 stands for the working folder."""
-    text = os.fsdecode(given)
+def _from_folder(path: Any, folder: Any) -> Any:
+    """Return a path joined to the folder of a descriptor; -1 means the working folder, and leaves the path as it is."""
+    text = os.fsdecode(path)
     if not isinstance(folder, int) or folder < 0 or os.path.isabs(text):
-        return given
+        return path
     start = path_of_descriptor(folder)
-    return given if start is None else os.path.join(start, text)
+    return path if start is None else os.path.join(start, text)
 
 
 def _with_wrote(snapshot: Snapshot) -> Snapshot:
-    from msgspec.structs import replace  # lazy: it is rare
+    from msgspec.structs import replace  # lazy: rarely needed
 
     return replace(snapshot, wrote=True)
 

@@ -1,8 +1,8 @@
 """Read files without dropping the locks that the program holds on them.
 
-When a process closes any descriptor of a file, the kernel drops all the locks of `fcntl.lockf` that the process holds on it
-(fcntl(2)). SQLite's locks are such locks. So a descriptor of ours stays open for as long as the program has the same file
-open. It is closed at a later read, once the program has closed its own.
+When a process closes any descriptor of a file, the kernel drops all the locks of `fcntl.lockf` that the process holds
+on it (fcntl(2)). SQLite's locks are such locks. So our descriptor stays open for as long as the program has the same
+file open. A later read closes it, once the program has closed its own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TypeAlias
 from autochron._runtime.unpatched import os
 
 _FOLDER = "/dev/fd"
-"""The descriptors of this process, by number; not there on systems without such locks."""
+"""Folder of this process's descriptors by number. Systems without such locks do not have it."""
 
 _File: TypeAlias = tuple[int, int]
 """Device and inode."""
 
 _kept_open: dict[int, _File] = {}
-"""Our descriptors of files that the program has open, too."""
+"""Our descriptors that stay open, because the program has the same file open."""
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def open_to_read(path: str) -> Iterator[io.BufferedReader[io.FileIO]]:
     """Open a file to read its bytes.
 
     Raises:
-        OSError: it can't be opened.
+        OSError: the file can't be opened.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     try:
@@ -39,32 +39,32 @@ def open_to_read(path: str) -> Iterator[io.BufferedReader[io.FileIO]]:
         _close(descriptor)
 
 
-def read_whole(path: str, most: int = -1) -> bytes:
-    """Return what a file holds, or its first `most` bytes.
+def read_whole(path: str, limit: int = -1) -> bytes:
+    """Return a file's content, or its first `limit` bytes.
 
     Raises:
-        OSError: it can't be read.
+        OSError: the file can't be read.
     """
     with open_to_read(path) as file:
-        return file.read(most)
+        return file.read(limit)
 
 
 def _close(descriptor: int) -> None:
-    """Close a descriptor of ours, and those that were kept open, where the program doesn't have the file open."""
-    file = _file_of(descriptor)
-    if file is not None:
-        _kept_open[descriptor] = file
+    """Close our descriptor, and those that stayed open before, unless the program has their file open."""
+    this_file = _file_of(descriptor)
+    if this_file is not None:
+        _kept_open[descriptor] = this_file
     in_use = _open_files(besides=_kept_open)
-    for each, its_file in list(_kept_open.items()):
-        # The first to take it out closes it: another thread may be here, too.
-        if its_file in in_use or _kept_open.pop(each, None) is None:
+    for kept, its_file in list(_kept_open.items()):
+        # Another thread may run this loop too. The one that removes the entry closes the descriptor.
+        if its_file in in_use or _kept_open.pop(kept, None) is None:
             continue
-        if _file_of(each) == its_file:
-            os.close(each)
+        if _file_of(kept) == its_file:
+            os.close(kept)
 
 
 def _file_of(descriptor: int) -> _File | None:
-    """Return which file a descriptor is open on; None where the program has closed it, as daemons close all."""
+    """Return the file of a descriptor; None if the program has closed it, as daemons close all descriptors."""
     try:
         facts = os.fstat(descriptor)
     except OSError:
@@ -73,7 +73,7 @@ def _file_of(descriptor: int) -> _File | None:
 
 
 def _open_files(besides: Collection[int]) -> set[_File | None]:
-    """Return the files that are open by other descriptors than these."""
+    """Return the files that are open on descriptors other than `besides`."""
     try:
         names = os.listdir(_FOLDER)
     except OSError:

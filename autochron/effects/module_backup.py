@@ -1,6 +1,7 @@
-"""The globals of a program's modules, kept and put back: what a live tool changed there is no matter of the next test.
+"""Back up the globals of a program's modules and restore them, so that no live tool's changes reach the next test.
 
-Objects stay the ones that they are: what is put back is what a list, a dict, a set or an object of the project's holds.
+Objects keep their identity. Restored is the content of lists, dicts, sets, buffers, closures and objects of the
+project's classes.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.effects.module_state import project_modules
 
 MOST = 50_000
-"""Objects that are kept; beyond, what is changed stays changed."""
+"""Most objects that are backed up. Changes of further objects are not undone."""
 
 _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property, type)
 _ABSENT: Any = type("Absent", (), {"__slots__": ()})()
 
 
 class _FunctionState(NamedTuple):
-    """What a function held."""
+    """The values that a function holds."""
 
     cells: dict[str, Any]
     attributes: dict[str, Any]
@@ -30,13 +31,14 @@ class _FunctionState(NamedTuple):
 
 
 class ModuleBackup:
-    """What the project's modules held when this was made."""
+    """A backup of what the project's modules held when it was created."""
 
     def __init__(self, owns: Callable[[str], bool]) -> None:
+        """Back up the modules whose files are the project's; `owns` returns whether a file is."""
         modules = list(project_modules(owns))
         self._names = {module.__name__ for module in modules}
         self._namespaces: list[tuple[Any, dict[str, Any]]] = []
-        self._held: list[tuple[Any, Any]] = []
+        self._contents: list[tuple[Any, Any]] = []
         self._caches: list[tuple[_lru_cache_wrapper[Any], int]] = []
         self._seen: set[int] = set()
         for module in modules:
@@ -48,19 +50,19 @@ class ModuleBackup:
                     self._keep(value)
 
     def put_back(self) -> None:
-        """Put back what has changed since."""
+        """Restore what has changed since the backup."""
         for owner, before in self._namespaces:
-            now = dict(vars(owner))
+            current = dict(vars(owner))
             for name, value in before.items():
-                if now.get(name, _ABSENT) is not value:
+                if current.get(name, _ABSENT) is not value:
                     _set(owner, name, value)
-            for name, value in now.items():
+            for name, value in current.items():
                 if name not in before and _is_data(name, value):
                     _set(owner, name, _ABSENT)
-        for value, before_held in self._held:
-            _restore(value, before_held)
+        for value, contents in self._contents:
+            _restore(value, contents)
         for cache, size in self._caches:
-            # What was added was found on the scratch copy.
+            # The added entries were computed from the scratch copy.
             if cache.cache_info().currsize != size:
                 cache.cache_clear()
 
@@ -76,23 +78,23 @@ class ModuleBackup:
             self._keep(value)
 
     def _keep(self, value: Any) -> None:
-        waiting = [value]
-        while waiting and len(self._held) < MOST:
-            each = waiting.pop()
-            if id(each) in self._seen:
+        pending = [value]
+        while pending and len(self._contents) < MOST:
+            candidate = pending.pop()
+            if id(candidate) in self._seen:
                 continue
-            self._seen.add(id(each))
-            if isinstance(each, _lru_cache_wrapper):
-                self._caches.append((each, each.cache_info().currsize))
-                waiting.append(getattr(each, "__wrapped__", None))
+            self._seen.add(id(candidate))
+            if isinstance(candidate, _lru_cache_wrapper):
+                self._caches.append((candidate, candidate.cache_info().currsize))
+                pending.append(getattr(candidate, "__wrapped__", None))
                 continue
-            held = self._holds(each)
-            if held is not None:
-                self._held.append((each, held))
-                waiting += _inside(held)
+            contents = self._contents_of(candidate)
+            if contents is not None:
+                self._contents.append((candidate, contents))
+                pending += _inside(contents)
 
-    def _holds(self, value: Any) -> Any:
-        """Return a shallow copy of what a value holds; None for what is no data that can be put back."""
+    def _contents_of(self, value: Any) -> Any:
+        """Return a shallow copy of what a value holds; None if the value is no data that can be restored."""
         cls = type(value)
         if isinstance(value, (dict, list, set, deque)) and cls.__module__ in {"builtins", "collections"}:
             return value.copy()
@@ -113,15 +115,15 @@ class ModuleBackup:
         return attributes_of(value)
 
 
-def _inside(held: Any) -> list[Any]:
-    """Return the objects in what a value holds."""
-    if _is_buffer(held):
+def _inside(contents: Any) -> list[Any]:
+    """Return the objects inside a value's contents."""
+    if _is_buffer(contents):
         return []
-    if isinstance(held, _FunctionState):
-        return [*held.cells.values(), *held.attributes.values(), *held.defaults]
-    if isinstance(held, dict):
-        return [*held.values(), *(key for key in held if not isinstance(key, str))]
-    return list(held)
+    if isinstance(contents, _FunctionState):
+        return [*contents.cells.values(), *contents.attributes.values(), *contents.defaults]
+    if isinstance(contents, dict):
+        return [*contents.values(), *(key for key in contents if not isinstance(key, str))]
+    return list(contents)
 
 
 def _is_buffer(value: Any) -> bool:
@@ -139,55 +141,59 @@ def _set(owner: Any, name: str, value: Any) -> None:
             delattr(owner, name)
         else:
             setattr(owner, name, value)
-    except (AttributeError, TypeError):  # of a class that refuses it
+    except (AttributeError, TypeError):  # the class forbids it
         return
 
 
-def _restore(value: Any, held: Any) -> None:
+def _restore(value: Any, contents: Any) -> None:
     if isinstance(value, (dict, set)):
-        if not _is_same(value, held):
+        if not _is_same(value, contents):
             value.clear()
-            value.update(held)
+            value.update(contents)
     elif isinstance(value, (list, deque)):
-        if len(value) != len(held) or any(one is not other for one, other in zip(value, held, strict=True)):
+        if len(value) != len(contents) or any(
+            current is not original for current, original in zip(value, contents, strict=True)
+        ):
             value.clear()
-            value.extend(held)
+            value.extend(contents)
     elif _is_buffer(value):
-        if value != held:
-            value[:] = held
+        if value != contents:
+            value[:] = contents
     elif isinstance(value, FunctionType):
         for name, cell in cells_of(value).items():
-            if name in held.cells and cell.cell_contents is not held.cells[name]:
-                cell.cell_contents = held.cells[name]
-        if not _is_same(vars(value), held.attributes):
+            if name in contents.cells and cell.cell_contents is not contents.cells[name]:
+                cell.cell_contents = contents.cells[name]
+        if not _is_same(vars(value), contents.attributes):
             vars(value).clear()
-            vars(value).update(held.attributes)
+            vars(value).update(contents.attributes)
     elif not isinstance(value, (tuple, MethodType)):
-        _restore_object(value, held)
+        _restore_object(value, contents)
 
 
-def _is_same(value: Any, held: Any) -> bool:
-    """Return whether a dict or a set holds the same objects, without comparing these."""
-    if len(value) != len(held) or any(one is not other for one, other in zip(value, held, strict=True)):
+def _is_same(value: Any, contents: Any) -> bool:
+    """Return whether a dict or a set holds the same objects. They are compared by identity, which runs no `__eq__`."""
+    if len(value) != len(contents) or any(
+        current is not original for current, original in zip(value, contents, strict=True)
+    ):
         return False
     return not isinstance(value, dict) or all(
-        one is other for one, other in zip(value.values(), held.values(), strict=True)
+        current is original for current, original in zip(value.values(), contents.values(), strict=True)
     )
 
 
-def _restore_object(value: Any, held: dict[str, Any]) -> None:
-    """Put back the attributes of an object, past its own `__setattr__`."""
-    now = attributes_of(value)
+def _restore_object(value: Any, attributes: dict[str, Any]) -> None:
+    """Restore the attributes of an object, bypassing its `__setattr__`."""
+    current = attributes_of(value)
     try:
         own = object.__getattribute__(value, "__dict__")
     except AttributeError:
         own = {}
-    for name in [name for name in own if name not in held]:
+    for name in [name for name in own if name not in attributes]:
         del own[name]
-    for name, each in held.items():
-        if now.get(name, _ABSENT) is each:
+    for name, original in attributes.items():
+        if current.get(name, _ABSENT) is original:
             continue
         if name in own or not isinstance(getattr(type(value), name, None), MemberDescriptorType):
-            own[name] = each
+            own[name] = original
         else:
-            object.__setattr__(value, name, each)
+            object.__setattr__(value, name, original)

@@ -1,7 +1,7 @@
-"""The state of a program's modules: what their globals and class attributes hold, as plain data.
+"""Read the state of a program's modules as plain data: globals, class attributes, closures and environment variables.
 
-A tool may keep what it did in a list of its module, in a class, or behind an object that a global names. That is compared
-before and after a live crossing, and put back between the tests of one process.
+A tool may keep its results in a list of its module, in a class, or in an object that a global names. This state is
+compared before and after a live crossing. `module_backup` restores it between the tests of one process.
 """
 
 from __future__ import annotations
@@ -20,65 +20,72 @@ from autochron.effects.held import attributes_of, cells_of, holds_state
 from autochron.model import StateEffect
 
 MOST = 20_000
-"""Values that are looked at; what lies beyond is not compared."""
+"""Most values that one reading visits. Further values are not compared."""
 
 _PLAIN = (str, int, float, bool, type(None), complex)
 _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property)
 _DEPTH = 12
+"""Deepest nesting that is read."""
 
 
 class ModuleState:
-    """The state of the project's modules, each time that it is looked at."""
+    """Reports the changes of the state of the project's modules between two calls."""
 
     def __init__(self, owns: Callable[[str], bool], name: Callable[[str], str]) -> None:
-        """Take which files are the project's, and how they are named to people."""
+        """Set up, without reading anything yet.
+
+        Args:
+            owns: returns whether a file is the project's.
+            name: returns the name of a file in reports.
+        """
         self._owns = owns
         self._name = name
         self._seen: dict[str, Any] = {}
 
     def changes(self) -> list[StateEffect]:
-        """List what is other than at the last call, and remember how it is now; nothing at the first one."""
+        """Return the changes since the last call. The first call returns no changes."""
         before, self._seen = self._seen, self._read()
-        found: list[StateEffect] = []
+        effects: list[StateEffect] = []
         modules = {_file_of(place) for place in before}
-        for place, now in self._seen.items():
+        for place, current in self._seen.items():
             if place in before:
-                if before[place] != now:
-                    found += members(place, before[place], now)
-            elif _file_of(place) in modules:  # else the module was imported just now
-                found += members(place, [], [now])
-        return found
+                if before[place] != current:
+                    effects += members(place, before[place], current)
+            elif _file_of(place) in modules:  # otherwise the module was imported since the last call
+                effects += members(place, [], [current])
+        return effects
 
     def _read(self) -> dict[str, Any]:
         modules = list(project_modules(self._owns))
         reader = _StateReader({module.__name__ for module in modules})
-        found: dict[str, Any] = {}
+        state: dict[str, Any] = {}
         for module in modules:
             file = self._name(str(module.__file__))
             for name, value in list(vars(module).items()):
                 if name.startswith("__"):
                     continue
                 if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-                    found[f"{file}:{name}"] = reader.of_function(value)
+                    state[f"{file}:{name}"] = reader.of_function(value)
                 if isinstance(value, _CODE) and not isinstance(value, MethodType):
                     continue
                 if isinstance(value, type):
                     if value.__module__ == module.__name__:
-                        found |= {
-                            f"{file}:{name}.{key}": held for key, held in reader.attributes(value, 0).items()
+                        state |= {
+                            f"{file}:{name}.{key}": attribute
+                            for key, attribute in reader.attributes(value, 0).items()
                         }
                     continue
-                seen = reader.read(value, 0)
-                if seen is not NOT_DATA:
-                    found[f"{file}:{name}"] = seen
-        found["os.environ"] = {
+                data = reader.read(value, 0)
+                if data is not NOT_DATA:
+                    state[f"{file}:{name}"] = data
+        state["os.environ"] = {
             name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
         }
-        return found
+        return state
 
 
 def _file_of(place: str) -> str:
-    """Return the file of a module, of the name of something in it."""
+    """Return the file part of a place such as `tools.py:CACHE`."""
     return place.rpartition(":")[0]
 
 
@@ -93,19 +100,20 @@ def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
 
 
 NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
+"""Stands for a value that is no data, such as a lock."""
 
 
 class _StateReader:
-    """Turns values into JSON-like data, as far as they are data."""
+    """Converts values to JSON-like data. A reader is used for one reading of all modules."""
 
     def __init__(self, modules: Collection[str]) -> None:
-        """Take the names of the project's modules: of other objects it is not known what looking at them does."""
+        """Read only objects whose classes these modules define: reading attributes of others may have side effects."""
         self._modules = modules
         self._left = MOST
         self._open: set[int] = set()
 
     def read(self, value: Any, depth: int) -> Any:
-        """Return a value as data; NOT_DATA for what is none."""
+        """Return a value as data; NOT_DATA if it is none, is too deep or contains itself."""
         if isinstance(value, Enum):
             return repr(value)
         if isinstance(value, _PLAIN):
@@ -122,12 +130,12 @@ class _StateReader:
     def _inner(self, value: Any, depth: int) -> Any:
         cls = type(value)
         if isinstance(value, dict):
-            # A copy: another thread may add to it.
-            return {key_text(key): self._shown(held, depth) for key, held in list(value.items())}
+            # `list` copies first, because another thread may add to it.
+            return {key_text(key): self._shown(item, depth) for key, item in list(value.items())}
         if isinstance(value, (list, tuple, deque)):
-            return [self._shown(each, depth) for each in list(value)]
+            return [self._shown(item, depth) for item in list(value)]
         if isinstance(value, (set, frozenset)):
-            return sorted(repr(self._shown(each, depth)) for each in list(value))
+            return sorted(repr(self._shown(item, depth)) for item in list(value))
         if isinstance(value, (bytes, bytearray)):
             return repr(bytes(value))
         if cls.__module__ == "array":
@@ -143,8 +151,8 @@ class _StateReader:
         return self.attributes(value, depth)
 
     def of_function(self, function: FunctionType, depth: int = 0) -> dict[str, Any]:
-        """Return what a function holds beside its code: defaults, attributes, and what it closes over."""
-        held = {
+        """Return a function's defaults, attributes and closure as data, without those that are empty."""
+        parts = {
             "defaults": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()],
             "attributes": {
                 name: value for name, value in vars(function).items() if not name.startswith("__")
@@ -152,23 +160,23 @@ class _StateReader:
             "closure": {name: cell.cell_contents for name, cell in cells_of(function).items()},
         }
         return {
-            key: seen
-            for key, value in held.items()
-            if value and (seen := self.read(value, depth)) is not NOT_DATA
+            key: data
+            for key, value in parts.items()
+            if value and (data := self.read(value, depth)) is not NOT_DATA
         }
 
     def attributes(self, value: Any, depth: int) -> dict[str, Any]:
-        """Return what an object or a class holds."""
+        """Return the attributes of an object or a class as data."""
         is_class = isinstance(value, type)
-        held = type.__getattribute__(value, "__dict__") if is_class else attributes_of(value)
-        found: dict[str, Any] = {}
-        for name, each in held.items():
+        namespace = type.__getattribute__(value, "__dict__") if is_class else attributes_of(value)
+        data: dict[str, Any] = {}
+        for name, member in namespace.items():
             if not name.startswith("__"):
-                seen = self.read(each, depth)
-                if seen is not NOT_DATA:
-                    found[name] = seen
-        return found
+                member_data = self.read(member, depth)
+                if member_data is not NOT_DATA:
+                    data[name] = member_data
+        return data
 
     def _shown(self, value: Any, depth: int) -> Any:
-        seen = self.read(value, depth)
-        return f"<{type(value).__qualname__}>" if seen is NOT_DATA else seen
+        data = self.read(value, depth)
+        return f"<{type(value).__qualname__}>" if data is NOT_DATA else data

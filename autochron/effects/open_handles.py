@@ -1,7 +1,7 @@
-"""Files that were open before a replay began: written again on the scratch copy, and put back when it ends.
+"""Redirect files that were open before a replay began to the scratch copy, and restore them when it ends.
 
-A descriptor is made to mean the scratch file, so that the program's own file objects go on as they are. A database's
-connection can't be moved like that; it is named, and what would change it is refused.
+`dup2` makes a descriptor lead to the scratch file, so that the program's file objects stay in use. A connection to a
+database can't be redirected like that. Its path is listed, and the caller refuses statements that change the database.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from autochron.effects.undisturbed import undisturbed
 _FOLDER = "/proc/self/fd"
 
 _ONCE = os.O_TRUNC | os.O_EXCL
+"""Flags that had their effect when the program opened the file, and must not have it again."""
 
 
 class OpenHandles:
-    """The open descriptors of some paths, while a replay is under way.
+    """The descriptors that are open for writing on some paths, redirected until `put_back`.
 
     Attributes:
-        databases: the paths that connections have open.
+        databases: the paths of databases that are open.
     """
 
     def __init__(self, scratch: Scratch, paths: Collection[str]) -> None:
+        """Redirect the descriptors that are open for writing on these paths to the scratch folder."""
         self._scratch = scratch
         self._saved: list[tuple[int, int, tuple[int, int]]] = []
-        """Descriptor, a copy of what it was, and which file it is now."""
+        """The descriptor, a duplicate of the original, and device and inode of the scratch file."""
         self.databases: set[str] = set()
         if paths and os.path.isdir(_FOLDER):
             try:
@@ -42,44 +44,44 @@ class OpenHandles:
                 raise
 
     def put_back(self) -> None:
-        """Make the descriptors mean what they meant before."""
+        """Make the descriptors lead to the original files again."""
         if not self._saved:
             return
         with undisturbed():
             _flush({descriptor for descriptor, *_ in self._saved})
             for descriptor, saved, copy in self._saved:
-                # One that the program has closed meanwhile may be another file's by now.
+                # The program may have closed the descriptor, and its number may lead to another file by now.
                 if _identity(descriptor) == copy:
                     os.dup2(saved, descriptor, inheritable=os.get_inheritable(descriptor))
                 os.close(saved)
             self._saved.clear()
 
     def _find(self, paths: Collection[str]) -> None:
-        import fcntl  # lazy: where a path of the state may be open
+        import fcntl  # lazy: needed only if a path of the recorded state may be open
 
-        found: list[tuple[int, str, int]] = []
+        to_move: list[tuple[int, str, int]] = []
         for name in os.listdir(_FOLDER):
             try:
                 path = os.readlink(f"{_FOLDER}/{name}")
                 flags = fcntl.fcntl(int(name), fcntl.F_GETFL)
-            except (OSError, ValueError):  # that of the listing itself
+            except (OSError, ValueError):  # the descriptor of the listing itself, which is closed
                 continue
-            main = path.rpartition("-")[0] if path.endswith(SIDE_FILES) else path
-            if main not in paths or flags & os.O_ACCMODE == os.O_RDONLY:
+            main_path = path.rpartition("-")[0] if path.endswith(SIDE_FILES) else path
+            if main_path not in paths or flags & os.O_ACCMODE == os.O_RDONLY:
                 continue
-            if is_database(main):
-                self.databases.add(main)
-            elif main == path:
-                found.append((int(name), path, flags))
-        self._scratch.handles.update(_flush({descriptor for descriptor, *_ in found}))
-        for descriptor, path, flags in found:
+            if is_database(main_path):
+                self.databases.add(main_path)
+            elif main_path == path:
+                to_move.append((int(name), path, flags))
+        self._scratch.handles.update(_flush({descriptor for descriptor, *_ in to_move}))
+        for descriptor, path, flags in to_move:
             self._move(descriptor, path, flags)
 
     def _move(self, descriptor: int, path: str, flags: int) -> None:
-        """Make a descriptor mean the scratch copy of its file."""
-        at = os.lseek(descriptor, 0, os.SEEK_CUR)
+        """Make a descriptor lead to the scratch copy of its file, at the same position."""
+        position = os.lseek(descriptor, 0, os.SEEK_CUR)
         copy = os.open(self._scratch.to_write(path), (flags & ~_ONCE) | os.O_CREAT, 0o600)
-        os.lseek(copy, at, os.SEEK_SET)
+        os.lseek(copy, position, os.SEEK_SET)
         facts = os.fstat(copy)
         self._saved.append((descriptor, os.dup(descriptor), (facts.st_dev, facts.st_ino)))
         os.dup2(copy, descriptor, inheritable=os.get_inheritable(descriptor))
@@ -95,16 +97,16 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
 
 
 def _flush(descriptors: Collection[int]) -> list[Any]:
-    """Write what waits in the file objects of some descriptors; return these objects."""
-    found: list[Any] = []
+    """Flush the file objects of these descriptors; return the objects."""
+    files: list[Any] = []
     if not descriptors:
-        return found
-    for each in gc.get_objects():
-        if isinstance(each, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
+        return files
+    for candidate in gc.get_objects():
+        if isinstance(candidate, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
             try:
-                if not each.closed and each.fileno() in descriptors:
-                    each.flush()
-                    found.append(each)
+                if not candidate.closed and candidate.fileno() in descriptors:
+                    candidate.flush()
+                    files.append(candidate)
             except (OSError, ValueError):
                 continue
-    return found
+    return files

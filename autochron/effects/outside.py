@@ -1,7 +1,8 @@
-"""Effects outside every boundary: what a program changes by lines that no rule reaches, each by its line and once.
+"""Collect and compare effects outside every boundary: changes by lines of the program that no rule covers.
 
-The same collector hears of a recorded run and of its replay, by audit events. In the end each file and database is compared
-by a digest of what it holds, with and without the times of day in it.
+The same collector works for a recorded run and for its replay. Audit events report the changes, and each effect is
+noted once, with its line. At the end each file and database is compared by two digests of its content: of all of it,
+and of the content without times of day.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from autochron.effects.undisturbed import undisturbed
 from autochron.model import OutsideEffect
 
 MOST = 1_000
-"""Effects of one run that are noted."""
+"""Most effects of one run that are noted."""
 
 MOST_COMPARED = 16 << 20
-"""Bytes of a file or database that are compared."""
+"""Largest size in bytes of a file or database that is compared."""
 
 ABSENT = "absent"
-"""The digest of what is not there."""
+"""Stands for the digest of a path that does not exist."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _KERNEL = ("/dev/", "/proc/", "/sys/")
@@ -61,11 +62,11 @@ _TIMES = late(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d([.,]\d+)?|"
     r"\b1[6-9]\d{8}(\.\d+|\d{3,9})?\b|\b\d+(\.\d+)? ?(ns|us|µs|ms|s|sec|seconds)\b"
 )
-"""Times of day, moments and durations, as logs write them."""
+"""Matches dates, times of day, timestamps and durations as logs write them."""
 
 
 class OutsideEffects:
-    """The effects of one run, by what they change."""
+    """Collects the effects of one run."""
 
     def __init__(
         self,
@@ -77,43 +78,45 @@ class OutsideEffects:
         now_at: Callable[[str], str | None] = lambda path: path,
         existed: Callable[[str], bool] = os.path.lexists,
     ) -> None:
-        """Take how what is changed is known.
+        """Set up with functions that say how paths and lines are known. The last three matter to a replay.
 
         Args:
-            name: gives the name by which a path is known to people.
-            site: gives the project's line that runs now, and its function as `module:qualname`; "" where there is none.
-            own: our own files.
-            real: gives the path that the program means, for one of a scratch folder.
-            now_at: gives the file with what a path holds now.
-            existed: tells whether a path was there before the program changed it.
+            name: returns the name of a path in reports.
+            site: returns the project's line that runs now, and its function as `module:qualname`; "" if there is none.
+            own: autochron's own files, whose changes are not noted.
+            real: returns the program's path for a path in the scratch folder.
+            now_at: returns the file with the current content of a path; None if there is none.
+            existed: returns whether a path existed before the program changed it.
         """
         self._name = name
         self._site = site
-        self._own = tuple(os.path.realpath(each) for each in own)
+        self._own = tuple(os.path.realpath(path) for path in own)
         self._real = real
         self._now_at = now_at
         self._existed = existed
         self._temporary: tuple[str, ...] = ()
-        self._found: dict[tuple[str, str], OutsideEffect] = {}
+        self._noted: dict[tuple[str, str], OutsideEffect] = {}
         self._inside: set[str] = set()
-        """Paths that a boundary has changed, too: what they hold in the end is not of these lines alone."""
-        self._made: set[str] = set()
-        """Paths at which there was nothing."""
+        """Paths that a boundary has changed. Their final content does not come from outside lines alone."""
+        self._created: set[str] = set()
+        """Paths that did not exist before their first change."""
         self._outside: set[str] = set()
-        """Databases that were changed while no boundary was open."""
+        """Paths that were changed while no boundary was open. It is read for databases, which may only be opened."""
         self._marks: dict[str, Mark] = {}
+        """The latest mark of each noted path."""
         self.has_crossed = False
+        """Whether a boundary has been open in this run."""
         self._lock = unpatched.RLock()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._noted)
 
     def paths(self) -> set[str]:
-        """Return the paths that were heard of, also of a library's own files."""
-        return {what for kind, what in self._found if kind in _STATE}
+        """Return the paths of noted files and databases, including libraries' own files."""
+        return {target for kind, target in self._noted if kind in _STATE}
 
     def heard(self, event: str, arguments: tuple[Any, ...], *, inside: bool) -> None:
-        """Take in an audit event; `inside` tells whether a boundary is open around what runs."""
+        """Handle an audit event; `inside` says whether the running code is inside a boundary."""
         if event in TEMPORARY_EVENTS:
             self._temporary += (os.path.realpath(os.fsdecode(arguments[0])),)
             return
@@ -126,52 +129,62 @@ class OutsideEffects:
                 self._changed(event, self._real(path), inside=inside)
 
     def crossing_began(self) -> None:
-        """Take in that the first boundary is about to open: what was changed up to now was changed outside."""
+        """Note that the first boundary is about to open: all changes up to now were made outside."""
         self.has_crossed = True
         if self._marks:
             self._outside |= self._newly_changed()
 
     def crossing_ended(self) -> None:
-        """Take in that no boundary is open any more: what was changed meanwhile was changed inside."""
+        """Note that the last open boundary has closed: the changes since it opened were made inside."""
         if self._marks:
             self._inside |= self._newly_changed()
 
     def _newly_changed(self) -> set[str]:
-        found = set()
+        """Return the noted paths whose marks have changed since the last call."""
+        changed = set()
         with undisturbed():
             for path, mark in list(self._marks.items()):
-                now = mark_of(self._now_at(path) or path)
-                if now != mark:
-                    self._marks[path] = now
-                    found.add(path)
-        return found
+                current = mark_of(self._now_at(path) or path)
+                if current != mark:
+                    self._marks[path] = current
+                    changed.add(path)
+        return changed
 
-    def note(self, kind: Any, does: str, what: str) -> OutsideEffect | None:
-        """Note an effect once; return it where it is new."""
+    def note(self, kind: Any, does: str, target: str) -> OutsideEffect | None:
+        """Note an effect once.
+
+        Args:
+            kind: the effect's kind, see `OutsideEffect`.
+            does: the verb in reports, such as `writes`.
+            target: the path, or the signal in words.
+
+        Returns:
+            The effect; None if it is noted already, or if there are too many.
+        """
         with self._lock:
-            if (kind, what) in self._found or len(self._found) >= MOST:
+            if (kind, target) in self._noted or len(self._noted) >= MOST:
                 return None
             site, function = self._site()
-            if kind in _STATE and not self._existed(what):
-                self._made.add(what)
-            made = OutsideEffect(kind=kind, does=does, what=what, site=site or "?", function=function)
-            self._found[kind, what] = made
-            return made
+            if kind in _STATE and not self._existed(target):
+                self._created.add(target)
+            effect = OutsideEffect(kind=kind, does=does, what=target, site=site or "?", function=function)
+            self._noted[kind, target] = effect
+            return effect
 
     def effects(self) -> tuple[OutsideEffect, ...]:
-        """Return what was noted, with digests of what files and databases hold now."""
+        """Return the noted effects, with digests of the current content of files and databases."""
         with self._lock, undisturbed():
-            found = list(self._found.items())
-            files = {what for kind, what in self._found if kind in ("file", "database")}
+            noted = list(self._noted.items())
+            files = {target for kind, target in self._noted if kind in ("file", "database")}
             if files:
                 self._outside |= self._newly_changed()
                 _flush(files)
-                # It waited in a file object: whether a boundary wrote it is not known.
-                waited = self._newly_changed()
-                self._inside |= waited if self.has_crossed else set()
-                self._outside |= waited
-            effects = [self._ended(path, effect) for (_, path), effect in found]
-        return tuple(each for each in effects if each is not None)
+                # Nothing shows whether a boundary wrote the flushed data, so it counts as both.
+                flushed = self._newly_changed()
+                self._inside |= flushed if self.has_crossed else set()
+                self._outside |= flushed
+            effects = [self._ended(path, effect) for (_, path), effect in noted]
+        return tuple(ended for ended in effects if ended is not None)
 
     # --- inside
 
@@ -180,29 +193,32 @@ class OutsideEffects:
             return
         if path.startswith(self._own) or not is_state(path) or "/pymp-" in path:
             return
-        if any(path == each or path.startswith(f"{each}/") for each in self._temporary):
+        if any(path == temporary or path.startswith(f"{temporary}/") for temporary in self._temporary):
             return
         if inside:
             self._inside.add(path)
             return
         kind = "database" if event == "sqlite3.connect" else "file"
-        if kind == "file" and ("database", path) in self._found:
+        if kind == "file" and ("database", path) in self._noted:
             return
-        made = self.note(kind, _WORDS.get(event, "changes"), path)
-        if made is not None:
+        effect = self.note(kind, _WORDS.get(event, "changes"), path)
+        if effect is not None:
             self._marks[path] = mark_of(self._now_at(path) or path)
 
     def _ended(self, path: str, effect: OutsideEffect) -> OutsideEffect | None:
-        """Return an effect with what became of the path; None where a database was only read."""
+        """Return an effect with the digests of its path's content; None if the effect is not worth a report.
+
+        That is a database that was only read, a library's own file, and a path that was created and removed again.
+        """
         if effect.kind not in ("file", "database"):
             return effect
-        if effect.kind == "database" and path not in self._outside:  # to open it changes nothing
+        if effect.kind == "database" and path not in self._outside:  # opening it changed nothing
             return None
         shown = self._name(path)
-        if effect.site == "?" and os.path.isabs(shown):  # a library's own, such as a cache
+        if effect.site == "?" and os.path.isabs(shown):  # a library's own file, such as a cache
             return None
         digest, rough = digests_of(self._now_at(path))
-        if digest == ABSENT and path in self._made:  # of the moment
+        if digest == ABSENT and path in self._created:  # created and removed again
             return None
         if path in self._inside:
             return _with(effect, what=shown, digest="", rough="", reason="a boundary changes it, too")
@@ -218,30 +234,30 @@ def _with(effect: OutsideEffect, **more: Any) -> OutsideEffect:
 
 
 def is_state(path: Any) -> bool:
-    """Return whether a path is none of the kernel's, of Python's compiled code or of a tool's own folders."""
+    """Return whether a path can be state: not the kernel's, no compiled Python code, and in no tool's folder."""
     text = os.path.abspath(os.fsdecode(path))
     return not text.startswith(_KERNEL) and _OF_TOOLS.search(text) is None
 
 
 def paths_changed(event: str, arguments: tuple[Any, ...]) -> list[str]:
-    """Return the absolute paths that an event is about to change."""
+    """Return the absolute paths that an audit event announces to change."""
     if event == "open":
         path, _, flags = (*arguments, 0, 0)[:3]
         if not (flags or 0) & _WRITES or not isinstance(path, (str, bytes, os.PathLike)):
             return []
         return [_absolute(path, follow=True)]
     if event == "sqlite3.connect":
-        found, options = database_path(arguments[0], is_uri=True)
-        return [] if found is None or "mode=ro" in options else [_absolute(found, follow=True)]
+        database, options = database_path(arguments[0], is_uri=True)
+        return [] if database is None or "mode=ro" in options else [_absolute(database, follow=True)]
     paths = []
-    for at, folder_at in CHANGED_PATHS.get(event, ()):
-        given = arguments[at]
-        if isinstance(given, int):
-            given = path_of_descriptor(given)
-        if not isinstance(given, (str, bytes, os.PathLike)):
+    for path_at, folder_at in CHANGED_PATHS.get(event, ()):
+        argument = arguments[path_at]
+        if isinstance(argument, int):
+            argument = path_of_descriptor(argument)
+        if not isinstance(argument, (str, bytes, os.PathLike)):
             continue
         folder = arguments[folder_at] if folder_at is not None and folder_at < len(arguments) else -1
-        text = os.fsdecode(given)
+        text = os.fsdecode(argument)
         if isinstance(folder, int) and folder >= 0 and not os.path.isabs(text):
             text = os.path.join(path_of_descriptor(folder) or "", text)
         paths.append(_absolute(text, follow=event in FOLLOWS_LINKS))
@@ -256,9 +272,9 @@ def _absolute(path: Any, *, follow: bool) -> str:
 
 
 def is_signal_to_others(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a signal goes to a process that is neither this one nor one that it has started."""
+    """Return whether a signal goes to a process other than this one and its descendants."""
     process, number = int(arguments[0]), int(arguments[1])
-    if number == 0:  # asks whether it is there
+    if number == 0:  # signal 0 only asks whether the process exists
         return False
     if event == "os.killpg":
         return process not in (0, os.getpgrp())
@@ -270,22 +286,26 @@ def is_signal_to_others(event: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def _descends(process: int) -> bool:
-    """Return whether a process was started by this one, or by one that it has started; or is gone, and hears nothing."""
-    above = process
+    """Return whether a process is this one or its descendant, or has ended, so that no signal reaches it."""
+    ancestor = process
     with undisturbed():
-        while above > 1:
-            if above == unpatched.getpid():
+        while ancestor > 1:
+            if ancestor == unpatched.getpid():
                 return True
             try:
-                with open(f"/proc/{above}/stat", "rb") as file:
-                    above = int(file.read().rpartition(b")")[2].split()[1])
+                with open(f"/proc/{ancestor}/stat", "rb") as file:
+                    ancestor = int(file.read().rpartition(b")")[2].split()[1])
             except OSError:
                 return not os.path.exists(f"/proc/{process}") and os.path.exists("/proc/self")
     return False
 
 
 def digests_of(path: str | None) -> tuple[str, str]:
-    """Return digests of what a path holds, the second without times; empty where it is too large to be read."""
+    """Return two digests of a path's content: of all of it, and of the content without times.
+
+    Links and folders have a description instead, and a missing path has `ABSENT`. Both are empty for a file of more
+    than `MOST_COMPARED` bytes.
+    """
     if path is None or not os.path.lexists(path):
         return ABSENT, ABSENT
     if os.path.islink(path):
@@ -301,92 +321,93 @@ def digests_of(path: str | None) -> tuple[str, str]:
     if os.path.getsize(path) > MOST_COMPARED:
         return "", ""
     text = json.dumps(read_state(path), sort_keys=True, default=str)
-    return tuple(  # type: ignore[return-value]  # two of them
-        hashlib.sha256(each.encode("utf-8", "surrogatepass")).hexdigest()
-        for each in (text, _TIMES.sub("", text))
+    return tuple(  # type: ignore[return-value]  # always two
+        hashlib.sha256(version.encode("utf-8", "surrogatepass")).hexdigest()
+        for version in (text, _TIMES.sub("", text))
     )
 
 
 def without_times(text: str) -> str:
-    """Return a text without times of day, moments and durations."""
+    """Return a text without dates, times of day, timestamps and durations."""
     return _TIMES.sub("", text)
 
 
 def _flush(paths: set[str]) -> None:
-    """Write what waits in file objects of the program that are still open: their content is about to be compared."""
-    for each in gc.get_objects():
-        if type(each) not in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
+    """Flush the program's open file objects on these paths, whose content is about to be compared."""
+    for file in gc.get_objects():
+        if type(file) not in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
             continue
         try:
-            name = each.name
+            name = file.name
             if (
                 isinstance(name, str)
-                and not each.closed
-                and each.writable()
+                and not file.closed
+                and file.writable()
                 and os.path.realpath(name) in paths
             ):
-                each.flush()
-        except (OSError, ValueError, AttributeError):  # closed meanwhile, or detached
+                file.flush()
+        except (OSError, ValueError, AttributeError):  # closed in the meantime, or detached
             continue
 
 
-# --- compared ------------------------------------------------------------------------------------------------------------
+# --- comparison --------------------------------------------------------------------------------------------------------
 
 
 Severity: TypeAlias = Literal["error", "notice"]
 
 
 class OutsideDifference(NamedTuple):
-    """One thing in which the effects of a replay are others."""
+    """One difference between the effects of a recorded run and of its replay."""
 
     effect: OutsideEffect
     severity: Severity
-    """`notice` where only times differ, or nothing could be compared."""
+    """`notice` if only times differ, if nothing could be compared, or if the effect is at no line of the project."""
     message: str
 
 
 def differences(
     recorded: Sequence[OutsideEffect],
-    now: Sequence[OutsideEffect],
+    replayed: Sequence[OutsideEffect],
     digests: Callable[[str], tuple[str, str]],
 ) -> list[OutsideDifference]:
-    """Return in what the files and databases of two runs differ that are changed outside every boundary.
+    """Return the differences between the files and databases that two runs changed outside every boundary.
 
     Args:
         recorded: the effects of the recorded run.
-        now: those of the replay.
-        digests: gives the digests of what a path holds in the replay, by its name for people.
+        replayed: the effects of the replay.
+        digests: returns both digests of a path in the replay, by the path's name in reports; empty if they are unknown.
     """
-    found = []
-    known = {each.what for each in recorded if each.kind in _STATE}
+    differing = []
+    known = {effect.what for effect in recorded if effect.kind in _STATE}
     for effect in recorded:
         if effect.kind not in _STATE:
             continue
-        what, digest, rough = effect.what, *digests(effect.what)
-        # Nobody's line: a library's, or a program's that a child was given as text.
+        path, digest, rough = effect.what, *digests(effect.what)
+        # "?" is no line of the project: a library changed the file, or a child that was given its program as text.
         grave: Severity = "error" if effect.site != "?" else "notice"
         if not effect.digest or not digest:
-            reason = effect.reason or "what it held before the recorded run is not here"
-            found.append(OutsideDifference(effect, "notice", f"what {what} holds is not compared: {reason}"))
+            reason = effect.reason or "its content before the recorded run is not here"
+            differing.append(
+                OutsideDifference(effect, "notice", f"the content of {path} is not compared: {reason}")
+            )
         elif digest == effect.digest:
             continue
         elif rough == effect.rough:
-            message = f"{what} has other times in it than when it was recorded; else it is the same"
-            found.append(OutsideDifference(effect, "notice", message))
+            message = f"{path} differs from the recorded run only in times"
+            differing.append(OutsideDifference(effect, "notice", message))
         elif digest == ABSENT:
-            message = f"{effect.site} {effect.does} {what} no more, as it did when it was recorded"
-            found.append(OutsideDifference(effect, grave, message))
+            message = f"{effect.site} no longer {effect.does} {path}, which it did when it was recorded"
+            differing.append(OutsideDifference(effect, grave, message))
         else:
-            message = (
-                f"{what} does not hold what it held when it was recorded; it is written at {effect.site}"
-            )
-            found.append(OutsideDifference(effect, grave, message))
-    for effect in now:
+            message = f"the content of {path} differs from the recorded run; it is written at {effect.site}"
+            differing.append(OutsideDifference(effect, grave, message))
+    for effect in replayed:
         if effect.kind in _STATE and effect.what not in known:
             grave = "error" if effect.site != "?" else "notice"
             message = f"{effect.site} {effect.does} {effect.what}, which it did not when it was recorded"
-            found.append(OutsideDifference(effect, grave, message))
-    return found
+            differing.append(OutsideDifference(effect, grave, message))
+    return differing
 
 
 _STATE = ("file", "database")
+"""Kinds of effects whose target is a path."""

@@ -1,15 +1,16 @@
-"""Calls that name a path, redirected to the scratch folder of a replay.
+"""Redirect calls that name a path to the scratch folder of a replay.
 
-In the place of `open`, of the functions of `os` that take a path, and of `sqlite3.connect` stand functions that look where a
-path is to be read or written. `pathlib`, `shutil`, `glob`, `tempfile`, `shelve`, SQLAlchemy and aiosqlite come by these. They
-are put in place once, at the first replay that needs them, also where a module has imported one of them by name, and stay:
-without a scratch folder in force each costs a test and a call.
+Stand-ins replace `open`, the functions of `os` that take a path, and `sqlite3.connect`. Each decides where the path is
+read or written, and calls the original with that place. `pathlib`, `shutil`, `glob`, `tempfile`, `shelve`, SQLAlchemy
+and aiosqlite all call these functions. The stand-ins are installed once, at the first replay that needs them, also
+under the names by which other modules have imported the originals. They stay: without a scratch folder in force each
+costs one test and one call.
 
-Not seen is a library of C that opens a file by itself, and a reference to one of these functions that no module holds under
-a name of its own. A change that gets past is refused by the audit hook of a replay (`isolation`), where Python audits it.
+Two ways past them remain: a C library that opens a file by itself, and a reference to an original that is no global of
+a module. A replay's audit hook (`isolation`) refuses a change that gets past, if Python audits it.
 
-Rejected: a mount namespace, which redirects everything, but which many containers forbid and a process with threads can't
-enter; changing the C functions in place, which is unsafe.
+Rejected: a mount namespace, which would redirect everything, but which many containers forbid and which a process with
+threads can't enter. Changing the C functions in place, which is unsafe.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from autochron.effects.redirection import Redirection, locate
 __all__ = ["Redirection", "locate", "put_in_force"]
 
 _CLASSES_OF = frozenset({"glob", "pathlib", "pathlib._abc", "pathlib._local", "tempfile"})
-"""Modules whose classes hold functions of `os` under names of their own."""
+"""Modules whose classes hold functions of `os` as attributes."""
 
 _installed = False
 
 
-def put_in_force(what: Redirection | None) -> None:
-    """Redirect calls to a scratch folder from now on, or no longer.
+def put_in_force(scope: Redirection | None) -> None:
+    """Set which scratch folder calls are redirected to; None ends the redirection.
 
-    The functions are put in place with the first one.
+    The first scope installs the stand-ins.
     """
-    if what is not None:
+    if scope is not None:
         _install()
-    redirection.put_in_force(what)
+    redirection.put_in_force(scope)
 
 
-_WAYS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+_WRAPPERS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     **dict.fromkeys(
         ("stat", "lstat", "access", "readlink", "statvfs", "getxattr", "listxattr", "pathconf"),
         redirected_files.looking,
@@ -60,22 +61,23 @@ _WAYS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "listdir": redirected_folders.listing,
     "scandir": redirected_folders.scanning,
 }
+"""By name of a function of `os`: makes its stand-in from the original."""
 
 _stand_ins: dict[int, tuple[Any, Callable[..., Any]]] = {}
-"""By the id of an original: it, and what stands in its place."""
+"""By the id of an original: the original and its stand-in."""
 
 
 def _install() -> None:
-    """Put what redirects in the place of what it stands for, in each module that holds it."""
-    global _installed  # noqa: PLW0603 - as above
+    """Replace the originals with their stand-ins in every module that holds them."""
+    global _installed  # noqa: PLW0603 - the functions are replaced once in a process
     if _installed:
         return
     _installed = True
     _stand_in(builtins.open, redirected_files.opened)
-    for name, way in _WAYS.items():
+    for name, wrapper in _WRAPPERS.items():
         original = getattr(program_os, name, None)
         if original is not None:
-            made = _stand_in(original, way)
+            stand_in = _stand_in(original, wrapper)
             for group in (
                 os.supports_dir_fd,
                 os.supports_fd,
@@ -83,45 +85,46 @@ def _install() -> None:
                 os.supports_effective_ids,
             ):
                 if original in group:
-                    group.add(made)
+                    group.add(stand_in)
     for module in list(sys.modules.values()):
         _adopt(module)
     _redirect_databases()
 
 
 def _redirect_databases() -> None:
-    """Redirect `sqlite3.connect`, also where the program imports that module later."""
+    """Replace `sqlite3.connect` in every module that holds it, so also for programs that import `sqlite3` later."""
     import sqlite3  # lazy: few replays have a scratch copy
 
-    if id(sqlite3.connect) in {id(made) for _, made in _stand_ins.values()}:
+    if id(sqlite3.connect) in {id(stand_in) for _, stand_in in _stand_ins.values()}:
         return
     _stand_in(sqlite3.connect, redirected_databases.connecting)
     for module in list(sys.modules.values()):
         _adopt(module)
 
 
-def _stand_in(original: Any, way: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
+def _stand_in(original: Any, wrapper: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return the stand-in of a function; it is made once."""
     if id(original) not in _stand_ins:
-        _stand_ins[id(original)] = (original, way(original))
+        _stand_ins[id(original)] = (original, wrapper(original))
     return _stand_ins[id(original)][1]
 
 
 _KEEPS = frozenset({"posix", "importlib._bootstrap_external", "zipimport"})
-"""Modules by which Python itself imports, which need no scratch folder."""
+"""Modules that Python's import system uses. Imports are not redirected."""
 
 
 def _adopt(module: Any) -> None:
-    """Put what redirects where a module holds an original under a name of its own."""
+    """Replace the originals among a module's globals, and in the classes of some modules."""
     name = getattr(module, "__name__", None)
     if not isinstance(module, ModuleType) or name in _KEEPS or str(name).startswith("autochron."):
         return
     for key, value in list(vars(module).items()):
-        known = _stand_ins.get(id(value))
-        if known is not None and known[0] is value:
-            setattr(module, key, known[1])
+        entry = _stand_ins.get(id(value))
+        if entry is not None and entry[0] is value:
+            setattr(module, key, entry[1])
         elif name in _CLASSES_OF and isinstance(value, type):
-            for attribute, held in list(vars(value).items()):
-                inner = held.__func__ if isinstance(held, staticmethod) else None
-                known = None if inner is None else _stand_ins.get(id(inner))
-                if known is not None and known[0] is inner:
-                    setattr(value, attribute, staticmethod(known[1]))
+            for attribute, member in list(vars(value).items()):
+                function = member.__func__ if isinstance(member, staticmethod) else None
+                entry = None if function is None else _stand_ins.get(id(function))
+                if entry is not None and entry[0] is function:
+                    setattr(value, attribute, staticmethod(entry[1]))

@@ -1,4 +1,4 @@
-"""What stands in the place of `sqlite3.connect` while a replay is under way."""
+"""Make the stand-in for `sqlite3.connect`, which opens databases of the scratch folder during a replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autochron.effects.undisturbed import is_busy, undisturbed
 
 
 def connecting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what stands in the place of `sqlite3.connect`."""
+    """Return the stand-in for `sqlite3.connect`."""
 
     @functools.wraps(original)
     def connect(database: Any, *args: Any, **kwargs: Any) -> Any:
@@ -23,37 +23,37 @@ def connecting(original: Callable[..., Any]) -> Callable[..., Any]:
         if path is None:
             return _guarded(original(database, *args, **kwargs))
         reads = "mode=ro" in options or "immutable=1" in options
-        found = redirected(path, None, writes=not reads)
-        if found is None:
+        target = redirected(path, None, writes=not reads)
+        if target is None:
             return _guarded(original(database, *args, **kwargs))
-        scratch, located = found
+        scratch, located = target
         with undisturbed():
             located = scratch.followed(located)
             is_missing = "mode=rw" in options and "mode=rwc" not in options and not scratch.exists(located)
-            there = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
-        given = f"file:{quote(there)}?{options}" if is_uri and options else there
-        return _guarded(original(given, *args, **kwargs))
+            file = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
+        argument = f"file:{quote(file)}?{options}" if is_uri and options else file
+        return _guarded(original(argument, *args, **kwargs))
 
     return connect
 
 
 def _guarded(connection: Any) -> Any:
-    """Refuse to attach a file to a connection: SQLite opens that by itself, so it can't be redirected."""
-    now = in_force()
-    if now is None or is_busy() or not (now.everywhere or now.is_live()):
+    """Make a connection refuse to attach files: SQLite opens these by itself, so they can't be redirected."""
+    redirection = in_force()
+    if redirection is None or is_busy() or not (redirection.everywhere or redirection.is_live()):
         return connection
-    import sqlite3  # lazy: it is imported, or nobody would connect
+    import sqlite3  # lazy: the program has imported it by now
 
     if not isinstance(connection, sqlite3.Connection):
         return connection
 
-    def authorize(action: int, first: str | None, *_: Any) -> int:
-        scratch = in_force()
-        if action != sqlite3.SQLITE_ATTACH or scratch is None or first in {"", ":memory:"} or is_busy():
+    def authorize(action: int, path: str | None, *_: Any) -> int:
+        current = in_force()
+        if action != sqlite3.SQLITE_ATTACH or current is None or path in {"", ":memory:"} or is_busy():
             return sqlite3.SQLITE_OK
-        if first is not None and first.startswith(scratch.scratch.folder):
+        if path is not None and path.startswith(current.scratch.folder):
             return sqlite3.SQLITE_OK
-        scratch.on_attach(first or "a file")
+        current.on_attach(path or "a file")
         return sqlite3.SQLITE_DENY
 
     connection.set_authorizer(authorize)

@@ -1,4 +1,4 @@
-"""What stands in the place of `os.listdir` and `os.scandir` while a replay is under way."""
+"""Make the stand-ins for `os.listdir` and `os.scandir`, for use during a replay."""
 
 from __future__ import annotations
 
@@ -14,57 +14,58 @@ from autochron.effects.undisturbed import is_busy, undisturbed
 
 
 def listing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what stands in the place of `os.listdir`."""
+    """Return the stand-in for `os.listdir`."""
 
     @functools.wraps(original)
     def listdir(path: Any = None) -> Any:
         __tracebackhide__ = True
-        found = _folder_to_list(path)
-        if found is None:
+        folder = _folder_to_list(path)
+        if folder is None:
             return original(path)
-        names = _names_of(*found, path)
-        return [os.fsencode(each) for each in names] if isinstance(path, bytes) else names
+        names = _names_of(*folder, path)
+        return [os.fsencode(name) for name in names] if isinstance(path, bytes) else names
 
     return listdir
 
 
 def _folder_to_list(path: Any) -> tuple[Scratch, str] | None:
-    """Return the scratch folder and the folder that is listed, where it is another than on the disk."""
-    now = in_force()
-    if now is None or is_busy():
+    """Return the scratch folder and the folder to list; None if the listing on the disk is right."""
+    redirection = in_force()
+    if redirection is None or is_busy():
         return None
     with undisturbed():
-        given = folder_of(path) if isinstance(path, int) else locate("." if path is None else path)
-        if given is None or now.scratch.leaves_alone(given):
+        folder = folder_of(path) if isinstance(path, int) else locate("." if path is None else path)
+        if folder is None or redirection.scratch.leaves_alone(folder):
             return None
-        scratch = now.scratch
-        located = scratch.resolve(given)
-        if located == os.path.realpath(given):
-            is_there = os.path.isdir(scratch.to_read(located))
-            if scratch.names_in(located) is None if is_there else not scratch.knows(located):
+        scratch = redirection.scratch
+        located = scratch.resolve(folder)
+        if located == os.path.realpath(folder):
+            exists = os.path.isdir(scratch.to_read(located))
+            if scratch.names_in(located) is None if exists else not scratch.knows(located):
                 return None
     return scratch, located
 
 
-def _names_of(scratch: Scratch, located: str, given: Any) -> list[str]:
-    """List a folder as the replay sees it; an error names what the program gave."""
+def _names_of(scratch: Scratch, located: str, path: Any) -> list[str]:
+    """List a folder as the replay sees it; an error names the path that the program gave."""
     try:
         with undisturbed():
             names = scratch.names_in(located)
             return os.listdir(scratch.to_read(located)) if names is None else names
     except OSError as error:
-        raise named_as_given(error, given) from error.__cause__
+        raise named_as_given(error, path) from error.__cause__
 
 
 class FolderEntry:
-    """An entry of a folder as the replay sees it; it has what `os.DirEntry` has."""
+    """An entry of a folder as the replay sees it, with the interface of `os.DirEntry`."""
 
-    __slots__ = ("_dir_fd", "_there", "name", "path")
+    __slots__ = ("_file", "name", "path")
 
-    def __init__(self, name: Any, path: Any, there: str) -> None:
+    def __init__(self, name: Any, path: Any, file: str) -> None:
+        """Describe the entry by the name and path that the program sees, and by the file that holds it."""
         self.name = name
         self.path = path
-        self._there = there
+        self._file = file
 
     def __fspath__(self) -> Any:
         return self.path
@@ -75,7 +76,7 @@ class FolderEntry:
     def _mode(self, *, follow_symlinks: bool) -> int:
         try:
             with undisturbed():
-                return os.stat(self._there, follow_symlinks=follow_symlinks).st_mode
+                return os.stat(self._file, follow_symlinks=follow_symlinks).st_mode
         except FileNotFoundError:
             return 0
 
@@ -96,11 +97,11 @@ class FolderEntry:
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         with undisturbed():
-            return os.stat(self._there, follow_symlinks=follow_symlinks)
+            return os.stat(self._file, follow_symlinks=follow_symlinks)
 
 
 class _Entries:
-    """What `os.scandir` returns: an iterator that is closed by `with`."""
+    """The result of the stand-in for `os.scandir`: an iterator and context manager."""
 
     def __init__(self, entries: list[FolderEntry]) -> None:
         self._entries = iter(entries)
@@ -122,24 +123,24 @@ class _Entries:
 
 
 def scanning(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what stands in the place of `os.scandir`."""
+    """Return the stand-in for `os.scandir`."""
 
     @functools.wraps(original)
     def scandir(path: Any = None) -> Any:
         __tracebackhide__ = True
-        found = _folder_to_list(path)
-        if found is None:
+        folder = _folder_to_list(path)
+        if folder is None:
             return original(path)
-        scratch, located = found
+        scratch, located = folder
         names = _names_of(scratch, located, path)
         with undisturbed():
-            there = [scratch.to_read(os.path.join(located, name)) for name in names]
+            files = [scratch.to_read(os.path.join(located, name)) for name in names]
         is_bytes = isinstance(path, bytes)
         base: Any = "." if path is None else "" if isinstance(path, int) else os.fspath(path)
         entries = []
-        for name, at in zip(names, there, strict=True):
+        for name, file in zip(names, files, strict=True):
             shown: Any = os.fsencode(name) if is_bytes else name
-            entries.append(FolderEntry(shown, os.path.join(base, shown) if base else shown, at))
+            entries.append(FolderEntry(shown, os.path.join(base, shown) if base else shown, file))
         return _Entries(entries)
 
     return scandir

@@ -1,4 +1,4 @@
-"""Which path a call of the program means while a replay is under way, and whether that is one of the scratch folder."""
+"""Decide which path a call means during a replay, and whether the call goes to the scratch folder."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from autochron.effects.undisturbed import is_busy, undisturbed
 
 
 class Redirection(NamedTuple):
-    """A scratch folder, and for which calls it is in force.
+    """A scratch folder, and the calls that are redirected to it.
 
     Attributes:
-        is_live: tells whether a live crossing is open around what runs now.
-        everywhere: whether it is in force outside of them, too: in a process that only replays.
+        is_live: returns whether the running code is inside a live crossing.
+        everywhere: whether calls outside live crossings are redirected too. They are in a process that only replays.
     """
 
     scratch: Scratch
     is_live: Callable[[], bool]
     everywhere: bool
     on_touch: Callable[..., None]
-    """Is told of each path that is opened, and whether it is read where it lies."""
+    """Called with each path that a live crossing opens, and `is_read_on_disk`: whether the file itself is read."""
     on_attach: Callable[[str], None] = lambda _: None
-    """Is told of a file that is to be attached to a database, which is refused."""
+    """Called with the path of a file that is to be attached to a database; that is refused."""
     denies_files: bool = False
-    """Whether a live crossing may not change files: then what it tries is left to be refused."""
+    """Whether live crossings may not change files. The audit hook refuses their changes then."""
 
 
 _in_force: Redirection | None = None
 
 
-def put_in_force(what: Redirection | None) -> None:
-    """Have calls redirected to a scratch folder from now on, or no longer."""
+def put_in_force(redirection: Redirection | None) -> None:
+    """Set the redirection in force; None ends it."""
     global _in_force  # noqa: PLW0603 - there is one file system for the process
-    _in_force = what
+    _in_force = redirection
 
 
 def in_force() -> Redirection | None:
@@ -45,7 +45,15 @@ def in_force() -> Redirection | None:
 
 
 def locate(path: Any, dir_fd: int | None = None) -> str | None:
-    """Return the absolute path that a call means, with links in its parent folders resolved; None for no path."""
+    """Return the absolute path that a call means, with links in its parent folders resolved.
+
+    Args:
+        path: the call's argument, of any type.
+        dir_fd: the descriptor of the folder that a relative path starts from.
+
+    Returns:
+        The path; None if the argument is no path, or if the folder has none.
+    """
     try:
         text = os.fsdecode(path)
     except TypeError:
@@ -57,68 +65,79 @@ def locate(path: Any, dir_fd: int | None = None) -> str | None:
         if folder is None:
             return None
         text = os.path.join(folder, text)
-    # Without what `..` means after a link: no more than Python's own `abspath` does for the program.
+    # `..` after a symbolic link is removed as text, as Python's own `abspath` does.
     text = os.path.abspath(text)
     parent, name = os.path.split(text)
     if not name:
         return text
-    now = _in_force
-    return os.path.join(os.path.realpath(parent) if now is None else now.scratch.resolve(parent), name)
+    redirection = _in_force
+    return os.path.join(
+        os.path.realpath(parent) if redirection is None else redirection.scratch.resolve(parent), name
+    )
 
 
 def folder_of(descriptor: int) -> str | None:
-    """Return the folder of a descriptor, as the program knows it."""
+    """Return the folder of a descriptor by the program's path; None if it has none."""
     folder = path_of_descriptor(descriptor)
-    now = _in_force
-    if now is not None and folder is not None:
-        own = os.path.join(now.scratch.folder, "files")
-        if folder == own or folder.startswith(f"{own}/"):
-            return folder[len(own) :] or "/"
+    redirection = _in_force
+    if redirection is not None and folder is not None:
+        files = os.path.join(redirection.scratch.folder, "files")
+        if folder == files or folder.startswith(f"{files}/"):
+            return folder[len(files) :] or "/"
     return folder
 
 
 def redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch, str] | None:
-    """Return the scratch folder and the path that a call means, where it is to be redirected."""
-    now = _in_force
-    if now is None or is_busy() or path is None or isinstance(path, int):
+    """Return the scratch folder and the path that a call means; None if the call is not redirected.
+
+    The stand-ins call this directly: it looks at the caller's caller, and redirects no call of our own modules.
+
+    Args:
+        path: the call's argument.
+        dir_fd: the descriptor of the folder that a relative path starts from.
+        writes: whether the call changes the file.
+    """
+    redirection = _in_force
+    if redirection is None or is_busy() or path is None or isinstance(path, int):
         return None
-    scratch = now.scratch
+    scratch = redirection.scratch
     if not writes and not (dir_fd is not None or _may_know(scratch, path)):
         return None
-    live = now.is_live()
-    if writes and live and now.denies_files:
+    live = redirection.is_live()
+    if writes and live and redirection.denies_files:
         return None
     caller = getframe(1).f_back
     if caller is not None and str(caller.f_globals.get("__name__")).startswith("autochron."):
         return None
     with undisturbed():
-        found = locate(path, dir_fd)
-        if found is None or scratch.leaves_alone(found):
+        located = locate(path, dir_fd)
+        if located is None or scratch.leaves_alone(located):
             return None
-        if not (live or now.everywhere or scratch.knows(found)):
+        if not (live or redirection.everywhere or scratch.knows(located)):
             parent = os.path.dirname(os.path.abspath(os.fsdecode(path)))
             if not scratch.has_links or scratch.resolve(parent) == os.path.realpath(parent):
                 return None
-        scratch.know_as(found, os.fsdecode(path))
+        scratch.know_as(located, os.fsdecode(path))
     if live and writes:
-        now.on_touch(found, is_read_on_disk=False)
-    return scratch, found
+        redirection.on_touch(located, is_read_on_disk=False)
+    return scratch, located
 
 
 def _may_know(scratch: Scratch, path: Any) -> bool:
+    """Return False if a path can't mean a file that the scratch folder knows. This is quick for most paths."""
     try:
         if scratch.may_know(os.fsdecode(path)):
             return True
     except TypeError:
         return False
     with undisturbed():
-        return scratch.has_any and os.path.islink(path)  # which may lead to one that it knows
+        return scratch.has_any and os.path.islink(path)  # the link may lead to a file that it knows
 
 
-def named_as_given(error: OSError, given: Any, other: Any = None) -> OSError:
-    """Have an error name what the program named, and not the file of the scratch folder."""
+def named_as_given(error: OSError, path: Any, second_path: Any = None) -> OSError:
+    """Replace the files of the scratch folder in an error with the paths that the program gave; return the error."""
     if error.filename is not None:
-        error.filename = given
+        error.filename = path
     if error.filename2 is not None:
-        error.filename2 = other
+        error.filename2 = second_path
     return error

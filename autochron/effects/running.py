@@ -1,4 +1,4 @@
-"""Threads and tasks of a program that are at work, by which a tool may go on after it has ended."""
+"""List the running threads and tasks of a program, in which a tool may go on after its call has ended."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 
 
 def at_work() -> dict[int, str]:
-    """Return the threads and tasks besides the current ones, by id, each with a name that is the same in each run.
+    """Return the names of the running threads and tasks by `id()`, without the current ones.
 
-    Left out are the workers of pools, which wait for work, and threads of our own.
+    A name is the same in every run. Workers of thread pools, which outlive the work, and our own threads are left out.
     """
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     current = threading.current_thread()
     for thread in threading.enumerate():
         if thread is not current and not _is_worker(thread):
-            found[id(thread)] = f"the thread {_named(thread)}"
+            names[id(thread)] = f"the thread {_named(thread)}"
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
-        return found
+        return names
     try:
-        now = asyncio.current_task()
+        current_task = asyncio.current_task()
     except RuntimeError:  # no loop runs here
-        return found
+        return names
     for task in asyncio.all_tasks():
-        if task is not now:
+        if task is not current_task:
             name = getattr(task.get_coro(), "__qualname__", type(task).__name__)
-            found[id(task)] = f"the task {name}"
-    return found
+            names[id(task)] = f"the task {name}"
+    return names
 
 
 def _is_worker(thread: threading.Thread) -> bool:
@@ -43,6 +43,6 @@ def _target(thread: threading.Thread) -> Any:
 
 
 def _named(thread: threading.Thread) -> str:
-    """Return what a thread runs, else its name without the number."""
+    """Return the qualified name of the function that a thread runs, or the thread's name without digits."""
     name = getattr(_target(thread), "__qualname__", None) or getattr(thread, "function", None)
     return str(getattr(name, "__qualname__", name) or re.sub(r"\d+", "", thread.name))

@@ -1,4 +1,4 @@
-"""The folder of snapshots: each content once, as a file that is named by its digest, readable by its owner alone."""
+"""Store the contents of snapshots in a folder: each once, in a file named by its digest, readable only by its owner."""
 
 from __future__ import annotations
 
@@ -15,36 +15,43 @@ from autochron.errors import StoreError
 from autochron.model import Snapshot
 
 FOLDER = "snapshots"
+"""Name of the folder beside a store."""
 
 _CHUNK = 1 << 20
+"""Bytes that are read at once."""
 
 _YOUNG = 3_600_000_000_000
-"""Nanoseconds for which a content stays that no trace has."""
+"""Nanoseconds for which a content is kept that no trace names: a run under way may be about to name it."""
 
 
 _copied: dict[tuple[str, str], tuple[Mark, str]] = {}
-"""By folder and path: what this process copied last, and its digest. A service keeps the same file for each request."""
+"""By folder and path: the mark of the file when this process copied it last, and the content's digest.
+
+A service keeps the same file at each request; an unchanged file is not copied again.
+"""
 
 _MOST_COPIED = 1_000
+"""Most entries of `_copied`."""
 
 
 class SnapshotFolder:
-    """A folder with the contents of snapshots."""
+    """A folder with the contents of snapshots. It is created when the first content is kept."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def keep(self, path: str, *, is_database: bool) -> str:
-        """Copy a file as it is now, unless it is as this process copied it last; return the digest of the copy.
+        """Copy a file, unless it is unchanged since this process copied it last; return the content's SHA-256, hex.
 
         Raises:
-            OSError: it can't be read, or the disk has no room.
-            StoreError: it was changed meanwhile, or another process has locked it.
+            OSError: the file can't be read, or the disk is full.
+            StoreError: the file was changed during the copy, or SQLite can't read it, for instance because it is
+                locked.
         """
         mark = mark_of(path)
         known = _copied.get((self.path, path))
         if known is not None and known[0] == mark and self.has(known[1]):
-            os.utime(self.file_of(known[1]))  # young again, so that `drop_all_but` leaves it
+            os.utime(self.file_of(known[1]))  # a new modification time, so that `drop_all_but` keeps it
             return known[1]
         digest = self._copy(path, is_database=is_database)
         _copied.pop((self.path, path), None)
@@ -67,7 +74,7 @@ class SnapshotFolder:
         return digest
 
     def file_of(self, digest: str) -> str:
-        """Return the path of a content."""
+        """Return the path of the file that holds a content."""
         return os.path.join(self.path, digest)
 
     def has(self, digest: str) -> bool:
@@ -75,12 +82,12 @@ class SnapshotFolder:
         return os.path.isfile(self.file_of(digest))
 
     def check(self, snapshot: Snapshot) -> str:
-        """Return the file that holds a snapshot.
+        """Return the file that holds a snapshot's content.
 
         Raises:
-            StoreError: it is missing or damaged.
+            StoreError: the file is missing, or its digest is wrong.
         """
-        from autochron.effects.changes import digest_of  # lazy: that imports what compares
+        from autochron.effects.changes import digest_of  # lazy: it imports the comparison of contents
 
         file = self.file_of(snapshot.digest)
         if not os.path.isfile(file):
@@ -92,33 +99,37 @@ class SnapshotFolder:
         return file
 
     def bring(self, snapshots: Iterable[Snapshot], target: SnapshotFolder) -> None:
-        """Copy contents to another folder."""
-        for each in snapshots:
-            if each.digest and not target.has(each.digest):
+        """Copy the contents that another folder does not have to it.
+
+        Raises:
+            StoreError: a content is missing or damaged.
+        """
+        for snapshot in snapshots:
+            if snapshot.digest and not target.has(snapshot.digest):
                 os.makedirs(target.path, exist_ok=True)
-                copy_content(self.check(each), target.file_of(each.digest))
-                os.chmod(target.file_of(each.digest), 0o600)
+                copy_content(self.check(snapshot), target.file_of(snapshot.digest))
+                os.chmod(target.file_of(snapshot.digest), 0o600)
 
     def drop_all_but(self, digests: Collection[str]) -> int:
-        """Remove the contents that no trace has any more; return how many bytes that gives back.
+        """Remove the contents with other digests than these; return the number of freed bytes.
 
-        Young ones stay: a run that is under way has kept them, and says so when it ends.
+        Contents of the last hour stay: a run that is under way names its snapshots only at its end.
         """
         if not os.path.isdir(self.path):
             return 0
-        freed, young = 0, unpatched.time_ns() - _YOUNG
+        freed, oldest_kept = 0, unpatched.time_ns() - _YOUNG
         for name in os.listdir(self.path):
             facts = os.stat(self.file_of(name))
-            if name not in digests and facts.st_mtime_ns < young:
+            if name not in digests and facts.st_mtime_ns < oldest_kept:
                 freed += facts.st_size
                 os.unlink(self.file_of(name))
         return freed
 
 
 def folder_of_store(url: str | None) -> SnapshotFolder | None:
-    """Return the folder that belongs to a store; None for one in memory.
+    """Return the folder that belongs to a store; None for a store in memory.
 
-    A SQLite store has `snapshots` beside it, a trace file `NAME.snapshots`.
+    For a SQLite store it is `snapshots` in the same folder, for a trace file `NAME.jsonl` it is `NAME.snapshots`.
     """
     if url is None or url.startswith("memory:"):
         return None
@@ -131,33 +142,47 @@ def folder_of_store(url: str | None) -> SnapshotFolder | None:
 def states_of(
     snapshots: Iterable[Snapshot], root: str, folders: Iterable[SnapshotFolder | None]
 ) -> tuple[dict[str, Before], list[Snapshot]]:
-    """Return what paths held before the run, by absolute path, and the snapshots whose content is missing.
+    """Find the contents of snapshots.
+
+    Args:
+        snapshots: the trace's snapshots.
+        root: the folder that their paths are relative to.
+        folders: the folders that are searched, in this order.
+
+    Returns:
+        What each path held before the run, by absolute path, and the snapshots whose contents are missing.
 
     Raises:
         StoreError: a content is damaged.
     """
-    places = [each for each in folders if each is not None]
-    found: dict[str, Before] = {}
+    known_folders = [folder for folder in folders if folder is not None]
+    states: dict[str, Before] = {}
     missing: list[Snapshot] = []
-    for each in snapshots:
-        given = os.path.join(root, each.path)
-        if each.kind in {"link", "absent"}:  # a link that is there now is what the run has made
-            parent, name = os.path.split(given)
+    for snapshot in snapshots:
+        snapshot_path = os.path.join(root, snapshot.path)
+        if snapshot.kind in {"link", "absent"}:  # not resolved: a link that exists now was made by the run
+            parent, name = os.path.split(snapshot_path)
             path = os.path.join(os.path.realpath(parent), name)
-            found[path] = Before("link", target=each.target) if each.kind == "link" else Before("absent")
+            states[path] = (
+                Before("link", target=snapshot.target) if snapshot.kind == "link" else Before("absent")
+            )
             continue
-        path = os.path.realpath(given)
-        if each.kind == "folder":
-            found[path] = Before("folder", names=frozenset(each.names))
-        elif each.kind == "not-kept":
-            missing.append(each)
+        path = os.path.realpath(snapshot_path)
+        if snapshot.kind == "folder":
+            states[path] = Before("folder", names=frozenset(snapshot.names))
+        elif snapshot.kind == "not-kept":
+            missing.append(snapshot)
         else:
-            place = next((one for one in places if one.has(each.digest)), None)
-            if place is None:
-                missing.append(each)
+            holder = next(
+                (known_folder for known_folder in known_folders if known_folder.has(snapshot.digest)), None
+            )
+            if holder is None:
+                missing.append(snapshot)
             else:
-                found[path] = Before(each.kind, place.check(each), each.mode or 0o644, modified=each.modified)
-    return found, missing
+                states[path] = Before(
+                    snapshot.kind, holder.check(snapshot), snapshot.mode or 0o644, modified=snapshot.modified
+                )
+    return states, missing
 
 
 def _copy_database(path: str, target: str) -> str:

@@ -1,4 +1,4 @@
-"""A mark for a thread that is at work on our own files: what it opens is neither redirected nor kept as a program's state."""
+"""Mark a thread as working on autochron's own files: what it opens is not redirected, kept or refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class _Busy(threading.local):
-    """How deep a thread is inside such work."""
+    """How many `undisturbed` blocks a thread is inside."""
 
     depth: int = 0
 
@@ -16,12 +16,12 @@ _busy = _Busy()
 
 
 def is_busy() -> bool:
-    """Return whether this thread is at work on our own files."""
+    """Return whether this thread is inside an `undisturbed` block."""
     return _busy.depth > 0
 
 
 class _Undisturbed:
-    """Holds nothing: a thread's depth is its own."""
+    """A context manager without state of its own: the depth belongs to the thread, so one object serves all."""
 
     __slots__ = ()
 
@@ -36,5 +36,5 @@ _UNDISTURBED: Final = _Undisturbed()
 
 
 def undisturbed() -> _Undisturbed:
-    """Keep what the block of a `with` statement opens from being redirected, kept or refused."""
+    """Return a context manager. What its block opens is not redirected, kept or refused."""
     return _UNDISTURBED

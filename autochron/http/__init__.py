@@ -1,1 +1,1 @@
-"""HTTP exchanges as data."""
+"""HTTP exchanges as data, the adapters of HTTP clients, and requests to ASGI services."""

@@ -1,8 +1,8 @@
-"""HTTP requests that a service is sent, as ASGI has them: read from the arguments of the function that takes them.
+"""Read HTTP requests to an ASGI service from the arguments of the function that handles them.
 
-Recognised by their shape and not by a framework: an application is given `scope`, `receive` and `send`; a framework hands an
-endpoint an object with a `scope` that it made of these. The body is read from what the service itself reads of it, since a
-body that autochron received would be gone for the service.
+A request is recognised by its shape and not by its framework. An application takes `scope`, `receive` and `send`. A
+framework passes an endpoint an object that has the `scope`. The body is noted as the service itself reads it: a body
+that autochron received first would be missing for the service.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ CHANNELS = ("scope", "receive", "send")
 """The last parameters of an ASGI application."""
 
 _SAFE = "/:@!$&'()*+,;=~-._"
+"""Characters that stay unquoted in a path."""
 
 MAX_BODY = 16 << 20
-"""Bytes of a body that are kept."""
+"""Largest size in bytes of a body that is kept."""
 
 
 class Incoming:
-    """One HTTP request that a call was given, and what was answered.
+    """One HTTP request that a call takes, and its response.
 
     Attributes:
-        parameter: of the function: what holds the request.
-        beside: further parameters that belong to it.
-        scope: as ASGI has it.
-        missing: why its body is not kept; None where it is.
+        parameter: name of the function's parameter that holds the request.
+        beside: names of further parameters that belong to the request.
+        scope: the ASGI scope.
+        missing: the reason why the body is not kept; None if it is.
     """
 
     def __init__(self, parameter: str, scope: Mapping[str, Any], holder: Any = None) -> None:
-        """Take the object that has the scope; None where the function is the application."""
+        """Set up; `holder` is the object that has the scope, None if the function is the application."""
         self.parameter = parameter
         self.beside = frozenset(CHANNELS[1:]) if holder is None else frozenset[str]()
         self.scope = scope
         self._holder = holder
         self._received = bytearray()
         self._channels: tuple[Any, ...] = ()
-        self._own: Any = None
+        self._original_receive: Any = None
         self._status = 0
         self._answer_type = ""
         self._sent = bytearray()
@@ -48,10 +49,10 @@ class Incoming:
         is_read = bool(state.get("_stream_consumed")) and "_body" not in state
         self.missing = "it was read before the call" if is_read else None
 
-    # --- what was asked for --------------------------------------------------------------------------------------------
+    # --- request and response ----------------------------------------------------------------------------------------
 
     def head(self) -> dict[str, Any]:
-        """Return method, path and query as they are compared: the path as it was sent."""
+        """Return method, path and query, as replays compare them. The path is quoted as it was sent."""
         raw = self.scope.get("raw_path")
         path = _text(raw).partition("?")[0] if isinstance(raw, bytes) and raw else ""
         return {
@@ -61,11 +62,11 @@ class Incoming:
         }
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return the headers in their order."""
+        """Return the headers in the order in which they were sent."""
         return tuple((_text(name), _text(value)) for name, value in self.scope.get("headers", ()))
 
     def body(self) -> bytes:
-        """Return the body as far as the service read it, as a stored body."""
+        """Return the stored body, as far as the service has read it; this sets `missing` if it is too large."""
         kept = _state_of(self._holder).get("_body")
         content = kept if isinstance(kept, bytes) else bytes(self._received)
         if len(content) > MAX_BODY:
@@ -73,7 +74,14 @@ class Incoming:
         return store_body(content, self._header("content-type"))
 
     def response(self, value: Any) -> dict[str, Any] | None:
-        """Return status and stored body of the answer: what the application sent, or what the endpoint returned."""
+        """Return status and stored body of the response.
+
+        Args:
+            value: the result of the call, which is the response of an endpoint. An application sends its response.
+
+        Returns:
+            The response; None if the application sent none and the value is no response.
+        """
         if self._status:
             return _response(self._status, bytes(self._sent), self._answer_type)
         return response_of(value)
@@ -81,17 +89,22 @@ class Incoming:
     # --- listening -----------------------------------------------------------------------------------------------------
 
     def listen(self, receive: Any = None, send: Any = None) -> None:
-        """Hear what is received and sent: of an application its channels, else those of the object that has the scope."""
+        """Start noting the request's body.
+
+        Args:
+            receive: the channel of an application.
+            send: the channel of an application, by which its response is noted.
+        """
         if self._holder is None:
             self._channels = (receive, send)
             return
-        own = _state_of(self._holder).get("_receive")
-        if callable(own):
-            self._own = own
-            _state_of(self._holder)["_receive"] = self._receiving(own)
+        original = _state_of(self._holder).get("_receive")
+        if callable(original):
+            self._original_receive = original
+            _state_of(self._holder)["_receive"] = self._receiving(original)
 
     def substitute(self, argument: Any) -> Any:
-        """Return what the application is given instead of a channel; any other argument as it is."""
+        """Return the listening function that replaces a channel of an application, or any other argument as it is."""
         if self._channels and argument is self._channels[0]:
             return self._receiving(argument)
         if self._channels and argument is self._channels[1]:
@@ -99,22 +112,22 @@ class Incoming:
         return argument
 
     def let_go(self) -> None:
-        """Put back what was replaced."""
-        if self._own is not None:
-            _state_of(self._holder)["_receive"] = self._own
-            self._own = None
+        """Restore the request object's own channel."""
+        if self._original_receive is not None:
+            _state_of(self._holder)["_receive"] = self._original_receive
+            self._original_receive = None
 
     def _receiving(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-        async def hear() -> Any:
+        async def listen() -> Any:
             message = await receive()
             if message.get("type") == "http.request":
                 _add(self._received, message.get("body", b""))
             return message
 
-        return hear
+        return listen
 
     def _sending(self, send: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
-        async def hear(message: Any) -> None:
+        async def listen(message: Any) -> None:
             kind = message.get("type")
             if kind == "http.response.start":
                 self._status = int(message.get("status", 0))
@@ -123,19 +136,20 @@ class Incoming:
                 _add(self._sent, message.get("body", b""))
             await send(message)
 
-        return hear
+        return listen
 
     def _header(self, name: str) -> str:
         return _header(self.scope.get("headers", ()), name)
 
 
 def incoming(parameters: Sequence[str], arguments: Sequence[Any], first: int = 0) -> Incoming | None:
-    """Return the HTTP request among the arguments of a call; None where there is none.
+    """Return the HTTP request among the arguments of a call; None if there is none.
 
     Args:
-        parameters: their names.
+        parameters: names of the function's parameters.
         arguments: their values.
-        first: the index of the first that is no receiver: an endpoint that is a class may keep the scope, too.
+        first: index of the first parameter that may hold the request. The receiver of a method is skipped, because an
+            endpoint that is a class may have a `scope` too.
     """
     if tuple(parameters[-3:]) == CHANNELS:
         scope = arguments[-3]
@@ -148,7 +162,7 @@ def incoming(parameters: Sequence[str], arguments: Sequence[Any], first: int = 0
 
 
 def response_of(value: Any) -> dict[str, Any] | None:
-    """Return status and stored body of a value that has the shape of an HTTP response; None of any other."""
+    """Return status and stored body of a value in the shape of an HTTP response; None for any other value."""
     state = _state_of(value)
     status, body = state.get("status_code"), state.get("body")
     if type(status) is not int:
@@ -164,7 +178,7 @@ def _response(status: int, body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def _add(content: bytearray, piece: bytes) -> None:
-    """Add a piece of a body; of one that is too large no more than shows that it is."""
+    """Append a piece of a body, unless the body is too large already."""
     if len(content) <= MAX_BODY:
         content += piece
 
@@ -174,7 +188,7 @@ def _is_request(scope: Any) -> bool:
 
 
 def _state_of(value: Any) -> dict[str, Any]:
-    """Return the attributes of an object, without running code of its own."""
+    """Return an object's attributes without running its code."""
     try:
         state = object.__getattribute__(value, "__dict__")
     except AttributeError:

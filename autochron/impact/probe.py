@@ -16,7 +16,7 @@ from autochron._runtime.unpatched import os
 from autochron.detect.line_hash import hash_of
 from autochron.impact.order_perturbation import NOTHING, Ordered, Ordering, ProjectSources
 from autochron.impact.tape import Perturbing, Tape
-from autochron.isolation.tls import trust_nobody
+from autochron.isolation.tls import skip_ca_loading
 from autochron.model import Finding
 from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
@@ -145,7 +145,7 @@ class Probe:
         """Replay in this process, which ends with it."""
         activation, before = self._activation, set(sys.modules)
         values = self._perturb(tape, variants)
-        trust_nobody()
+        skip_ca_loading()
         ordering = Ordering(values)
         if self.sources is not None:
             ordering.begin()

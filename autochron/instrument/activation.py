@@ -183,7 +183,7 @@ class Activation:
 
     def _watch_processes(self) -> None:
         processes = sys.modules.get(_PROCESSES)
-        if processes is not None and not network.are_told(processes):
+        if processes is not None and not network.are_watched(processes):
             self._undo.append(network.watch_processes())
 
     def _watch_loops(self) -> None:

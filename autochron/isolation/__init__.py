@@ -1,1 +1,1 @@
-"""Keep a replay from the network, from files and from processes."""
+"""Isolation of a replay: access to the network, files, processes and signals is watched and refused."""

@@ -1,4 +1,7 @@
-"""Libraries that talk in the background: what they send is nobody's answer, so a refusal changes nothing that is compared."""
+"""Recognise libraries that send telemetry.
+
+The program does not use the answers to telemetry, so refusing it changes nothing that a replay compares.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ SENDERS = (
     ),
     *("langsmith", "logfire", "mixpanel", "segment.analytics", "amplitude", "statsig", "scarf", "newrelic"),
 )
-"""Modules that send telemetry, whatever they are used by; a pack names its library's own under `telemetry`."""
+"""Modules that send telemetry. Packs name further modules of their libraries under `telemetry`."""
 
 
 def is_telemetry(frame: Any, modules: Iterable[str]) -> bool:
-    """Return whether a module that sends telemetry is among the callers of a frame."""
+    """Return whether one of these modules, or a submodule, is a frame's module or among its callers."""
     known = tuple(modules)
     while frame is not None:
         name = str(frame.f_globals.get("__name__"))
-        if any(name == each or name.startswith(f"{each}.") for each in known):
+        if any(name == module or name.startswith(f"{module}.") for module in known):
             return True
         frame = frame.f_back
     return False
 
 
 def senders(packs: Iterable[Any]) -> tuple[str, ...]:
-    """Return the modules that send telemetry, with those that packs name."""
-    return (*SENDERS, *(each for pack in packs for each in pack.telemetry))
+    """Return the modules that send telemetry, including those that packs name."""
+    return (*SENDERS, *(module for pack in packs for module in pack.telemetry))

@@ -1,7 +1,7 @@
-"""What live crossings are kept from: which audit events reach for the network, another process, or a change of a file.
+"""Decide which audit events of live crossings are denied: network access, other processes, and changes of files.
 
-Not a sandbox: it finds out what a tool under test would do to the world, and what an audit event does not show (a write to a
-descriptor that is open already, a library in C that connects by itself) it does not see.
+This is not a sandbox. It shows what a tool under test would do to the world. It sees nothing without an audit event,
+such as a write to an open descriptor, or a connection that a C library makes by itself.
 """
 
 from __future__ import annotations
@@ -25,17 +25,21 @@ _BIND = "socket.bind"
 _PROCESSES = network.CHILDREN | {"os.exec", "pty.spawn"}
 
 _OWN = "autochron."
-"""Stands before the names of our own events: what CPython doesn't audit."""
+"""Prefix of our own events, for calls that CPython doesn't audit."""
 
 
 class _Change(NamedTuple):
-    """What an event does to a file.
+    """The change that an event makes to a file.
 
-    `at` is the index of the path, `folder` that of the descriptor which a relative path is below. Where the path is not as
-    `wants` says, Python is about to raise and nothing changes: `os.makedirs(..., exist_ok=True)` tries first.
+    Attributes:
+        verb: the change in words, such as `removes`.
+        at: index of the path in the event's arguments.
+        folder: index of the descriptor of the folder that a relative path starts from.
+        wants: whether the path must exist. If it does not fit, the call is going to raise and changes nothing:
+            `os.makedirs(..., exist_ok=True)` tries without looking first.
     """
 
-    says: str
+    verb: str
     at: int = 0
     folder: int | None = None
     wants: Literal["there", "free"] = "there"
@@ -59,10 +63,10 @@ _CHANGES = {
     "os.setxattr": _Change("changes the attributes of"),
     "os.removexattr": _Change("changes the attributes of"),
 }
-"""Not `shutil.copy` and its like: they are seen by what they call."""
+"""Not `shutil.copy` and similar functions: the calls that they make have events of their own."""
 
 _BY_DESCRIPTOR = frozenset({"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.utime"})
-"""Events by which also a file is changed that is open to be read alone."""
+"""Events that can change a file by a descriptor that is open only for reading."""
 
 _TEMPORARY = {
     "tempfile.mkstemp": "makes a temporary file in",
@@ -96,7 +100,7 @@ _DENIED: dict[Reach, str] = {
 
 
 def paths_of(event: str, arguments: tuple[Any, ...]) -> list[Any]:
-    """Return the paths that an event changes."""
+    """Return the paths that an event changes, as the program gave them."""
     if event == _DATABASE:
         path = _path((_plain(arguments[0]),), 0)
         return [] if path is None else [path]
@@ -108,38 +112,38 @@ def paths_of(event: str, arguments: tuple[Any, ...]) -> list[Any]:
         places = ((0, 2), (1, 3))
     elif event in _CHANGES:
         places = ((_CHANGES[event].at, _CHANGES[event].folder),)
-    return [path for at, folder in places if (path := _path(arguments, at, folder)) is not None]
+    return [path for path_at, folder in places if (path := _path(arguments, path_at, folder)) is not None]
 
 
 def changes_of(
     isolation: Isolation, event: str, arguments: tuple[Any, ...], frame: FrameType | None
 ) -> str | None:
-    """Say what an event does to files; None where it changes none, or where Python does so for itself."""
+    """Describe what an event does to files; None if it changes none, or if it is housekeeping."""
     if event not in _FILES:
         return None
-    says = isolation.change(
+    phrase = isolation.change(
         event, (_plain(arguments[0]), *arguments[1:]) if event == _DATABASE else arguments
     )
-    return None if says is None or _is_housekeeping(frame) else says
+    return None if phrase is None or _is_housekeeping(frame) else phrase
 
 
 def words_of(event: str, arguments: tuple[Any, ...]) -> list[str]:
-    """Return the words of a command that is about to be run."""
+    """Return the words of a command that is about to run; none if they can't be read."""
     if event == "os.system":
         return network.words_of(network.text_of(arguments[0]))
     words = arguments[2 if event == "os.spawn" else 1] if len(arguments) > 1 else ()
     if isinstance(words, (str, bytes)):
         return network.words_of(network.text_of(words))
     try:
-        found = [network.text_of(os.fsdecode(each)) for each in words]
+        command = [network.text_of(os.fsdecode(word)) for word in words]
     except TypeError:
         return []
-    # A shell's command is one word of its own.
-    return [*found, *(part for each in found if " " in each for part in network.words_of(each))]
+    # A command that is passed to a shell is one argument: its words are added.
+    return [*command, *(part for word in command if " " in word for part in network.words_of(word))]
 
 
 def _plain(database: Any) -> Any:
-    """Return the path that a URI of SQLite means."""
+    """Return the path of a SQLite URI; a read-only URI and any other value stay as they are."""
     from urllib.parse import unquote  # lazy: 2 ms
 
     if isinstance(database, str) and database.startswith("file:") and not _READ_ONLY.match(database):
@@ -148,65 +152,77 @@ def _plain(database: Any) -> Any:
 
 
 class Reached(NamedTuple):
-    """What is reached for: in a word of the plan's, and in a phrase such as `reaches for 127.0.0.1:80`."""
+    """A denied access.
+
+    Attributes:
+        reach: the kind of access, as a plan names it.
+        phrase: the access in words, such as `reaches for 127.0.0.1:80`.
+    """
 
     reach: Reach
-    says: str
+    phrase: str
 
 
 class Isolation:
-    """Decides whether an event reaches for what is denied."""
+    """Decides whether an event is an access that is denied to live crossings."""
 
     def __init__(self, deny: Iterable[Reach], project: Project) -> None:
+        """Deny these kinds of access; the project is used to name lines and files."""
         self.deny = frozenset(deny)
         self._project = project
         self._seen: set[tuple[str, str]] = set()
 
     @property
     def events(self) -> frozenset[str]:
-        """The events to hear of."""
+        """The audit events that must be passed to `reached`."""
         if not self.deny:
             return frozenset()
-        found = set[str]().union(*(_EVENTS[each] for each in self.deny))
-        found |= {"os.exec"} if self.is_partial else set()
-        return frozenset(found)
+        events = set[str]().union(*(_EVENTS[reach] for reach in self.deny))
+        events |= {"os.exec"} if self.is_partial else set()
+        return frozenset(events)
 
     @property
     def is_partial(self) -> bool:
-        """Whether processes may be started, but not do all that they might."""
+        """Whether processes may be started, but something else is denied, which they could do unseen."""
         return bool(self.deny) and "subprocess" not in self.deny
 
     def reached(self, event: str, arguments: tuple[Any, ...], frame: FrameType | None) -> Reached | None:
-        """Say what an event reaches for, where that is denied. `frame` is where it was raised."""
+        """Return the denied access of an event; None if there is none. `frame` is the frame that raised the event."""
         if "network" in self.deny and event in _EVENTS["network"]:
-            says = _connection(event, arguments)
-            if says is not None:
-                return Reached("network", says)
+            phrase = _connection(event, arguments)
+            if phrase is not None:
+                return Reached("network", phrase)
         if "subprocess" in self.deny and event in _PROCESSES:
-            says = started(event, arguments)
-            return None if says is None else Reached("subprocess", says)
+            phrase = started(event, arguments)
+            return None if phrase is None else Reached("subprocess", phrase)
         if "files" in self.deny and event in _FILES:
-            says = self.change(event, arguments)
-            if says is not None and not _is_housekeeping(frame):
-                return Reached("files", says)
+            phrase = self.change(event, arguments)
+            if phrase is not None and not _is_housekeeping(frame):
+                return Reached("files", phrase)
         return None
 
     def writing(self, path: str) -> Reached:
-        """Say that a database is changed."""
+        """Return the access of a statement that changes a database."""
         return Reached("files", f"writes to the database {self._name(path)}")
 
     def refusal(self, reached: Reached, address: str, site: str) -> str:
-        """Return the words of a refusal."""
+        """Return the message of a refusal.
+
+        Args:
+            reached: the denied access.
+            address: the live crossing's address.
+            site: the crossing's line, which is named if no line of the project is running.
+        """
         line = line_of_project(self._project, 2)
         place = f"at {line}" if line else f"in {site}" if site else "outside the project"
         return (
-            f"{address} {reached.says} {place}, and {_DENIED[reached.reach]} denied to what is live; have it served, swap"
+            f"{address} {reached.phrase} {place}, and {_DENIED[reached.reach]} denied to what is live; have it served, swap"
             f" what reaches there, or leave {reached.reach} out of what is denied"
         )
 
     def is_new(self, address: str, reached: Reached) -> bool:
-        """Return whether this crossing reaches there for the first time."""
-        key = (address, reached.says)
+        """Return whether this crossing makes this access for the first time."""
+        key = (address, reached.phrase)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -215,10 +231,11 @@ class Isolation:
     # --- files ---------------------------------------------------------------------------------------------------------
 
     def change(self, event: str, arguments: tuple[Any, ...]) -> str | None:
-        """Say what an event does to a file; None where it changes none."""
+        """Describe what an event does to a file; None if it changes none."""
         if event == "open":
-            given: tuple[Any, ...] = (*arguments, None, None)  # anyone may raise an event of that name
-            return self._opening(given[0], given[1], given[2] or 0)
+            # Any code may raise an event of this name, with fewer arguments.
+            fields: tuple[Any, ...] = (*arguments, None, None)
+            return self._opening(fields[0], fields[1], fields[2] or 0)
         if event == _BIND:
             path = _path(arguments, 1)
             is_made = path and not path.startswith("\0") and not os.path.lexists(path)
@@ -233,31 +250,31 @@ class Isolation:
         if path is None or os.path.lexists(path) is not (change.wants == "there"):
             return None
         to = f" to {self._name(_path(arguments, 1, 3))}" if event == "os.rename" else ""
-        return f"{change.says} {self._name(path)}{to}"
+        return f"{change.verb} {self._name(path)}{to}"
 
-    def _opening(self, given: Any, mode: Any, flags: int) -> str | None:
-        path = _path((given,), 0)
+    def _opening(self, path_argument: Any, mode: Any, flags: int) -> str | None:
+        path = _path((path_argument,), 0)
         if path is None or path.startswith(_DESCRIPTORS):
             return None
-        # C code that calls `fopen` says how in words.
+        # C code that calls `fopen` passes the mode as text, without flags.
         if not (flags & _WRITES or (isinstance(mode, str) and set(mode) & set("wax+"))):
             return None
         try:
-            found = os.stat(path).st_mode
+            file_mode = os.stat(path).st_mode
         except (OSError, ValueError):
-            found = 0
-        if stat.S_ISDIR(found):
-            # So does `tempfile`, with an opener or without a name; else Python is about to raise.
+            file_mode = 0
+        if stat.S_ISDIR(file_mode):
+            # `tempfile` opens a folder to make a temporary file in it. Any other call is going to raise.
             is_temporary = isinstance(mode, str) or flags & _UNNAMED == _UNNAMED
             return f"makes a temporary file in {self._name(path)}" if is_temporary else None
-        if stat.S_ISCHR(found) or stat.S_ISFIFO(found):
+        if stat.S_ISCHR(file_mode) or stat.S_ISFIFO(file_mode):
             return None
         if flags & os.O_EXCL and flags & os.O_CREAT and os.path.lexists(path):
             return None
         return f"opens {self._name(path)} for writing"
 
-    def _database(self, given: Any) -> str | None:
-        path = _path((given,), 0)
+    def _database(self, database: Any) -> str | None:
+        path = _path((database,), 0)
         if not path or path == ":memory:" or _READ_ONLY.match(path):
             return None
         if path.startswith("file:"):
@@ -266,7 +283,7 @@ class Isolation:
                 return None
         if not os.path.exists(path):
             return f"makes the database {self._name(path)}"
-        # What is changed in one that is there is seen when it is; unless whoever opens it had `connect` before we did.
+        # A guarded connection reports each change. A caller that kept the original `connect` has no guarded connection.
         return None if sqlite.is_guarded() else f"opens the database {self._name(path)} for writing"
 
     def _name(self, path: str | None) -> str:
@@ -274,7 +291,7 @@ class Isolation:
 
 
 def _path_read(descriptor: int) -> str | None:
-    """Return the path of a descriptor that is open to be read alone; of others it was decided when they were opened."""
+    """Return the path of a descriptor that is open only for reading; others were judged when they were opened."""
     import fcntl  # lazy: it is rare
 
     try:
@@ -284,15 +301,15 @@ def _path_read(descriptor: int) -> str | None:
     return path_of_descriptor(descriptor) if flags & os.O_ACCMODE == os.O_RDONLY else None
 
 
-def _path(arguments: tuple[Any, ...], at: int, folder: int | None = None) -> str | None:
-    """Return a path; None for a descriptor: what that is was decided when it was opened."""
+def _path(arguments: tuple[Any, ...], path_at: int, folder: int | None = None) -> str | None:
+    """Return a path argument as text, joined to the folder of its descriptor; None if it is itself a descriptor."""
     try:
-        path = os.fsdecode(arguments[at])
+        path = os.fsdecode(arguments[path_at])
     except TypeError:
         return None
-    base = arguments[folder] if folder is not None and folder < len(arguments) else None
-    if isinstance(base, int) and base >= 0 and not os.path.isabs(path):
-        start = path_of_descriptor(base)
+    descriptor = arguments[folder] if folder is not None and folder < len(arguments) else None
+    if isinstance(descriptor, int) and descriptor >= 0 and not os.path.isabs(path):
+        start = path_of_descriptor(descriptor)
         return path if start is None else os.path.join(start, path)
     return path
 
@@ -304,17 +321,17 @@ def _connection(event: str, arguments: tuple[Any, ...]) -> str | None:
     if event == _BIND:
         return _listening(arguments[1])
     address = network.address_of(event, arguments)
-    # By those, processes of multiprocessing speak to each other.
+    # Processes of multiprocessing communicate through such sockets.
     if address is None or f"{os.sep}pymp-" in address:
         return None
     return f"reaches for {address}"
 
 
 def _listening(address: Any) -> str | None:
-    """Name the address that a server is reached at from other machines.
+    """Describe a server's address that other machines can reach; None for any other address.
 
-    Not one on this machine alone: nothing leaves it. Nor port 0, by which programs ask for a free port, and urllib3, when it
-    is imported, whether there is IPv6.
+    An address of the loopback interface is no access to the network. Port 0 is none either: programs ask for a free
+    port with it, and urllib3 finds out whether there is IPv6 when it is imported.
     """
     if (
         not isinstance(address, tuple)
@@ -326,14 +343,14 @@ def _listening(address: Any) -> str | None:
     host = address[0]
     if host in {"localhost", "::1"} or host.startswith("127."):
         return None
-    return f"listens at {host or '0.0.0.0'}:{address[1]}"  # noqa: S104 - as it is shown
+    return f"listens at {host or '0.0.0.0'}:{address[1]}"  # noqa: S104 - only shown, nothing is bound
 
 
 # --- processes -----------------------------------------------------------------------------------------------------------
 
 
 def started(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Say which program is started, without its arguments; None where that is none."""
+    """Describe the program that an event starts, without its arguments; None if that is harmless."""
     if event == "os.exec":
         return f"is replaced by {os.path.basename(network.text_of(arguments[0]))}"
     if event == "pty.spawn":
@@ -342,7 +359,7 @@ def started(event: str, arguments: tuple[Any, ...]) -> str | None:
     return None if child is None else f"starts {child}"
 
 
-# --- what is nobody's doing ------------------------------------------------------------------------------------------------
+# --- housekeeping ------------------------------------------------------------------------------------------------------
 
 _STANDARD = (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), "<frozen ")
 
@@ -352,7 +369,7 @@ _WRITERS = (
     "autochron.store.",
     "autochron.weaving.code_cache",
 )
-"""Our own modules that write. Others stand between a program's calls, so not all of them."""
+"""Our own modules that write files. Our other modules may be among the callers of the program's own writes."""
 
 _PLUMBING = frozenset(
     {
@@ -362,12 +379,14 @@ _PLUMBING = frozenset(
         "multiprocessing.util",
     }
 )
+"""Modules of multiprocessing that make sockets and temporary files."""
 
 
 def _is_housekeeping(frame: FrameType | None) -> bool:
-    """Return whether Python does this for itself, or we do: bytecode that is kept, the sockets of multiprocessing, reports.
+    """Return whether a change is made by Python or autochron for itself, and not by the program.
 
-    What a module does as it is imported is the program's own; what imports it is not.
+    Housekeeping is the writing of bytecode and of our reports, and the sockets of multiprocessing. The code of a module
+    that is being imported belongs to the program; the import machinery does not.
     """
     is_inner = True
     while frame is not None:
@@ -378,13 +397,14 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
         if code.co_name == "<module>":
             return False
         name = str(frame.f_globals.get("__name__"))
-        if name in STAND_INS:  # it stands between a caller and the function that it calls
+        if name in STAND_INS:  # a stand-in: its caller is the one that counts
             frame = frame.f_back
             continue
         if is_inner:
             if name.startswith(_WRITERS) or name in _PLUMBING:
                 return True
-            if name == "tempfile" and code.co_name == "_get_default_tempdir":  # tries where it can write
+            # This function tests in which folder it can write.
+            if name == "tempfile" and code.co_name == "_get_default_tempdir":
                 return True
             is_inner = file.startswith(_STANDARD) and f"{os.sep}site-packages{os.sep}" not in file
         frame = frame.f_back
@@ -392,17 +412,17 @@ def _is_housekeeping(frame: FrameType | None) -> bool:
 
 
 def watch_nodes() -> Callable[[], None]:
-    """Have pipes and files that `os.mkfifo` and `os.mknod` make told of, which CPython doesn't audit; gives the undo."""
-    undo = [_told(name) for name in ("mkfifo", "mknod") if hasattr(program_os, name)]
+    """Raise audit events for `os.mkfifo` and `os.mknod`, which CPython doesn't audit; return the undo function."""
+    undo_functions = [_audited(name) for name in ("mkfifo", "mknod") if hasattr(program_os, name)]
 
     def undo_all() -> None:
-        for each in undo:
-            each()
+        for undo_one in undo_functions:
+            undo_one()
 
     return undo_all
 
 
-def _told(name: str) -> Callable[[], None]:
+def _audited(name: str) -> Callable[[], None]:
     original = getattr(program_os, name)
 
     @functools.wraps(original)

@@ -1,4 +1,4 @@
-"""What `[[effect]]` and `--allow-effects` let be in a replay."""
+"""Decide which effects `[[effect]]` tables and `--allow-effects` allow in a replay."""
 
 from __future__ import annotations
 
@@ -12,31 +12,38 @@ if TYPE_CHECKING:
 
 
 class AllowedEffects:
-    """Which effects outside every boundary a replay lets be; those that were let be are counted."""
+    """The effects outside every boundary that a replay allows, with a count of those that it has allowed."""
 
     def __init__(self, rules: Sequence[EffectRule], *, everything: bool = False) -> None:
+        """Allow what the [[effect]] tables name, or everything."""
         self._rules = rules
         self._everything = everything
         self._met: set[tuple[str, str, str]] = set()
 
     @property
     def count(self) -> int:
-        """How many were let be; what one line does again counts once."""
+        """How many effects were allowed. The same effect of the same line counts once."""
         return len(self._met)
 
-    def include(self, kind: Literal["program", "host", "path", "signal"], what: str, site: str) -> bool:
-        """Return whether an effect is let be: a program by its name, a connection as `host:port`, a file by its path."""
-        found = self._everything or any(_fits(rule, kind, what, site) for rule in self._rules)
-        if found:
-            self._met.add((kind, what, site))
-        return found
+    def include(self, kind: Literal["program", "host", "path", "signal"], target: str, site: str) -> bool:
+        """Return whether an effect is allowed, and count it if so.
+
+        Args:
+            kind: the key of an [[effect]] table that names such effects; `signal` has no key.
+            target: the program's name, the connection as `host:port`, or the file's path.
+            site: the project's line, as `file:line`.
+        """
+        is_allowed = self._everything or any(_fits(rule, kind, target, site) for rule in self._rules)
+        if is_allowed:
+            self._met.add((kind, target, site))
+        return is_allowed
 
 
-def _fits(rule: EffectRule, kind: str, what: str, site: str) -> bool:
+def _fits(rule: EffectRule, kind: str, target: str, site: str) -> bool:
     pattern = None if kind == "signal" else getattr(rule, kind)
     if pattern is None:
         return False
-    names = [what, what.rpartition(":")[0]] if kind == "host" else [what]
+    names = [target, target.rpartition(":")[0]] if kind == "host" else [target]
     if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
         return False
     return rule.site is None or site == rule.site or site.rpartition(":")[0] == rule.site

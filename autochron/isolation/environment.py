@@ -1,4 +1,4 @@
-"""The environment that a replay gives to SDKs: what changed their calls when they were recorded, and keys that are none."""
+"""Set the environment variables that SDKs read in a replay: the recorded ones, and placeholders for credentials."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def set_environment(record: Record, plan: ReplayPlan) -> Callable[[], None]:
-    """Set what changed the recorded SDKs' calls, and placeholders for the credentials that they had; give the undo.
+    """Set the recorded variables of SDKs, and placeholders for credentials that are not set; return the undo function.
 
-    Only variables that a shipped pack names: a trace may hold any. Where a model is live, what is set today goes before
-    what was set then: it says where the model is.
+    Only variables that a shipped pack names are set, because a trace from elsewhere could name any. If a model is live,
+    today's variables take precedence over the recorded ones: they say where the model is.
     """
     footer = record.footer
     if footer is None:
@@ -34,7 +34,7 @@ def set_environment(record: Record, plan: ReplayPlan) -> Callable[[], None]:
 
 
 def fill_in(credentials: Iterable[str]) -> Callable[[], None]:
-    """Set placeholders for those of these variables that are not set; give the undo."""
+    """Set placeholders for those of these variables that are not set; return the undo function."""
     return _replace(_unset(credentials))
 
 
@@ -43,7 +43,7 @@ def _unset(names: Iterable[str]) -> dict[str, str]:
 
 
 def _nothing() -> None:
-    """Put back nothing."""
+    """Undo nothing."""
 
 
 def _replace(wanted: dict[str, str]) -> Callable[[], None]:

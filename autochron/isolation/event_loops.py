@@ -1,4 +1,4 @@
-"""Event loops that connect, look names up and start processes in C, past every audit event: they are told of by hooks."""
+"""Report the connections, look-ups and processes of event loops that are written in C and raise no audit events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autochron.isolation import network
 Event = tuple[str, tuple[Any, ...]]
 
 LOOPS = {"uvloop": "Loop"}
-"""Module to class. trio and asyncio's own loop go through Python's sockets."""
+"""The class of event loops by module. trio and asyncio's own loop use Python's sockets, which raise audit events."""
 
 
 def _connecting(_factory: Any, host: Any = None, port: Any = None, *_: Any, **_more: Any) -> Event | None:
@@ -54,40 +54,43 @@ _METHODS: dict[str, Callable[..., Event | None]] = {
     "subprocess_exec": _starting,
     "subprocess_shell": _starting_shell,
 }
+"""By name of a method of the loop: returns the audit event that a call would raise, or None."""
 
 
 def watch_loops(module: str) -> Callable[[], None]:
-    """Have what the loops of a module reach for told of, as audit events would; gives the undo."""
+    """Report what the loops of a module do, as audit events would; return the undo function."""
     owner: Any = getattr(sys.modules[module], LOOPS[module])
-    undo = [_told(owner, name, event_of) for name, event_of in _METHODS.items() if hasattr(owner, name)]
+    undo_functions = [
+        _reporting(owner, name, event_of) for name, event_of in _METHODS.items() if hasattr(owner, name)
+    ]
 
     def undo_all() -> None:
-        for each in undo:
-            each()
+        for undo_one in undo_functions:
+            undo_one()
 
     return undo_all
 
 
 def can_be_watched(module: str) -> bool:
-    """Return whether a module has come to its end and is not watched yet."""
+    """Return whether a module is fully imported and not watched yet."""
     owner = getattr(sys.modules.get(module), LOOPS[module], None)
-    return owner is not None and not hasattr(owner.create_connection, "_autochron_told")
+    return owner is not None and not hasattr(owner.create_connection, "_autochron_watched")
 
 
-def _told(owner: Any, name: str, event_of: Callable[..., Event | None]) -> Callable[[], None]:
+def _reporting(owner: Any, name: str, event_of: Callable[..., Event | None]) -> Callable[[], None]:
     original = getattr(owner, name)
 
     @functools.wraps(original)
     def method(loop: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             event = event_of(*args, **kwargs)
-        except TypeError:  # what is wrong with the call the loop says itself
+        except TypeError:  # the arguments are wrong: the loop itself raises
             event = None
         if event is not None:
-            network.tell(*event)
+            network.report(*event)
         return original(loop, *args, **kwargs)
 
-    method._autochron_told = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
+    method._autochron_watched = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     is_own = name in owner.__dict__
     setattr(owner, name, method)
 

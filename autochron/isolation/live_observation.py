@@ -1,11 +1,11 @@
-"""The scratch copy that live crossings of a replay work on, and what they were seen to do there."""
+"""Observe the live crossings of a replay: their scratch copy, their changes to it, and their crashes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from autochron.effects.live_state import LiveState
+from autochron.effects.live_state import LiveState, recorded_state
 from autochron.effects.module_state import ModuleState, project_modules
 from autochron.isolation import denials, sqlite
 from autochron.isolation.refusals import innermost
@@ -29,14 +29,14 @@ _UNWATCHED = (
 
 
 class StateScope(NamedTuple):
-    """How far a replay works on a scratch copy of what the program's files hold.
+    """How much of a replay works on a scratch copy of the program's files.
 
     Attributes:
-        places: where the contents of snapshots are looked for.
-        everywhere: whether the whole process does, and not only its live crossings.
-        observes: whether it is noted what live crossings do to the state of modules.
-        folder: the scratch folder; None for one of its own.
-        allows_effects: whether programs, connections and signals outside every boundary are let be.
+        places: the folders that are searched for the contents of snapshots.
+        everywhere: whether the whole process works on the scratch copy, and not only its live crossings.
+        observes: whether changes of modules' state and caught crashes are noted.
+        folder: the scratch folder; None for a new one.
+        allows_effects: whether programs, connections and signals outside every boundary are allowed.
     """
 
     places: tuple[SnapshotFolder, ...] = ()
@@ -47,13 +47,14 @@ class StateScope(NamedTuple):
 
 
 IN_PROCESS = StateScope()
+"""The scope of a replay inside a process that also does other work."""
 
 
 class LiveObservation:
-    """Observes live crossings; a `ports.LiveObserver`.
+    """Observes live crossings. It implements `ports.LiveObserver`.
 
     Attributes:
-        state: the scratch copy; None where nothing is live in a process that is not only a replay's.
+        state: the scratch copy; None until `make_state`, which a replay may not need.
     """
 
     def __init__(self, project: Project, director: Director, refusals: Refusals, scope: StateScope) -> None:
@@ -70,14 +71,27 @@ class LiveObservation:
         self._undo: list[Callable[[], None]] = []
 
     def make_state(self, record: Record, root: str, *, is_joined: bool, denies_files: bool) -> LiveState:
-        """Make the scratch copy, or share that of the process that this one is a child of; `root` is the project's folder."""
+        """Make the scratch copy.
+
+        Args:
+            record: the replayed trace.
+            root: the project's folder.
+            is_joined: whether the scratch folder belongs to the parent process.
+            denies_files: whether live crossings may change no files.
+
+        Raises:
+            StoreError: the content of a snapshot is damaged.
+        """
         footer, project = record.footer, self._project
         self._is_joined = is_joined
-        self.state = LiveState(
+        recorded = recorded_state(
             () if footer is None else footer.snapshots,
             () if footer is None else footer.reads,
             root,
             self._scope.places,
+        )
+        self.state = LiveState(
+            recorded,
             open_live=self._open_live,
             name=project.name,
             modules=ModuleState(project.owns, project.name) if self._scope.observes else None,
@@ -91,14 +105,14 @@ class LiveObservation:
         return self.state
 
     def begin(self, *, notes_missing: bool, denies_files: bool) -> None:
-        """Watch for crashes, have files redirected to the scratch copy, and writes refused where they are denied.
+        """Watch for crashes, redirect files to the scratch copy, and refuse changes of files if they are denied.
 
         Args:
-            notes_missing: whether it is noted what the program held before the recorded run that is not here.
+            notes_missing: whether snapshots whose contents are not here are reported.
             denies_files: whether live crossings may change no files.
         """
         if self._scope.observes:
-            from autochron.reproduction.crashwatch import CrashWatch  # lazy: for who judges the replay
+            from autochron.reproduction.crashwatch import CrashWatch  # lazy: only a judged replay needs it
 
             project = self._project
             self._crash_watch = CrashWatch(project.owns, project.name)
@@ -115,7 +129,7 @@ class LiveObservation:
             self._undo = [denials.watch_nodes(), sqlite.watch(self._refusals.refuses_writing)]
 
     def stop(self) -> None:
-        """Take off what files and crashes are watched by."""
+        """Stop redirecting files and watching for crashes."""
         if self._crash_watch is not None:
             self._crash_watch.end()
         if self.state is not None:
@@ -126,8 +140,8 @@ class LiveObservation:
             self._undo.pop()()
 
     def _take_open_handles(self, state: LiveState) -> None:
-        """Have files that are open already written on the scratch copy, and changes of open databases refused."""
-        from autochron.effects.open_handles import OpenHandles  # lazy: where the trace has state
+        """Redirect files that are already open to the scratch copy, and refuse changes of databases that are."""
+        from autochron.effects.open_handles import OpenHandles  # lazy: only if the trace has snapshots
 
         paths = [path for path, before in state.scratch.before.items() if before.kind != "folder"]
         self._handles = OpenHandles(state.scratch, paths)
@@ -136,59 +150,59 @@ class LiveObservation:
             self._undo.append(sqlite.guard_open(self._handles.databases, self._refusals.refuses_writing))
 
     def _note_missing_state(self, state: LiveState) -> None:
-        """Note what the program held before the recorded run that is not here."""
-        for each in state.missing:
-            if each.digest:
+        """Report the snapshots whose contents are not here."""
+        for snapshot in state.missing:
+            if snapshot.digest:
                 message = (
-                    f"what {each.path} held before the recorded run is not here (snapshot {each.digest[:12]}…), so what is"
-                    " live works on what it holds today; replay where it was recorded, or take the snapshots along with"
-                    " --with-snapshots"
+                    f"the content of {snapshot.path} before the recorded run is not here (snapshot {snapshot.digest[:12]}…),"
+                    " so live crossings work on today's content; replay where it was recorded, or take the snapshots"
+                    " along with --with-snapshots"
                 )
-                self._director.note("stale-state", each.path, message, severity="warning")
+                self._director.note("stale-state", snapshot.path, message, severity="warning")
 
     def _open_live(self) -> list[str]:
-        """Return the addresses of the live crossings around what runs now, innermost first."""
+        """Return the addresses of the live crossings around the running code, innermost first."""
         return self._refusals.live_around(innermost())
 
     def entered(self, crossing: Crossing[Running]) -> None:
-        """Note what was done before a live crossing."""
+        """Note that a live crossing begins."""
         if self.state is not None and not crossing.rule.id.startswith(VALUE):
             self.state.entered(self._refusals.named(crossing)[0])
 
     def left(self, crossing: Crossing[Running], error: BaseException | None) -> None:
-        """Note what a live crossing has done, and whether what it raised is a crash."""
+        """Note that a live crossing ends, and whether its exception is a crash or a refusal."""
         state = self.state
         if state is None or crossing.rule.id.startswith(VALUE):
             return
-        own = self._refusals.named(crossing)[0]
-        state.left(own)
+        address = self._refusals.named(crossing)[0]
+        state.left(address)
         if error is not None and not isinstance(error, GeneratorExit):
             from autochron.reproduction.crashes import describe, is_crash
 
-            project, seen = self._project, state.seen(own)
+            project, seen = self._project, state.seen(address)
             if is_crash(error, project.owns):
                 seen.crash = describe(error, project.name, project.owns)
             else:
                 seen.refusal = type(error).__qualname__
 
     def swallowed(self) -> tuple[str, ...]:
-        """Return the crashes that the project's code caught itself."""
+        """Return descriptions of the crashes that the project's code caught itself."""
         return () if self._crash_watch is None else self._crash_watch.found()
 
     def sources(self) -> tuple[str, ...]:
-        """Return the project's modules that were imported, relative to the root."""
+        """Return the files of the project's imported modules, relative to the root, ordered."""
         project = self._project
         files = {str(module.__file__) for module in project_modules(project.owns)}
-        return tuple(sorted(project.name(each) for each in files))
+        return tuple(sorted(project.name(file) for file in files))
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Return what was seen of live crossings, also once the replay is over."""
+        """Return what was seen of live crossings. After `discard` it is what was seen until then."""
         if self.state is not None and not self._is_discarded:
             self._evidence = self.state.evidence(self._director.state.inputs.mask)
         return self._evidence
 
     def discard(self) -> None:
-        """Remove the scratch copy; what was seen there is kept, also what was done there at the very end."""
+        """Note the last changes, keep the evidence, and remove the scratch copy."""
         if self.state is not None and not self._is_discarded:
             self.state.left()
         self.evidence()

@@ -1,10 +1,10 @@
-"""Watch for what reaches out of the process: network connections, and child processes.
+"""Watch for network connections and child processes.
 
-A connection outside every crossing is listed while recording and refused while replaying; a child is not recorded, and
-listed.
+A connection outside every crossing is listed while recording and refused while replaying. A child process that is not
+recorded is listed.
 
-By audit events, because nothing else sees connections that C code makes through Python's sockets. They are handed to us as
-long as the process lives, so we ask who is watching.
+Audit events are used because nothing else shows connections that C code makes through Python's sockets. An audit hook
+stays for the life of the process, so the hook looks up the current watcher at each event.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ EVENTS = frozenset(
         "socket.getnameinfo",
     }
 )
-"""Connections, packets, and look-ups of names."""
+"""Events of connections, packets, and look-ups of names."""
 
 PROCESS = "multiprocessing.Process"
-"""Our own event: what spawn and loky call to start a process raises none that is audited."""
+"""Our own event: the functions by which spawn and loky start a process raise no audit event."""
 
 CHILDREN = frozenset(
     {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", PROCESS}
@@ -44,7 +44,7 @@ CHILDREN = frozenset(
 _ALWAYS = EVENTS | CHILDREN
 
 _HARMLESS = frozenset({"ldconfig", "lsb_release", "uname"})
-"""What the standard library and SDKs ask about the machine."""
+"""Programs that the standard library and SDKs start to ask about the machine."""
 
 Watcher = Callable[[str, tuple[Any, ...]], None]
 
@@ -52,13 +52,13 @@ _watcher: Watcher | None = None
 _on_exec: Callable[[], None] | None = None
 _on_code: Callable[[Any], None] | None = None
 _watched: frozenset[str] | None = _ALWAYS
-"""The events that the watcher is told of."""
+"""The events that are passed to the watcher."""
 _heard: frozenset[str] = frozenset()
-"""The events that are handed to us so far."""
+"""The events that the hook listens to so far."""
 
 
 class _ProcessStart(threading.local):
-    """Whether a thread is starting a process by multiprocessing: its own forks and sockets are part of that."""
+    """How many processes a thread is starting by multiprocessing: its forks and sockets are part of that start."""
 
     depth: int = 0
 
@@ -67,7 +67,7 @@ _starting = _ProcessStart()
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    # As the interpreter ends, it sets the names of modules to None.
+    # At its end the interpreter sets the globals of modules to None.
     if (
         _watched is not None
         and event in _watched
@@ -83,13 +83,13 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         _on_exec()
 
 
-def tell(event: str, arguments: tuple[Any, ...]) -> None:
+def report(event: str, arguments: tuple[Any, ...]) -> None:
     """Report an event that CPython does not audit."""
     _hook(event, arguments)
 
 
 def can_run(path: Any) -> bool:
-    """Return whether an exec will succeed: `execvp` tries each folder of PATH."""
+    """Return whether an exec of a path will succeed. `execvp` raises an event for each folder of PATH."""
     try:
         return os.access(path, os.X_OK) and not os.path.isdir(path)
     except (OSError, TypeError, ValueError):
@@ -103,14 +103,18 @@ def watch(
     *,
     more: frozenset[str] = frozenset(),
 ) -> None:
-    """Say who is told of connections and children, what is done before an exec, and who is told of code that `exec` runs.
+    """Set the callbacks for audit events, in place of the former ones.
 
-    `more` are events that the first is told of, too: each costs a call wherever it comes from, and `open` comes often.
+    Args:
+        watcher: called with each event of connections, children and `more`, and its arguments.
+        on_exec: called before the process is replaced by another program.
+        on_code: called with the code object that `exec` runs.
+        more: further events for the watcher. Each costs a call wherever it is raised, and `open` is raised often.
     """
     global _heard, _on_code, _on_exec, _watched, _watcher  # noqa: PLW0603 - listeners belong to the process
     _watcher, _on_exec, _on_code, _watched = watcher, on_exec, on_code, _ALWAYS | more if more else _ALWAYS
     if not _heard:
-        _tell_of_fork_exec()
+        _watch_fork_exec()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_forget_starting)
     if not _heard or not more <= _heard:
@@ -118,8 +122,8 @@ def watch(
         audit.listen(_hook, _heard)
 
 
-def _tell_of_fork_exec() -> None:
-    """Report processes that are started by what `subprocess` is made on: CPython audits `subprocess.Popen` alone."""
+def _watch_fork_exec() -> None:
+    """Report calls of `_posixsubprocess.fork_exec` that do not come from `subprocess`: CPython does not audit them."""
     try:
         import _posixsubprocess as module  # lazy: there is none on Windows
     except ImportError:
@@ -129,12 +133,13 @@ def _tell_of_fork_exec() -> None:
     @functools.wraps(original)
     def fork_exec(args: Any, executables: Any, *more: Any) -> Any:
         caller = str(getframe(1).f_globals.get("__name__"))
-        if not caller.startswith(
-            ("autochron.", "multiprocessing.", "subprocess")
-        ):  # these tell of it themselves
+        # These modules raise or report an event themselves.
+        if not caller.startswith(("autochron.", "multiprocessing.", "subprocess")):
             environment = more[3] if len(more) > 3 else None
             names = (
-                None if environment is None else {bytes(each).partition(b"=")[0]: b"" for each in environment}
+                None
+                if environment is None
+                else {bytes(setting).partition(b"=")[0]: b"" for setting in environment}
             )
             _hook("subprocess.Popen", (next(iter(executables), b""), args, None, names))
         return original(args, executables, *more)
@@ -143,17 +148,17 @@ def _tell_of_fork_exec() -> None:
 
 
 def _forget_starting() -> None:
-    """In a child that was forked to be the process which was being started, nothing is being started."""
+    """Reset the state in a forked child: the process whose start was under way is the child itself."""
     _starting.depth = 0
 
 
-def are_told(processes: Any) -> bool:
-    """Return whether multiprocessing tells of the processes that it starts."""
-    return hasattr(processes.BaseProcess.start, "_autochron_told")
+def are_watched(processes: Any) -> bool:
+    """Return whether the processes that multiprocessing starts are reported; `processes` is its module `process`."""
+    return hasattr(processes.BaseProcess.start, "_autochron_watched")
 
 
 def watch_processes() -> Callable[[], None]:
-    """Have processes that multiprocessing starts told of, once it is imported; gives the undo."""
+    """Report the processes that multiprocessing, which must be imported, starts; return the undo function."""
     owner: Any = sys.modules["multiprocessing.process"].BaseProcess
     original = owner.start
 
@@ -172,7 +177,7 @@ def watch_processes() -> Callable[[], None]:
             if not _starting.depth:
                 STARTING.root = None
 
-    start._autochron_told = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
+    start._autochron_watched = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     owner.start = start
 
     def undo() -> None:
@@ -183,7 +188,10 @@ def watch_processes() -> Callable[[], None]:
 
 
 def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Name a child process that is about to start; None for another event. Of a command only its program: no secrets."""
+    """Describe a child process that is about to start; None for another event, and for a harmless program.
+
+    Only the program of a command is named, because its arguments may be secrets.
+    """
     if event not in CHILDREN:
         return None
     if event in {"os.fork", "os.forkpty"}:
@@ -198,12 +206,12 @@ def child_of(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def words_of(line: str) -> list[str]:
-    """Return the words of a shell's command without the variables that are set before it: they may be secrets."""
+    """Return the words of a shell's command without leading assignments of variables, which may be secrets."""
     import shlex  # lazy: few programs call os.system
 
     try:
         words = shlex.split(line)
-    except ValueError:  # the shell's own error, or a syntax that only it knows
+    except ValueError:  # a syntax error, or a syntax that only the shell knows
         words = line.split()
     return list(itertools.dropwhile(_assigns, words))
 
@@ -214,12 +222,12 @@ def _assigns(word: str) -> bool:
 
 
 def is_network(event: str) -> bool:
-    """Distinguish a network event from one of child processes."""
+    """Return whether an event is one of the network, and not one of child processes."""
     return event in EVENTS
 
 
 def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Name what is reached: `host:port` or the path of a Unix socket; None where nothing is sent."""
+    """Return the address of a network event: `host:port`, a name, or a Unix socket's path; None if nothing is sent."""
     if event in {"socket.connect", "socket.sendto"}:
         address = arguments[1]
     elif event == "socket.sendmsg":
@@ -228,9 +236,8 @@ def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
             return None
     elif event == "socket.getaddrinfo":
         host, port = arguments[0], arguments[1]
-        return (
-            f"{text_of(host)}:{text_of(port)}" if host else None
-        )  # without a host, for a server of one's own
+        # Without a host it is the address of a server in this process.
+        return f"{text_of(host)}:{text_of(port)}" if host else None
     elif event == "socket.getnameinfo":
         address = arguments[0]
     else:
@@ -241,5 +248,5 @@ def address_of(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """Return what an event has for a name."""
+    """Return a name in an event's arguments as text."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

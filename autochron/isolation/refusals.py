@@ -1,4 +1,4 @@
-"""What a replay refuses: what is denied to live crossings, and changes of files that get past the scratch copy."""
+"""Refuse denied access of live crossings, changes past the scratch copy, and effects outside every boundary."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from autochron.replaying.director import Director
 
 _DENIALS = 100
-"""What is denied is told of so often; it is refused all the same."""
+"""Most refusals that are reported. Further ones are refused all the same."""
 
 
 def innermost() -> Any:
-    """Return the innermost open crossing, which may be in the process that started this one; None where there is none."""
+    """Return the innermost open crossing, possibly one of the parent process; None if none is open."""
     current = CURRENT.get(None)
     return current if current is None or current is not current.root else current.parent
 
 
 def is_live(crossing: Any) -> bool:
-    """Return whether a crossing is live, also one of another process."""
+    """Return whether a crossing is live; it may be None, or a crossing of another process."""
     if type(crossing) is Remote:
         return crossing.live
     running = None if crossing is None else crossing.record
@@ -43,7 +43,7 @@ def is_live(crossing: Any) -> bool:
 
 
 class Refusals:
-    """Refuses, and notes each refusal once."""
+    """Raises the exceptions of refusals, and reports each refusal once as a divergence."""
 
     def __init__(
         self, isolated: denials.Isolation, director: Director, record: Record, project: Project
@@ -54,16 +54,16 @@ class Refusals:
         self._project = project
         self._denied = 0
         self.state: LiveState | None = None
-        """The scratch copy, where there is one."""
+        """The scratch copy; None if there is none."""
         self.allowed = AllowedEffects(())
         self.telemetry: Callable[[], tuple[str, ...]] = lambda: SENDERS
-        """Names the modules that send telemetry."""
-        self._told: set[str] = set()
+        """Returns the modules that send telemetry."""
+        self._telemetry_notes: set[str] = set()
         self.refuses_all = False
-        """Whether every change past the scratch copy is refused that a line of the project makes."""
+        """Whether to refuse every change past the scratch copy that a line of the project makes."""
 
     def named(self, crossing: Any) -> tuple[str, str]:
-        """Return a live crossing's address, and where it stands."""
+        """Return a live crossing's address, and the line of its call."""
         if type(crossing) is Remote:
             if crossing.seq < 0:
                 return "a live crossing of another process", ""
@@ -73,81 +73,109 @@ class Refusals:
         return f"{name}[{nth}]", crossing.record.entry.site
 
     def live_around(self, crossing: Any) -> list[str]:
-        """Return the addresses of the live crossings around one, innermost first."""
-        found = []
+        """Return the addresses of the live ones among a crossing and the crossings around it, innermost first."""
+        addresses = []
         while crossing is not None:
             if is_live(crossing):
-                found.append(self.named(crossing)[0])
+                addresses.append(self.named(crossing)[0])
             crossing = None if type(crossing) is Remote else crossing.parent
-        return found
+        return addresses
 
     def guard_state(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
-        """Refuse a change of a file that got past what redirects, as by a function that is held where nobody looks."""
+        """Refuse a change of a file that was not redirected, for instance through a reference to an original function.
+
+        Args:
+            crossing: the innermost open crossing.
+            event: the audit event.
+            arguments: the event's arguments.
+            live: whether the crossing is live.
+
+        Raises:
+            DeniedError: the change is refused.
+        """
         state = self.state
-        # What `shutil` tells of is done by calls that are told of, too, and redirected.
+        # The calls that `shutil` makes raise events of their own, and are redirected.
         if state is None or is_busy() or event in LISTS or event.startswith("shutil."):
             return
-        reached = denials.changes_of(self._isolation, event, arguments, getframe(3))
-        if reached is None:
+        phrase = denials.changes_of(self._isolation, event, arguments, getframe(3))
+        if phrase is None:
             return
         if not (live or self.refuses_all or state.scratch.written or state.scratch.before):
             return
         paths = denials.paths_of(event, arguments)
-        past = [path for path in paths if state.covers(path) is False]
-        if not past or not (
+        unredirected = [path for path in paths if state.covers(path) is False]
+        if not unredirected or not (
             live
-            or (self.refuses_all and line_of_project(self._project, 3) and any(map(is_state, past)))
-            or any(state.names_state([os.fsdecode(path)]) for path in past)
+            or (self.refuses_all and line_of_project(self._project, 3) and any(map(is_state, unredirected)))
+            or any(state.names_state([os.fsdecode(path)]) for path in unredirected)
         ):
             return
         address, site = self.named(crossing) if live else ("the program", "")
         line = line_of_project(self._project, 3)
         place = f"at {line}" if line else f"in {site}" if site else "outside the project"
         message = (
-            f"{address} {reached} {place} past the scratch copy that a replay works on, so it is refused; open it by Python's"
+            f"{address} {phrase} {place} past the scratch copy that a replay works on, so it is refused; open it by Python's"
             " own `open` or `sqlite3.connect`, or have the crossing served"
         )
-        self._note_denied(address, reached, message)
+        self._note_denied(address, phrase, message)
         raise DeniedError(message)
 
     def guard_words(self, crossing: Any, event: str, arguments: tuple[Any, ...], child: str) -> None:
-        """Refuse to hand a path of the scratch copy to a program that would look for it on the disk."""
+        """Refuse to start a program with a path of the scratch copy, which the program would look for on the disk.
+
+        Args:
+            crossing: the live crossing that starts it.
+            event: the audit event.
+            arguments: the event's arguments.
+            child: the started process in words.
+
+        Raises:
+            DeniedError: a word of the command names such a path.
+        """
         state = self.state
         if state is None:
             return
-        named = state.names_state(denials.words_of(event, arguments))
-        if named is None:
+        word = state.names_state(denials.words_of(event, arguments))
+        if word is None:
             return
         address, site = self.named(crossing)
         line = line_of_project(self._project, 3)
         place = f"at {line}" if line else f"in {site}"
         message = (
-            f"{address} starts {child} with {named} {place}, and the replay has only a scratch copy of that, which another"
+            f"{address} starts {child} with {word} {place}, and the replay has only a scratch copy of that, which another"
             " program doesn't see; do it in Python, or have the crossing served"
         )
         self._note_denied(address, f"starts {child}", message)
         raise DeniedError(message)
 
     def refuse_connection(self, place: str, address: str) -> None:
-        """Refuse a connection outside everything live, unless a rule lets it be."""
+        """Refuse a connection outside every live crossing, unless a rule allows it.
+
+        Raises:
+            NetworkRefusedError: the connection is refused.
+        """
         if self.allowed.include("host", address, place):
             return
         if is_telemetry(getframe(2), self.telemetry()):
             message = f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
-            if message not in self._told:
-                self._told.add(message)
+            if message not in self._telemetry_notes:
+                self._telemetry_notes.add(message)
                 self._director.note("network", place, message, severity="notice")
             raise NetworkRefusedError(message)
-        of = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
+        kind = "multiprocessing's socket " if f"{os.sep}pymp-" in address else ""
         message = (
-            f"{place} reaches for {of}{address} outside every live crossing;"
+            f"{place} reaches for {kind}{address} outside every live crossing;"
             " let a rule make the call a boundary, and record again"
         )
         self._director.note("network", place, message, path=address)
         raise NetworkRefusedError(message)
 
     def refuse_program(self, place: str, child: str) -> None:
-        """Refuse a program that would do for real what it did, unless a rule lets it be."""
+        """Refuse a program that would repeat its effects for real, unless a rule allows it.
+
+        Raises:
+            DeniedError: the program is refused.
+        """
         name = child.removeprefix("a child process of ")
         if self.allowed.include("program", name, place):
             return
@@ -159,7 +187,11 @@ class Refusals:
         raise DeniedError(message)
 
     def refuse_signal(self, place: str, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse a signal to a process that the replay has not started."""
+        """Refuse a signal to a process that the replay has not started, unless effects are allowed.
+
+        Raises:
+            DeniedError: the signal is refused.
+        """
         if not is_signal_to_others(event, arguments) or self.allowed.include("signal", "", place):
             return
         message = (
@@ -170,7 +202,7 @@ class Refusals:
         raise DeniedError(message)
 
     def refuse_attached(self, path: str) -> None:
-        """Note that a database is to be attached, which the program is told by SQLite's own `not authorized`."""
+        """Report that attaching a database is refused. The program gets SQLite's own error `not authorized`."""
         crossing = innermost()
         address = self.named(crossing)[0] if is_live(crossing) else "the program"
         message = (
@@ -179,13 +211,14 @@ class Refusals:
         )
         self._note_denied(address, f"attaches {path}", message)
 
-    def _note_denied(self, address: str, says: str, message: str) -> None:
-        if self._isolation.is_new(address, denials.Reached("files", says)) and self._denied < _DENIALS:
+    def _note_denied(self, address: str, phrase: str, message: str) -> None:
+        """Report a refused change of a file, if it is new and not one too many."""
+        if self._isolation.is_new(address, denials.Reached("files", phrase)) and self._denied < _DENIALS:
             self._denied += 1
             self._director.note("denied", address, message, severity="error")
 
     def refusal(self, crossing: Any, reached: denials.Reached) -> DeniedError:
-        """Note that a live crossing reaches for what is denied."""
+        """Report a denied access of a live crossing; return the exception to raise."""
         address, site = self.named(crossing)
         message = self._isolation.refusal(reached, address, site)
         if self._isolation.is_new(address, reached) and self._denied < _DENIALS:
@@ -194,7 +227,7 @@ class Refusals:
         return DeniedError(message)
 
     def refuses_writing(self, path: str) -> bool:
-        """Return whether a change of a database is refused here and now."""
+        """Return whether to refuse a change of a database by the running code; a refusal is reported."""
         crossing = innermost()
         if not is_live(crossing):
             return False

@@ -1,4 +1,7 @@
-"""Effects outside every boundary in a replay: on the scratch copy, compared with the recorded ones, and refused beyond it."""
+"""Collect the effects outside every boundary in a replay, and compare them with the recorded ones.
+
+The replay makes these changes on the scratch copy.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReplayedEffects:
-    """What a replayed program changes by lines that no rule reaches."""
+    """Collects the changes that a replayed program makes by lines that no rule covers."""
 
     def __init__(
         self, state: LiveState, project: Project, footer: Footer | None, root: str, allowed: AllowedEffects
@@ -30,53 +33,59 @@ class ReplayedEffects:
         self._project = project
         self._root = root
         self._footer = footer
-        self._found: OutsideEffects | None = None
+        self._effects: OutsideEffects | None = None
         self._count = 0
 
     def heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take in an audit event outside everything live."""
+        """Handle an audit event outside every live crossing."""
         if not is_busy() and event not in LISTS:
             self._collected().heard(event, arguments, inside=False)
 
     def gone(self, path: str) -> None:
-        """Take in that a path is removed on the scratch copy."""
+        """Note that a path is removed from the scratch copy."""
         self._collected().note("file", "removes", path)
 
     def _collected(self) -> OutsideEffects:
-        if self._found is None:
+        if self._effects is None:
             from autochron.effects.outside import OutsideEffects  # lazy: most replays change nothing
 
-            self._found = OutsideEffects(
+            self._effects = OutsideEffects(
                 self._project.name,
                 lambda: function_of_project(self._project),
                 real=self._real,
                 now_at=self._now_at,
                 existed=self._existed,
             )
-        return self._found
+        return self._effects
 
     def count(self) -> int:
-        """Count the files and databases that were changed on the scratch copy, once they were compared."""
+        """Return how many files and databases were changed on the scratch copy; 0 until `differences` was called."""
         return self._count
 
     def differences(self, *, has_children: bool) -> list[OutsideDifference]:
-        """Return in what they differ from the recorded ones; nothing where the trace does not know those."""
+        """Compare the effects with the recorded ones; no differences if the trace has no record of effects.
+
+        Args:
+            has_children: whether the replay has started other processes, whose changes are added.
+        """
         footer = self._footer
         recorded = () if footer is None else footer.effects
-        if not recorded and self._found is None and not has_children:
+        if not recorded and self._effects is None and not has_children:
             return []
         from autochron.effects.outside import differences  # lazy: as above
 
         with undisturbed():
             self._state.scratch.flush()
-            now = () if self._found is None else self._found.effects()
-            more = self._of_others() if has_children else ()
-            self._count = len(now) + len(more)
+            replayed = () if self._effects is None else self._effects.effects()
+            from_children = self._of_others() if has_children else ()
+            self._count = len(replayed) + len(from_children)
             if footer is None or not footer.knows_effects:
                 return []
-            found = differences(recorded, (*now, *more), self._digests)
+            all_differences = differences(recorded, (*replayed, *from_children), self._digests)
         return [
-            each for each in found if not self._allowed.include("path", each.effect.what, each.effect.site)
+            difference
+            for difference in all_differences
+            if not self._allowed.include("path", difference.effect.what, difference.effect.site)
         ]
 
     # --- inside
@@ -86,34 +95,34 @@ class ReplayedEffects:
             return self._state.scratch.changed_paths() if os.path.isdir(self._state.scratch.folder) else []
 
     def _of_others(self) -> Sequence[OutsideEffect]:
-        """Return what the processes have changed that this one has started."""
-        known = set() if self._found is None else self._found.paths()
-        by = "a process that it started"
+        """Return the effects of started processes: the changed paths that this process did not change itself."""
+        known = set() if self._effects is None else self._effects.paths()
+        site = "a process that it started"
         names = [self._project.name(path) for path in self._paths() if path not in known]
-        # Others are libraries' own, such as caches.
+        # Paths outside the project are libraries' own files, such as caches.
         return [
-            OutsideEffect(kind="file", does="changes", what=name, site=by)
+            OutsideEffect(kind="file", does="changes", what=name, site=site)
             for name in names
             if not os.path.isabs(name)
         ]
 
     def _real(self, path: str) -> str:
-        own = os.path.join(self._state.scratch.folder, "files")
-        return path[len(own) :] if path.startswith(f"{own}/") else path
+        files = os.path.join(self._state.scratch.folder, "files")
+        return path[len(files) :] if path.startswith(f"{files}/") else path
 
     def _existed(self, path: str) -> bool:
         before = self._state.scratch.before.get(path)
         return os.path.lexists(path) if before is None else before.kind != "absent"
 
     def _now_at(self, path: str) -> str | None:
-        there = self._state.scratch.to_read(path)
-        return there if os.path.lexists(there) else None
+        place = self._state.scratch.to_read(path)
+        return place if os.path.lexists(place) else None
 
-    def _digests(self, what: str) -> tuple[str, str]:
-        """Return the digests of what a path holds, by its name; empty where what it held before is not known."""
+    def _digests(self, path_name: str) -> tuple[str, str]:
+        """Return the digests of a path's content, by its name in reports; empty if its earlier content is unknown."""
         from autochron.effects.outside import digests_of  # lazy: as above
 
-        parent, name = os.path.split(os.path.join(self._root, what))
+        parent, name = os.path.split(os.path.join(self._root, path_name))
         path = os.path.join(os.path.realpath(parent), name)
         if not self._state.knows_before(path):
             return "", ""

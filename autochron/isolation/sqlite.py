@@ -1,4 +1,4 @@
-"""What SQLite connections are about to change: reading is let be, and a connection may be older than what it is used in."""
+"""Refuse statements that change SQLite databases, also on connections that were opened earlier. Reads are allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHANGES = (
 
 
 class _Opening(threading.local):
-    """Whether a thread is about to open a connection that will be guarded."""
+    """Whether a thread is opening a connection that will be guarded."""
 
     guarded: bool = False
 
@@ -28,14 +28,17 @@ _opening = _Opening()
 
 
 def is_guarded() -> bool:
-    """Return whether the connection that is being opened will be guarded."""
+    """Return whether this thread is opening a connection that will be guarded."""
     return _opening.guarded
 
 
 def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
-    """Have connections guarded that `sqlite3.connect` opens from now on; return the undo.
+    """Guard the connections that `sqlite3.connect` opens from now on; return the undo function.
 
-    In its place, because the audit event of a new connection comes before anything can be asked of it.
+    The function is replaced, because the audit event comes before the connection can be used.
+
+    Args:
+        refuses: returns whether a change of the database at a path is refused.
     """
     import sqlite3  # lazy: few programs need it
 
@@ -66,26 +69,31 @@ def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
 
 
 def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callable[[], None]:
-    """Have connections guarded that have one of these databases open; return the undo."""
+    """Guard the open connections to these databases; return the undo function.
+
+    Args:
+        paths: absolute paths, with links resolved.
+        refuses: returns whether a change of the database at a path is refused.
+    """
     import gc
     import sqlite3  # lazy: as above
 
     guarded: list[sqlite3.Connection] = []
-    for each in gc.get_objects():
-        if not isinstance(each, sqlite3.Connection):
+    for candidate in gc.get_objects():
+        if not isinstance(candidate, sqlite3.Connection):
             continue
         try:
-            rows = sqlite3.Connection.execute(each, "PRAGMA database_list").fetchall()
+            rows = sqlite3.Connection.execute(candidate, "PRAGMA database_list").fetchall()
             if any(os.path.realpath(str(row[2])) in paths for row in rows if row[2]):
-                _guard(each, refuses)
-                guarded.append(each)
-        except sqlite3.Error:  # closed, or another thread's: that one can't be used here, either
+                _guard(candidate, refuses)
+                guarded.append(candidate)
+        except sqlite3.Error:  # closed, or of another thread, so that it can't be used here
             continue
 
     def undo() -> None:
-        for each in guarded:
+        for connection in guarded:
             try:
-                each.set_authorizer(None)
+                connection.set_authorizer(None)
             except sqlite3.Error:
                 continue
 
@@ -93,9 +101,10 @@ def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callab
 
 
 def _guard(connection: sqlite3.Connection, refuses: Callable[[str], bool]) -> None:
-    """Ask before each statement that changes a database in a file, whose path is given, whether it is refused.
+    """Set an authorizer that calls `refuses` with the database's path for each statement that changes a database.
 
-    The program gets SQLite's own error, `not authorized`: what a callback of SQLite raises does not get through.
+    Databases in memory and temporary ones are exempt. The program gets SQLite's own error, `not authorized`, because an
+    exception of the callback would not reach it.
     """
     import sqlite3
 

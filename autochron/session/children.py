@@ -116,10 +116,10 @@ class Started(Struct, frozen=True):
         return f"{self.base}/{UNKNOWN}{self.label}"
 
 
-def strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Started]:
-    """Return those that are not among the processes which began in these lanes.
+def unmanaged_processes(started: Iterable[Started], lanes: Collection[str]) -> list[Started]:
+    """Return the started processes that did not begin a session in one of these lanes.
 
-    A pool may end its workers before they have begun: that is no reason to take them for strangers.
+    A pool may end its workers before they have begun. They count as managed if another worker of the same kind began.
     """
     known = {each.what for each in started if each.is_known and each.comes(lanes)}
     unnamed = Counter(lane.rpartition(".")[0] for lane in lanes)

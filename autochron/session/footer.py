@@ -22,7 +22,7 @@ from autochron.model import (
     Snapshot,
     Unwoven,
 )
-from autochron.session.children import Started, strangers
+from autochron.session.children import Started, unmanaged_processes
 from autochron.stdio.transcript import Said
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Ending(Struct, frozen=True):
             ledger=(
                 *self.ledger,
                 *_not_served(said, stdin),
-                *_strangers(self.started, {child.lane for child in come}),
+                *_unmanaged_entries(self.started, {child.lane for child in come}),
                 *(_unmatched(rule, why) for rule, why in self.unmatched if rule.id not in matched),
             ),
             versions=self.versions,
@@ -136,15 +136,18 @@ def _each_once(effects: list[OutsideEffect]) -> tuple[OutsideEffect, ...]:
     return tuple(found.values())
 
 
-def stranger(place: str) -> str:
-    """Say what becomes of a process that is not recorded."""
+def unmanaged_reason(place: str) -> str:
+    """Return the reason in the ledger for a process that is not recorded."""
     return f"what it does is not recorded, and a replay starts it again (started at {place})"
 
 
-def _strangers(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
-    """Name the processes that were started and are not among those that came."""
-    found = [Unwoven(each.what, stranger(each.place), "child-process") for each in strangers(started, lanes)]
-    return list(dict.fromkeys(found))
+def _unmanaged_entries(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
+    """Return the ledger's entries of the unmanaged processes, each once."""
+    entries = [
+        Unwoven(process.what, unmanaged_reason(process.place), "child-process")
+        for process in unmanaged_processes(started, lanes)
+    ]
+    return list(dict.fromkeys(entries))
 
 
 def _unmatched(rule: BoundaryRule, why: str) -> Unwoven:

@@ -14,7 +14,7 @@ from autochron.instrument.decorators import marked
 from autochron.model import ADDRESS, NOT_COMPARED, Child, ChildEnd, Envelope, Footer, Unwoven
 from autochron.recording.envelope_prep import Tally
 from autochron.session import header as facts
-from autochron.session.children import strangers
+from autochron.session.children import unmanaged_processes
 from autochron.session.footer import Ending
 from autochron.stdio.transcript import NOTHING_SAID, Said
 
@@ -286,7 +286,7 @@ class Preparation:
             return False
         if whole is not recorded:
             return not whole.has_started
-        return not strangers(ending.started, {child.lane for child in self._come()})
+        return not unmanaged_processes(ending.started, {child.lane for child in self._come()})
 
 
 def _after_items(items: dict[int, list[bytes]], prepared: Any) -> Callable[[Sink], None]:

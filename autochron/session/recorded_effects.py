@@ -15,7 +15,7 @@ from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.isolation import network
 from autochron.model import Connection, FileRead, OutsideEffect, Snapshot, Unwoven
 from autochron.project import function_of_project
-from autochron.session.footer import stranger
+from autochron.session.footer import unmanaged_reason
 from autochron.session.session import place_in
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class RecordedEffects:
         elif is_inside():
             return
         elif child is not None:
-            self.noted[Unwoven(child, stranger(self._place()), "child-process")] = None
+            self.noted[Unwoven(child, unmanaged_reason(self._place()), "child-process")] = None
         elif network.is_network(event):
             address = network.address_of(event, arguments)
             if address is not None:

@@ -23,8 +23,8 @@ from autochron.session.children import (
     Started,
     find_line,
     spawned_by_fork,
-    strangers,
     takes_part,
+    unmanaged_processes,
 )
 from autochron.session.session import place_in
 
@@ -306,7 +306,7 @@ class ReplayedProcesses:
         return tuple(f"{lane}/" for lane in running)
 
     def _note_unmanaged(self, started: Iterable[Started], lanes: Collection[str]) -> None:
-        for each in strangers(started, lanes):
+        for each in unmanaged_processes(started, lanes):
             if each.by:
                 self.note_unwatched(each.by, f"starts {each.what}", each.place)
             else:

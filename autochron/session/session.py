@@ -64,7 +64,7 @@ class Session(ABC):
         self.watched: frozenset[str] = frozenset()
         """Audit events that are heard of besides those of connections and children."""
         self.children: Children | None = None
-        """Who tells the processes that the program starts; None where they are strangers."""
+        """Passes the session on to the processes that the program starts; None if these are unmanaged."""
         self._token: Any = None
         self.watching: Watching | None = None
         """Who looks for calls that escape the record; None where nobody does."""

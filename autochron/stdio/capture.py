@@ -1,4 +1,4 @@
-"""What a program reads and prints, while it is recorded or replayed."""
+"""Capture what a program reads and writes on its standard streams, while it is recorded or replayed."""
 
 from __future__ import annotations
 
@@ -26,27 +26,37 @@ from autochron.store.detached import Work
 
 
 class Capture:
-    """What a program reads and prints, while it is recorded or replayed."""
+    """Captures the standard streams of one program.
+
+    Attributes:
+        output: standard output at its descriptor.
+        stdout: what Python's streams and `os.write` wrote, in the order of the calls.
+    """
 
     def __init__(self) -> None:
         self.output = OutputDescriptor()
         self.stdout = std_streams.Kept()
-        """What Python's streams and `os.write` wrote, in the order of the calls."""
         self._printed = std_streams.Kept()
-        """What Python's streams wrote."""
+        """What Python's streams alone wrote."""
         self._input = InputDescriptor()
         self._stdin = std_streams.Kept()
         self._stderr: std_streams.Kept | None = None
         self._undo: list[Callable[[], None]] = []
 
     def hold(self, *beside: Work) -> None:
-        """Begin with what needs a process of its own, before any thread is started; and start others beside it."""
+        """Start the capture at the descriptor of standard output, before any thread is started.
+
+        `beside` are other processes of ours, which are started together with the relay.
+        """
         self.output.start(*beside)
 
     def start(self, printed: Callable[..., None] | None = None, *, errors: bool = False) -> None:
-        """Listen to the streams. `printed` is told of each print, and with `is_written` of what `os.write` writes.
+        """Listen to the streams.
 
-        With `errors` also to standard error.
+        Args:
+            printed: called with the text of each print; for a call of `os.write` with its bytes as Latin-1 text and
+                with `is_written`.
+            errors: whether to listen to standard error too.
         """
         if errors:
             self._stderr = std_streams.Kept()
@@ -58,12 +68,13 @@ class Capture:
         def written(data: bytes) -> None:
             self.stdout(data)
             if printed is not None:
-                printed(data.decode("latin-1"), is_written=True)  # byte by byte: it may be no text
+                # Latin-1 has one character for each byte: the data may be no text.
+                printed(data.decode("latin-1"), is_written=True)
 
         self._undo.append(note_writes(written))
 
     def listen(self, taken: std_streams.Taken) -> None:
-        """Note what the program reads, and tell how much it takes."""
+        """Note what the program reads from standard input; `taken` is called with kind and amount of each reading."""
         self._input.start()
         self._undo.append(std_streams.listen_to_stdin(self._stdin, taken))
         self._undo.append(std_streams.listen_to_input(self._stdin, self.stdout, taken))
@@ -75,8 +86,8 @@ class Capture:
         self._undo.append(note_reads(read))
 
     def serve_recorded(self, footer: Footer | None) -> None:
-        """Let the program read what the recorded one read."""
-        from autochron.envelope import bodies  # lazy: on a replay
+        """Serve the recorded standard input to the program; without a footer, none."""
+        from autochron.envelope import bodies  # lazy: only a replay needs it
 
         data, kind = (b"", "") if footer is None else (bodies.restore_body(footer.stdin), footer.stdin_kind)
         self._undo.append(serve_input(data, kind) or std_streams.serve_stdin(data))
@@ -87,36 +98,46 @@ class Capture:
 
     @property
     def printed(self) -> bytes:
-        """What Python's streams wrote."""
+        """What Python's streams alone wrote."""
         return self._printed.data
 
     @property
     def unseen(self) -> dict[str | int, str]:
-        """From the paths of streams that are not known at their descriptors to what they are."""
-        found: dict[str | int, str] = {}
+        """The paths and descriptors of streams that are not captured at their descriptors, with a name for each."""
+        names: dict[str | int, str] = {}
         if not self.output.kind:
-            found |= dict.fromkeys(paths_of(OUTPUT), "standard output") | {"/dev/tty": "the terminal"}
+            names |= dict.fromkeys(paths_of(OUTPUT), "standard output") | {"/dev/tty": "the terminal"}
         if self._input.kind != "file":
-            found |= dict.fromkeys(paths_of(INPUT), "standard input")
-        else:  # by its path it is another file, from its start; by its number it is the same
-            found |= dict.fromkeys(paths_of(INPUT)[1:], "standard input")
-        return found
+            names |= dict.fromkeys(paths_of(INPUT), "standard input")
+        else:  # a path opens the file anew, from its start; the number means the captured descriptor
+            names |= dict.fromkeys(paths_of(INPUT)[1:], "standard input")
+        return names
 
     def said(self, during: Sequence[tuple[int, int, int]] = ()) -> Said:
-        """Return what the program wrote and read so far; `during` is as in `unprinted`."""
+        """Return what the program has written and read so far.
+
+        Args:
+            during: for each tool the range of output offsets in bytes while it ran, and the `seq` of its crossing.
+        """
         kind = self._input.kind
         stdin = self._input.read(self._stdin.data)
-        whole = self.output.said()
+        whole_output = self.output.said()
         stderr = None if self._stderr is None else self._stderr.data_and_rest
-        cut = self._stdin.is_cut
-        found = Said(self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=cut, stderr=stderr)
-        if whole is None:
-            return found
-        foreign = unprinted(whole, self.printed, during)
-        return structs.replace(found, stdout=whole, is_whole=True, unprinted=foreign)
+        is_cut = self._stdin.is_cut
+        transcript = Said(
+            self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=is_cut, stderr=stderr
+        )
+        if whole_output is None:
+            return transcript
+        unprinted_lines = unprinted(whole_output, self.printed, during)
+        return structs.replace(transcript, stdout=whole_output, is_whole=True, unprinted=unprinted_lines)
 
     def stop(self, *, flushes: bool = True) -> None:
-        """Have noted what waits, unless the process ends without; what can't be written stays, for Python to say so."""
+        """Stop listening, after a flush of Python's and C's streams.
+
+        Args:
+            flushes: whether to flush. Not if the process ends without it, as by `os._exit`.
+        """
         try:
             if flushes:
                 sys.stdout.flush()
@@ -124,11 +145,11 @@ class Capture:
                     sys.stderr.flush()
                 if "_ctypes" in sys.modules:
                     flush_c()
-        except Exception:  # noqa: S110 - see above
+        except Exception:  # noqa: S110 - Python reports at exit what can't be written
             pass
         while self._undo:
             self._undo.pop()()
 
     def let_go(self) -> None:
-        """Leave the descriptors as they were."""
+        """Restore the descriptor of standard output."""
         self.output.stop()

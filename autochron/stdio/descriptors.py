@@ -1,8 +1,8 @@
-"""What passes through the descriptors of standard output and input themselves, whoever reads and writes them.
+"""Capture what passes through the descriptors of standard output and input, whatever code reads and writes them.
 
-A file is read afterwards, from where the program began to where it ended. A pipe goes through a relay. At a terminal, or
-where output and errors go to the same place, nothing can be put in between that the program or its user would not see: there
-what Python's streams and `os.write` say is all that is known, and it is said so.
+A file is read afterwards, from the offset where the program began to the offset where it ended. A pipe goes through a
+relay. At a terminal, or if output and errors go to the same place, the program or its user would notice anything in
+between. There only Python's streams and `os.write` are captured, and the trace says so.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 INPUT: Final = 0
 OUTPUT: Final = 1
 _PIPE: Final = 65_536
-"""Bytes that a pipe holds as it comes."""
+"""Bytes that a new pipe holds."""
 
 
 class OutputDescriptor:
-    """Standard output at its descriptor.
+    """The descriptor of standard output.
 
     Attributes:
-        kind: `file` or `pipe`; empty where only Python's streams are known.
+        kind: `file` or `pipe`; empty if the descriptor is not captured.
     """
 
     def __init__(self) -> None:
@@ -45,11 +45,12 @@ class OutputDescriptor:
         self._file = -1
         self._start = 0
         self._is_fresh = False
+        """Whether output is appended at the end of the file, so that the file's size says how much was written."""
         self._beside: tuple[Work, ...] = ()
         self._process = unpatched.getpid()
 
     def start(self, *beside: Work) -> None:
-        """Begin, before any thread of ours or the program's runs, and start other processes of ours with the relay."""
+        """Start capturing, before any thread runs; start the processes `beside` together with the relay."""
         self._beside = beside
         self._begin()
         start_all(*self._beside)
@@ -70,7 +71,7 @@ class OutputDescriptor:
             return
 
     def _start_file(self, size: int) -> None:
-        import fcntl  # lazy: there is none on Windows
+        import fcntl  # lazy: Windows does not have it
 
         self._start = os.lseek(OUTPUT, 0, os.SEEK_CUR)
         if fcntl.fcntl(OUTPUT, fcntl.F_GETFL) & os.O_APPEND:
@@ -90,19 +91,20 @@ class OutputDescriptor:
 
         beside, self._beside = self._beside, ()
         self._relay = OutputRelay(OUTPUT, *beside)
-        # A child that closes its standard output to let its caller go must not hold the pipe all the same.
+        # A child may close its standard output so that the reader sees the end. It must not keep the pipe open by our
+        # descriptors.
         os.register_at_fork(after_in_child=self._forked)
         self.kind = "pipe"
 
     def _forked(self) -> None:
-        for each in () if self._relay is None else self._relay.own:
+        for descriptor in () if self._relay is None else self._relay.own:
             try:
-                os.close(each)
+                os.close(descriptor)
             except OSError:
                 pass
 
     def position(self) -> int:
-        """Return how many bytes were written so far."""
+        """Return how many bytes were written so far; 0 if that can't be found out."""
         try:
             if self._relay is not None:
                 return self._relay.position()
@@ -113,7 +115,10 @@ class OutputDescriptor:
             return 0
 
     def said(self) -> bytes | None:
-        """Return what was written so far, with a line that has the digest of what is too much; None where it is not known."""
+        """Return what was written so far; None if the descriptor is not captured.
+
+        Of more than `LIMIT` bytes the rest is replaced by a line with its size and digest.
+        """
         try:
             if self._relay is not None:
                 self._relay.drain()
@@ -123,7 +128,7 @@ class OutputDescriptor:
             return None
 
     def stop(self) -> None:
-        """Leave the descriptor as it was."""
+        """Restore the descriptor."""
         if unpatched.getpid() != self._process:
             return
         relay, self._relay, file, self._file = self._relay, None, self._file, -1
@@ -136,16 +141,17 @@ class OutputDescriptor:
             pass
 
     def _end(self) -> int:
+        """Return the offset in the file where the output ends."""
         facts = os.fstat(self._file)
-        is_own = _is_same(facts, OUTPUT)  # the program may let it lead elsewhere, or close it
+        is_own = _is_same(facts, OUTPUT)  # the program may have redirected or closed it
         return os.lseek(OUTPUT, 0, os.SEEK_CUR) if is_own and not self._is_fresh else facts.st_size
 
     def _read(self) -> bytes:
         end = self._end()
         kept = os.pread(self._file, min(max(end - self._start, 0), LIMIT), self._start)
-        at, rest = self._start + LIMIT, None
-        while at < end:
-            piece = os.pread(self._file, min(end - at, 1 << 20), at)
+        position, rest = self._start + LIMIT, None
+        while position < end:
+            piece = os.pread(self._file, min(end - position, 1 << 20), position)
             if not piece:
                 break
             if rest is None:
@@ -153,12 +159,12 @@ class OutputDescriptor:
 
                 rest = blake2b(digest_size=16)
             rest.update(piece)
-            at += len(piece)
-        return kept if rest is None else with_rest(kept, at - self._start - LIMIT, rest.hexdigest())
+            position += len(piece)
+        return kept if rest is None else with_rest(kept, position - self._start - LIMIT, rest.hexdigest())
 
 
 def with_rest(kept: bytes, more: int, digest: str) -> bytes:
-    """Add a line that tells the size and the digest of what was let go."""
+    """Append a line with the size in bytes and the digest of what was not kept, if anything."""
     return kept + f"\n… and {more:,} bytes more, with the digest {digest}\n".encode() if more else kept
 
 
@@ -172,60 +178,69 @@ def is_ordinary(stream: Any, descriptor: int) -> bool:
 
 
 def paths_of(descriptor: int) -> tuple[str | int, ...]:
-    """Return how a program may name the descriptor of a standard stream."""
+    """Return the number and the paths by which a program may open a standard stream."""
     name = ("stdin", "stdout", "stderr")[descriptor]
     return (descriptor, f"/dev/{name}", f"/dev/fd/{descriptor}", f"/proc/self/fd/{descriptor}")
 
 
-def _is_same(kind: os.stat_result, other: int) -> bool:
-    """Return whether another descriptor leads to the same place."""
+def _is_same(facts: os.stat_result, other: int) -> bool:
+    """Return whether a descriptor leads to the file that these facts describe."""
     try:
-        return os.path.samestat(kind, os.fstat(other))
+        return os.path.samestat(facts, os.fstat(other))
     except OSError:
         return False
 
 
-def foreign_lines(said: Sequence[bytes], printed: Sequence[bytes]) -> list[int] | None:
-    """Return which lines of what a descriptor said Python's streams did not print; None where that can't be told apart."""
-    found: list[int] = []
-    at = 0
-    for index, line in enumerate(said):
-        if at < len(printed) and printed[at] == line:
-            at += 1
-        else:
-            found.append(index)
-    return found if at == len(printed) else None
-
-
-def unprinted(said: bytes, printed: bytes, during: Sequence[tuple[int, int, int]]) -> tuple[Unprinted, ...]:
-    """Return the lines that Python's streams did not print, each with the tools that ran meanwhile.
+def foreign_lines(lines: Sequence[bytes], printed: Sequence[bytes]) -> list[int] | None:
+    """Return the indexes of output lines that Python's streams did not print.
 
     Args:
-        said: what the descriptor said.
-        printed: what Python's streams printed.
-        during: from where to where the output grew while a tool ran, with the `seq` of its crossing.
+        lines: the lines of the descriptor's output.
+        printed: the lines that Python's streams printed.
+
+    Returns:
+        The indexes; None if the printed lines are not all found in order.
     """
-    if said == printed:
+    indexes: list[int] = []
+    position = 0
+    for index, line in enumerate(lines):
+        if position < len(printed) and printed[position] == line:
+            position += 1
+        else:
+            indexes.append(index)
+    return indexes if position == len(printed) else None
+
+
+def unprinted(output: bytes, printed: bytes, during: Sequence[tuple[int, int, int]]) -> tuple[Unprinted, ...]:
+    """Return the runs of lines that Python's streams did not print, each with the tools that ran meanwhile.
+
+    Args:
+        output: the descriptor's output.
+        printed: what Python's streams printed.
+        during: for each tool the start and the end of the output, in bytes, while it ran, and the `seq` of its
+            crossing.
+    """
+    if output == printed:
         return ()
-    lines = said.splitlines(keepends=True)
+    lines = output.splitlines(keepends=True)
     foreign = foreign_lines(lines, printed.splitlines(keepends=True))
     if not foreign:
         return ()
     starts = [0, *itertools.accumulate(map(len, lines))]
-    found: list[Unprinted] = []
+    runs: list[Unprinted] = []
     for line in foreign:
-        at = starts[line]
-        tools = tuple(seq for begin, end, seq in during if begin <= at < end)
-        last = found[-1] if found else None
-        if last is not None and last.line + last.count == line and last.during == tools:
-            found[-1] = Unprinted(last.line, last.count + 1, tools)
+        offset = starts[line]
+        tools = tuple(seq for begin, end, seq in during if begin <= offset < end)
+        previous = runs[-1] if runs else None
+        if previous is not None and previous.line + previous.count == line and previous.during == tools:
+            runs[-1] = Unprinted(previous.line, previous.count + 1, tools)
         else:
-            found.append(Unprinted(line, 1, tools))
-    return tuple(found)
+            runs.append(Unprinted(line, 1, tools))
+    return tuple(runs)
 
 
 def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
-    """Report what `os.write` writes to standard output; give the undo."""
+    """Call `note` with what `os.write` writes to standard output; return the undo function."""
     original = program_os.write
 
     @functools.wraps(original)
@@ -245,19 +260,18 @@ def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
 
 
 def flush_c() -> None:
-    """Have the streams of C write what waits in them, as they would at the end of the process."""
-    import ctypes  # lazy: the program has it already
+    """Flush the streams of C, as the end of the process would."""
+    import ctypes  # lazy: called only if the program has imported it
 
     with undisturbed():
         ctypes.CDLL(None).fflush(None)
 
 
-# --- standard input
-# ------------------------------------------------------------------------------------------------
+# --- standard input ----------------------------------------------------------------------------------------------------
 
 
 class InputDescriptor:
-    """Standard input at its descriptor, while a program is recorded.
+    """The descriptor of standard input, while a program is recorded.
 
     Attributes:
         kind: `file`, `pipe` or `terminal`; empty for anything else.
@@ -269,12 +283,12 @@ class InputDescriptor:
         self._start = 0
 
     def start(self) -> None:
-        """Begin."""
+        """Find out what the descriptor leads to; of a file, remember the offset."""
         try:
             mode = os.fstat(INPUT).st_mode
             if stat.S_ISREG(mode):
                 self._start = os.lseek(INPUT, 0, os.SEEK_CUR)
-                self._file = hidden(INPUT)  # the program may close its own
+                self._file = hidden(INPUT)  # the program may close its descriptor
                 self.kind = "file"
             elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
                 self.kind = "pipe"
@@ -284,7 +298,11 @@ class InputDescriptor:
             return
 
     def read(self, seen: bytes) -> bytes:
-        """Return what was read so far: of a file all up to where it was read, by whomever; else what was seen."""
+        """Return what was read so far.
+
+        Of a file that is all up to the current offset, whatever code has read it. Otherwise it is `seen`, which is what
+        Python's streams and `os.read` have read.
+        """
         if self.kind != "file":
             return seen
         try:
@@ -295,7 +313,10 @@ class InputDescriptor:
 
 
 def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
-    """Report what `os.read` reads from standard input, as asyncio and prompt_toolkit do; give the undo."""
+    """Call `note` with what `os.read` reads from standard input; return the undo function.
+
+    asyncio and prompt_toolkit read like this.
+    """
     original = program_os.read
 
     @functools.wraps(original)
@@ -315,21 +336,24 @@ def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
 
 
 def serve_input(data: bytes, kind: str) -> Callable[[], None] | None:
-    """Let the descriptor of standard input give this; return the undo, or None where that can't be.
+    """Make the descriptor of standard input deliver some data and then its end.
 
     Args:
-        data: what is read before the end.
-        kind: what it was when it was recorded: a `file` is one again, anything else is a pipe.
+        data: the data.
+        kind: what standard input was when it was recorded: for `file` it becomes a file, otherwise a pipe.
+
+    Returns:
+        The undo function; None if `sys.stdin` is not the original stream, or if the system refuses.
     """
     if not is_ordinary(sys.stdin, INPUT):
         return None
     try:
-        made = _file_of(data) if kind == "file" else _pipe_of(data)
+        source = _file_of(data) if kind == "file" else _pipe_of(data)
     except OSError:
         return None
     saved = hidden(INPUT)
-    os.dup2(made, INPUT, inheritable=True)
-    os.close(made)
+    os.dup2(source, INPUT, inheritable=True)
+    os.close(source)
 
     def undo() -> None:
         os.dup2(saved, INPUT, inheritable=True)
@@ -339,17 +363,22 @@ def serve_input(data: bytes, kind: str) -> Callable[[], None] | None:
 
 
 def _file_of(data: bytes) -> int:
-    import tempfile  # lazy: for programs that read a file
+    """Return a descriptor of a temporary file with this content, at its start."""
+    import tempfile  # lazy: only for a standard input that was a file
 
-    with tempfile.TemporaryFile() as made:
-        made.write(data)
-        made.flush()
-        made.seek(0)
-        return os.dup(made.fileno())
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 def _pipe_of(data: bytes) -> int:
-    """Return the end of a pipe out of which data comes."""
+    """Return the read end of a pipe that delivers some data.
+
+    Raises:
+        OSError: the pipe can't be made, or the system can't set its size.
+    """
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     try:
@@ -357,13 +386,13 @@ def _pipe_of(data: bytes) -> int:
             import fcntl  # lazy: as above
 
             fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, min(len(data), 1 << 20))
-        left = memoryview(data)
+        rest = memoryview(data)
         try:
-            while left:
-                left = left[os.write(write_end, left) :]
+            while rest:
+                rest = rest[os.write(write_end, rest) :]
         except BlockingIOError:
             os.set_blocking(write_end, True)
-            _feed(write_end, left)
+            _feed(write_end, rest)
             return read_end
         os.close(write_end)
     except (OSError, AttributeError):
@@ -374,14 +403,14 @@ def _pipe_of(data: bytes) -> int:
 
 
 def _feed(descriptor: int, data: memoryview) -> None:
-    """Write what does not fit into the pipe, from a thread: the program reads it when it likes."""
+    """Write data that does not fit into a pipe from a thread, as the program reads; then close the descriptor."""
 
     def feed() -> None:
-        left = data
+        rest = data
         try:
-            while left:
-                left = left[os.write(descriptor, left) :]
-        except OSError:  # nobody reads it any more
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:  # the read end is closed
             pass
         os.close(descriptor)
 

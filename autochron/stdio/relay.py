@@ -1,9 +1,9 @@
-"""A process that stands between a program and the pipe of its standard output, and keeps what passes.
+"""Relay the pipe of a program's standard output through a process that keeps what passes.
 
-So what is written past Python's streams is known, too: by `os.write`, by C code, by children that inherit the descriptor.
-The program still has a pipe, of the same size. The relay is no child of the program (it was forked twice), hears no signal
-of its terminal or its group, and ends when nobody can write any more. Where the reader of the pipe goes, the relay goes, and
-the program is told as it would be without it.
+This captures also what is written past Python's streams: by C code, and by children that inherit the descriptor. The
+program still has a pipe, of the same size. The relay is no child of the program, because it is forked twice. It gets no
+signal of the program's terminal or process group. It ends when all write ends of its pipe are closed. When the reader
+of the program's pipe ends, the relay ends too, and the program gets the same error as without a relay.
 """
 
 from __future__ import annotations
@@ -26,33 +26,41 @@ from autochron.store.detached import Work, fork_twice, is_alone, start_all
 from autochron.store.own_descriptors import abandon, hidden
 
 _TURN: Final = struct.Struct("=Q")
-"""In the memory that is shared, first: a count that is odd while the relay reads and keeps."""
+"""Start of the shared memory: a counter, which is odd while the relay reads and keeps data."""
 
 _STATE: Final = struct.Struct("=QQQ32s")
-"""Then: whether it is handing on, the bytes that came, those that were let go, and the digest of these."""
+"""Then: whether the relay is passing data on, the bytes that came, the bytes that were not kept, and their digest."""
 
 _HEAD: Final = _TURN.size + _STATE.size
 
 _SIZE: Final = _HEAD + LIMIT
 
 _COUNT: Final = bytes(4)
+"""Argument of the `ioctl` that returns the number of waiting bytes."""
+
 _CHUNK: Final = 65_536
+"""Bytes that are read at once."""
+
 _PAUSE: Final = 0.000_2
-"""Seconds between two looks at whether all has passed."""
+"""Seconds between two checks whether all data has passed."""
 
 
 class OutputRelay:
-    """The relay as the program's process sees it.
+    """The program's side of the relay.
 
     Attributes:
-        own: descriptors that a child process is not to inherit: of the pipe, and of the one that leads to the relay.
+        own: descriptors that a child process must not keep: of the program's pipe, and of the pipe to the relay.
     """
 
     def __init__(self, descriptor: int, *beside: Work) -> None:
-        """Start the relay for a descriptor that is a pipe, with other processes of ours, and let the descriptor lead to it.
+        """Start the relay and make the descriptor lead to it.
+
+        Args:
+            descriptor: a descriptor of a pipe's write end.
+            beside: other processes of ours, which are started together with the relay.
 
         Raises:
-            OSError: there can be none; the descriptor is as it was.
+            OSError: the relay can't be started; the descriptor is unchanged.
         """
         if _is_unread(descriptor):
             raise BrokenPipeError
@@ -61,7 +69,7 @@ class OutputRelay:
         read_end, write_end = _hidden_pipe()
         try:
             self._pipe = hidden(descriptor)
-            self._source = hidden(write_end)  # the program may let the descriptor lead elsewhere
+            self._source = hidden(write_end)  # the program may redirect the descriptor
             self.own = (self._pipe, self._source)
             _same_size(self._pipe, write_end)
             self._memory = _start(read_end, self._pipe, beside)
@@ -74,7 +82,7 @@ class OutputRelay:
             os.close(write_end)
 
     def position(self) -> int:
-        """Return how many bytes were written so far, those on their way with them."""
+        """Return how many bytes were written so far, including those that wait in the pipe."""
         memory = self._memory
         while True:
             before = _TURN.unpack_from(memory)
@@ -82,26 +90,29 @@ class OutputRelay:
             waiting = _waiting(self._source)
             if _TURN.unpack_from(memory) == before and not before[0] % 2:
                 return int(passed) + waiting
-            if self._has_gone():
+            if self._has_ended():
                 return int(passed)
             unpatched.sleep(0)
 
     def drain(self) -> None:
-        """Wait until all that was written so far is in the pipe: as long as the program itself would wait for its reader."""
-        while not self._has_gone():
-            # In this order: what waits no more is being read, and what is read no more is being handed on.
-            if not (_waiting(self._source) or self._is_reading() or self._is_handing_on()):
+        """Wait until everything written so far is in the program's pipe.
+
+        That takes as long as the program itself would wait for its reader.
+        """
+        while not self._has_ended():
+            # The order follows the data: what no longer waits is being read, and what was read is being passed on.
+            if not (_waiting(self._source) or self._is_reading() or self._is_passing_on()):
                 return
             unpatched.sleep(_PAUSE)
 
     def said(self) -> tuple[bytes, int, str]:
-        """Return what passed, up to the limit, how many bytes were let go, and the digest of these."""
+        """Return the first `LIMIT` bytes that passed, the number of further bytes, and the digest of these."""
         _, passed, more, digest = _STATE.unpack_from(self._memory, _TURN.size)
         kept = bytes(self._memory[_HEAD : _HEAD + passed - more])
         return kept, more, digest.decode() if more else ""
 
     def stop(self) -> None:
-        """Let the descriptor be the pipe again; the relay goes when the last writer has gone."""
+        """Make the descriptor lead to the program's pipe again. The relay ends when the last writer has ended."""
         try:
             self.drain()
             if os.path.samestat(os.fstat(self._descriptor), os.fstat(self._source)):
@@ -110,9 +121,9 @@ class OutputRelay:
             self._close()
 
     def _close(self) -> None:
-        for each in self.own:
+        for descriptor in self.own:
             try:
-                os.close(each)
+                os.close(descriptor)
             except OSError:
                 pass
         self.own = ()
@@ -120,10 +131,10 @@ class OutputRelay:
     def _is_reading(self) -> bool:
         return bool(_TURN.unpack_from(self._memory)[0] % 2)
 
-    def _is_handing_on(self) -> bool:
+    def _is_passing_on(self) -> bool:
         return bool(_STATE.unpack_from(self._memory, _TURN.size)[0])
 
-    def _has_gone(self) -> bool:
+    def _has_ended(self) -> bool:
         try:
             return _is_unread(self._source)
         except OSError:
@@ -131,19 +142,27 @@ class OutputRelay:
 
 
 def _start(source: int, sink: int, beside: Sequence[Work]) -> mmap.mmap:
-    """Start the relay and other processes of ours; return the memory that the relay shares."""
+    """Start the relay and other processes of ours; return the memory that the relay shares.
+
+    Args:
+        source: the read end of the pipe to the relay.
+        sink: the write end of the program's pipe.
+        beside: the other processes.
+    """
     if is_alone():
         memory = mmap.mmap(-1, _SIZE)
         fork_twice(*beside, Work(_Relay(source, sink, memory).run, (source, sink)))
         return memory
-    from autochron.store.spawning import open_memory, spawn  # lazy: only where another tool began before us
+    # Lazy: only if other threads run, as those of a tool that started before us.
+    from autochron.store.spawning import open_memory, spawn
 
     start_all(*beside)
     descriptor = open_memory()
     try:
         os.ftruncate(descriptor, _SIZE)
         memory = mmap.mmap(descriptor, _SIZE)
-        abandon(memory)  # its copy of the descriptor, which it closes, may be the program's by then
+        # It would close its duplicate of the descriptor, whose number may be the program's by then.
+        abandon(memory)
         with undisturbed():
             spawn(__name__, source, sink, descriptor, keep=(source, sink, descriptor))
     finally:
@@ -152,13 +171,13 @@ def _start(source: int, sink: int, beside: Sequence[Work]) -> mmap.mmap:
 
 
 def main(source: int, sink: int, descriptor: int) -> None:
-    """Relay, with memory that a descriptor leads to; from a fresh interpreter, which ends at once."""
+    """Start the relay from a fresh interpreter, which ends at once; `descriptor` leads to the shared memory."""
     memory = mmap.mmap(descriptor, _SIZE)
     start_all(Work(_Relay(source, sink, memory).run, (source, sink)))
 
 
 class _Relay:
-    """The relay's own side."""
+    """The side of the relay's process."""
 
     def __init__(self, source: int, sink: int, memory: mmap.mmap) -> None:
         self._source = source
@@ -168,21 +187,24 @@ class _Relay:
         self._rest: Any = None
 
     def run(self) -> None:
-        """Hand on all that comes, until nobody writes or nobody reads: then the program is told when it next writes."""
+        """Pass data on until no writer or no reader is left.
+
+        Without a reader, the program's next write fails as it would without a relay.
+        """
         os.chdir("/")
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
         poll.register(self._sink, 0)
-        while all(found != self._sink for found, _ in poll.poll()):
-            self._turn()  # before it is read: what neither waits nor is at work has been handed on
+        while all(descriptor != self._sink for descriptor, _ in poll.poll()):
+            self._turn()  # before the reading: data that neither waits nor is being read or passed on has passed
             data = os.read(self._source, _CHUNK)
             if not data:
                 return
             self._keep(data)
-            self._tell(is_busy=True)
+            self._publish(is_busy=True)
             self._turn()
-            self._hand_on(data)
-            self._tell(is_busy=False)
+            self._pass_on(data)
+            self._publish(is_busy=False)
 
     def _keep(self, data: bytes) -> None:
         room = max(LIMIT - self._passed, 0)
@@ -202,46 +224,47 @@ class _Relay:
         self._turns += 1
         _TURN.pack_into(self._memory, 0, self._turns)
 
-    def _tell(self, *, is_busy: bool) -> None:
+    def _publish(self, *, is_busy: bool) -> None:
         digest = b"" if self._rest is None else self._rest.hexdigest().encode()
         _STATE.pack_into(self._memory, _TURN.size, is_busy, self._passed, self._more, digest)
 
-    def _hand_on(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
+    def _pass_on(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
             try:
-                left = left[os.write(self._sink, left) :]
-            except BlockingIOError:  # whoever started us reads and writes it without waiting
+                rest = rest[os.write(self._sink, rest) :]
+            except BlockingIOError:  # the process that started the program has set the pipe to non-blocking
                 ready = select.poll()
                 ready.register(self._sink, select.POLLOUT)
                 ready.poll()
 
 
 def _hidden_pipe() -> tuple[int, int]:
-    """Return a pipe whose ends take no number of a standard stream that is closed."""
+    """Return the read and the write end of a pipe, with high numbers: a closed standard stream's number stays free."""
     ends = os.pipe()
     try:
         return hidden(ends[0]), hidden(ends[1])
     finally:
-        for each in ends:
-            os.close(each)
+        for end in ends:
+            os.close(end)
 
 
 def _is_unread(descriptor: int) -> bool:
-    """Return whether nobody reads what is written into a pipe any more."""
+    """Return whether the reader of a pipe has ended; `descriptor` is a write end."""
     poll = select.poll()
     poll.register(descriptor, 0)
     return bool(poll.poll(0))
 
 
 def _waiting(descriptor: int) -> int:
-    """Return how many bytes are in a pipe."""
+    """Return how many bytes wait in a pipe."""
     return int.from_bytes(ioctl(descriptor, FIONREAD, _COUNT), sys.byteorder)
 
 
-def _same_size(one: int, other: int) -> None:
+def _same_size(pipe: int, other_pipe: int) -> None:
+    """Set the size of the second pipe to that of the first, if the system can."""
     try:
-        size = fcntl.fcntl(one, fcntl.F_GETPIPE_SZ)
-        fcntl.fcntl(other, fcntl.F_SETPIPE_SZ, size)
+        size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+        fcntl.fcntl(other_pipe, fcntl.F_SETPIPE_SZ, size)
     except (OSError, AttributeError):
         pass

@@ -240,12 +240,12 @@ if what != "kept":
     os.remove("old.txt")
 """
 DIFFERENT = {
-    "other": "report.txt does not hold what it held when it was recorded; it is written at agent.py:",
-    "none": "agent.py:6 writes report.txt no more",
+    "other": "the content of report.txt differs from the recorded run; it is written at agent.py:",
+    "none": "agent.py:6 no longer writes report.txt",
     "more": "agent.py:9 writes more.txt, which it did not when it was recorded",
-    "row": "pay.db does not hold what it held when it was recorded",
+    "row": "the content of pay.db differs from the recorded run",
     "no row": "pay.db",
-    "kept": "old.txt does not hold what it held",
+    "kept": "the content of old.txt differs from the recorded run",
 }
 
 
@@ -273,7 +273,7 @@ def test_another_effect_is_a_divergence(saving, what):
 def test_another_time_in_a_file_is_told_and_no_divergence(saving):
     again = autochron(saving, "replay", "last", env={"WHAT": "time"})
     assert again.status == 0, again.said
-    assert "report.txt has other times in it than when it was recorded; else it is the same" in again.said
+    assert "report.txt differs from the recorded run only in times" in again.said
 
 
 def test_a_rule_lets_another_content_be(saving):
@@ -296,7 +296,8 @@ def test_what_was_added_to_a_file_that_is_not_here_is_not_compared(tmp_path):
     again = autochron(tmp_path, "replay", "trace.jsonl")
     assert again.status == 0, again.said
     assert (
-        "what log.txt holds is not compared: what it held before the recorded run is not here" in again.said
+        "the content of log.txt is not compared: its content before the recorded run is not here"
+        in again.said
     )
 
 

@@ -218,7 +218,7 @@ def test_a_trace_file_has_its_snapshots_only_when_asked(project, tmp_path):
     shutil.rmtree(other / "whole.snapshots")
     shutil.rmtree(other / ".autochron")
     said = replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[1]
-    assert "what pay.db held before the recorded run is not here" in said
+    assert "the content of pay.db before the recorded run is not here" in said
 
 
 def test_what_looks_like_a_secret_is_not_taken_along(project):

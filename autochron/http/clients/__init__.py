@@ -1,8 +1,8 @@
-"""The doors of HTTP clients, by the module that defines them: what is an HTTP client's own stands here and nowhere else.
+"""Find the door of an HTTP client. Doors are the only code that knows a particular client.
 
-A client gets a door by a class that reads its requests and responses and makes a response of a record
-(`envelope.exchange.Door`). A door imports no client: it is asked only where one is at work. Nor is a door imported before
-its client is: each is the `DOOR` of a module beside this one.
+A door (`http.exchange.Door`) reads a client's requests and responses, and makes a response from a record. It is the
+`DOOR` of a module in this package. A door does not import its client: it is used only once the program has imported the
+client. Nor is a door imported before that.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ DOORS: dict[str, str] = {
     "aiohttp.client": "aiohttp",
     "botocore.httpsession": "botocore",
 }
-"""Each request of these clients goes through one of the definitions that its door names."""
+"""By module of a client: the module of its door."""
 
 
 def door_of(module: str) -> Door:
-    """Return the door of the client that a module defines, one of `DOORS`."""
+    """Return the door of the client that a module defines; the module is a key of `DOORS`."""
     door: Door = import_module(f"{__name__}.{DOORS[module]}").DOOR
     return door

@@ -1,6 +1,6 @@
 """The door of aiohttp's client."""
 
-# ruff: noqa: SLF001 - a response is set up by its connection, which is not there
+# ruff: noqa: SLF001 - the connection, which is missing here, would set a response's private attributes
 
 from __future__ import annotations
 
@@ -14,38 +14,42 @@ from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
 from autochron.model import Exchange
 
 _LIMIT = 2**16
+"""Buffer limit of a stream in bytes, as aiohttp sets it."""
 
 _listeners: dict[int, tuple[Wire, Ended]] = {}
-"""Who listens to a stream that is fed, by its identity: it has no room for anything else."""
+"""By `id()` of a stream: the exchange that it feeds. Streams have slots, so no attribute can be added."""
 
 
 class Aiohttp:
-    """`ClientSession._request`: method, URL and body in, a `ClientResponse` out, its body read by the caller."""
+    """The door at `ClientSession._request`, which takes method, URL and body and returns a `ClientResponse`.
+
+    The caller reads the response's body.
+    """
 
     names = frozenset({"ClientSession._request"})
 
-    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+    def method_and_url(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
         """Return method and URL of a request."""
-        given = dict(zip(parameters, arguments, strict=False))
-        return given["method"], str(_url(given))
+        values = dict(zip(parameters, arguments, strict=False))
+        return values["method"], str(_url(values))
 
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
-        """Begin the record of a request. A form or a stream that it sends is not read."""
-        given = dict(zip(parameters, arguments, strict=False))
-        body, value = given.get("data"), given.get("json")
+        """Begin the record of a request. A form or a stream in its body is not read."""
+        values = dict(zip(parameters, arguments, strict=False))
+        body, value = values.get("data"), values.get("json")
         if value is not None:
-            body = given["self"]._json_serialize(value)
+            body = values["self"]._json_serialize(value)
         content = body.encode() if isinstance(body, str) else body
         return Wire(
             self,
-            *self.asked(parameters, arguments),
+            *self.method_and_url(parameters, arguments),
             bytes(content) if isinstance(content, bytes | bytearray) else b"",
         )
 
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
-        """Note a response; its body is listened to as it arrives, decoded."""
+        """Note a response, and its body as it arrives. aiohttp decodes the body before that."""
         wire.status = response.status
-        # Not `raw_headers`: the names that programs see are capitalised.
+        # Not `raw_headers`: programs see capitalised names.
         wire.headers = [(str(name), value) for name, value in response.headers.items()]
         content = response.content
         wire.chunks += getattr(content, "_buffer", ())
@@ -58,20 +62,20 @@ class Aiohttp:
         content.__class__ = _listener(reader)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Return the response's body as far as it arrived: the client decodes it before that."""
+        """Return the response's body as far as it has arrived; it is decoded already."""
         return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
-        """Make the response that a client would have got for a request."""
-        given = dict(zip(parameters, arguments, strict=False))
+        """Return the client's response for a recorded exchange."""
+        values = dict(zip(parameters, arguments, strict=False))
         body = bodies.restore_body(exchange.body)
-        # A status that the session is to raise for was raised when it was recorded, and is served as that.
-        return _response(given["self"], given["method"], _url(given), exchange, body)
+        # If the session raises for a status, it did so in the recorded run too. The exception is served by `ended`.
+        return _response(values["self"], values["method"], _url(values), exchange, body)
 
     def ended(
         self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
     ) -> BaseException | None:
-        """Make the exception that a client would have raised for a request."""
+        """Return the client's exception for a recorded exchange that failed; None if it did not."""
         return ending(exchange)
 
 
@@ -79,18 +83,21 @@ DOOR = Aiohttp()
 
 
 def _module(name: str) -> Any:
-    """Return a module that aiohttp imported: an import of it here would cost every recorded program its time."""
+    """Return a module that aiohttp has imported. An import here would cost every recorded program time."""
     return sys.modules[name]
 
 
-def _url(given: dict[str, Any]) -> Any:
-    url = given["self"]._build_url(given["str_or_url"])
-    return url.extend_query(given["params"]) if given.get("params") else url
+def _url(values: dict[str, Any]) -> Any:
+    url = values["self"]._build_url(values["str_or_url"])
+    return url.extend_query(values["params"]) if values.get("params") else url
 
 
 @cache
 def _listener(reader: Any) -> Any:
-    """Make the class of streams that tell of what they are fed. An object may be made one: it has the same slots."""
+    """Return a class of streams that note what they are fed.
+
+    It has the slots of `reader`, so that `__class__` of an existing stream can be set to it.
+    """
 
     class Listener(reader):  # type: ignore[misc]
         __slots__ = ()
@@ -111,7 +118,7 @@ def _listener(reader: Any) -> Any:
         def _finish(self, error: BaseException | None) -> None:
             wire, ended = _listeners.pop(id(self), (None, None))
             if wire is not None and ended is not None:
-                # That the caller closed the response is told in this way, too, by an error of just this type.
+                # When the caller closes the response, aiohttp sets an error of exactly this type.
                 if type(error) is not _module("aiohttp").ClientConnectionError:
                     wire.error = error
                 wire.end(ended, complete=error is None)
@@ -122,7 +129,7 @@ def _listener(reader: Any) -> Any:
 def _response(session: Any, method: str, url: Any, exchange: Exchange, body: bytes) -> Any:
     aiohttp, multidict = _module("aiohttp"), _module("multidict")
     headers = headers_for(exchange, body)
-    held = multidict.CIMultiDictProxy(multidict.CIMultiDict(headers))
+    multi_headers = multidict.CIMultiDictProxy(multidict.CIMultiDict(headers))
     loop = _module("asyncio").get_running_loop()
     options = {
         "writer": None,
@@ -136,15 +143,15 @@ def _response(session: Any, method: str, url: Any, exchange: Exchange, body: byt
         "session": session,
         "stream_writer": SimpleNamespace(output_size=0),
     }
-    # What a response is made of differs by a keyword between versions.
-    wanted = _module("inspect").signature(aiohttp.ClientResponse).parameters
+    # The keywords of the constructor differ between versions.
+    accepted = _module("inspect").signature(aiohttp.ClientResponse).parameters
     response = aiohttp.ClientResponse(
-        method, url, **{name: value for name, value in options.items() if name in wanted}
+        method, url, **{name: value for name, value in options.items() if name in accepted}
     )
     response.version = aiohttp.HttpVersion11
     response.status = exchange.status
     response.reason = _module("http").HTTPStatus(exchange.status).phrase
-    response._headers = held
+    response._headers = multi_headers
     response._raw_headers = tuple(
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers
     )
@@ -167,7 +174,7 @@ def _content(aiohttp: Any, loop: Any, exchange: Exchange, body: bytes) -> Any:
 
 @cache
 def _served(reader: Any) -> Any:
-    """Make the class of streams that raise when all that was recorded is read. `set_exception` would raise before."""
+    """Return a class of streams that raise `error` after the recorded body. `set_exception` would raise earlier."""
 
     class Served(reader):  # type: ignore[misc]
         __slots__ = ("error",)

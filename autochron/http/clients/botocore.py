@@ -1,4 +1,4 @@
-"""The door of botocore, beneath which is urllib3: whole answers, byte streams and event streams."""
+"""The door of botocore, which uses urllib3: complete responses, byte streams and event streams."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from autochron.model import Exchange
 
 
 class Botocore:
-    """`URLLib3Session.send`: an `AWSPreparedRequest` in, an `AWSResponse` out, its body read unless told not to."""
+    """The door at `URLLib3Session.send`, which takes an `AWSPreparedRequest` and returns an `AWSResponse`.
+
+    The function reads the response's body unless the request asks for a stream.
+    """
 
     names = frozenset({"URLLib3Session.send"})
 
-    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+    def method_and_url(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
         """Return method and URL of a request."""
         request = arguments[parameters.index("request")]
         return request.method, str(request.url)
 
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
-        """Begin the record of a request. A file that it sends is not read."""
+        """Begin the record of a request. A file in its body is not read."""
         body = arguments[parameters.index("request")].body
         content = body.encode() if isinstance(body, str) else body
         return Wire(
             self,
-            *self.asked(parameters, arguments),
+            *self.method_and_url(parameters, arguments),
             bytes(content) if isinstance(content, bytes | bytearray) else b"",
         )
 
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
-        """Note a response; where its body is still to be read, listen to the reading."""
+        """Note a response; if its body is still to be read, note the reading."""
         wire.status = response.status_code
         wire.headers = [(str(name), str(value)) for name, value in response.headers.items()]
         content = response._content  # noqa: SLF001 - the public property would read it
@@ -44,15 +47,15 @@ class Botocore:
         response.raw = _Listener(response.raw, wire, ended)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Return the response's body as far as it was read: botocore hands bodies on as they came."""
+        """Return the response's body as far as it was read. botocore does not decode bodies."""
         return wire.body()
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
-        """Make the response that a client would have got for a request."""
+        """Return the client's response for a recorded exchange."""
         request = arguments[parameters.index("request")]
         body = bodies.restore_body(exchange.body)
-        made = sys.modules["botocore.awsrequest"].AWSResponse
-        response = made(
+        response_type = sys.modules["botocore.awsrequest"].AWSResponse
+        response = response_type(
             request.url, exchange.status, dict(headers_for(exchange, body)), _BotocoreBody(body, exchange)
         )
         if not request.stream_output:
@@ -62,7 +65,7 @@ class Botocore:
     def ended(
         self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
     ) -> BaseException | None:
-        """Make the exception that a client would have raised for a request."""
+        """Return the client's exception for a recorded exchange that failed; None if it did not."""
         return ending(exchange)
 
 
@@ -70,7 +73,7 @@ DOOR = Botocore()
 
 
 class _Listener:
-    """Stands before urllib3's response and notes what is read of it."""
+    """Wraps urllib3's response and notes what is read of it."""
 
     def __init__(self, raw: Any, wire: Wire, ended: Ended) -> None:
         self._raw = raw
@@ -84,7 +87,7 @@ class _Listener:
         return self.stream()
 
     def read(self, amt: int | None = None, *arguments: Any, **options: Any) -> bytes:
-        """Read bytes; all without an amount."""
+        """Read up to `amt` bytes, or all bytes without it."""
         try:
             chunk: bytes = self._raw.read(amt, *arguments, **options)
         except Exception as error:
@@ -104,7 +107,7 @@ class _Listener:
         return count
 
     def stream(self, *arguments: Any, **options: Any) -> Iterator[bytes]:
-        """Yield the chunks as they come."""
+        """Yield the chunks as they arrive."""
         try:
             for chunk in self._raw.stream(*arguments, **options):
                 self._wire.chunks.append(chunk)
@@ -115,13 +118,13 @@ class _Listener:
         self._wire.end(self._ended, complete=True)
 
     def close(self) -> None:
-        """Let the rest go."""
+        """Close the response; the rest of the body is not read."""
         self._raw.close()
         self._wire.end(self._ended, complete=False)
 
     def _note(self, chunk: bytes, *, at_end: bool) -> None:
         self._wire.chunks.append(chunk)
-        # A reader that knows the length doesn't read on to see the end.
+        # A reader that knows the length does not read once more to see the end.
         if at_end or getattr(self._raw, "length_remaining", None) == 0:
             self._wire.end(self._ended, complete=True)
 
@@ -132,7 +135,7 @@ class _Listener:
 
 
 class _BotocoreBody(io.BytesIO):
-    """A recorded body in the shape of urllib3's response, as far as botocore uses that."""
+    """A recorded body with the part of the interface of urllib3's response that botocore uses."""
 
     def __init__(self, body: bytes, exchange: Exchange) -> None:
         super().__init__(body)
@@ -140,7 +143,7 @@ class _BotocoreBody(io.BytesIO):
         self._exchange = exchange
 
     def read(self, amt: int | None = None, *_options: Any, **_more: Any) -> bytes:
-        """Read bytes; all without an amount."""
+        """Read up to `amt` bytes, or all bytes without it."""
         chunk = super().read(amt)
         if not chunk and amt != 0:
             self._end()
@@ -160,14 +163,15 @@ class _BotocoreBody(io.BytesIO):
         self._end()
 
     def release_conn(self) -> None:
-        """Nothing: there is no connection."""
+        """Do nothing, because there is no connection."""
 
     @property
     def length_remaining(self) -> int:
-        """Return how much is left to read."""
+        """How many bytes are left to read."""
         return self._length - self.tell()
 
     def _end(self) -> None:
+        """Raise what the reading of the recorded body ended with, if it did not end regularly."""
         error = ending(self._exchange)
         if error is not None:
             raise error

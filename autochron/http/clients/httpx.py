@@ -1,6 +1,6 @@
-"""The door of httpx and httpx2, sync and async, whole and streamed.
+"""The door of httpx and httpx2: sync and async clients, complete and streamed responses.
 
-Both share their shape, so nothing here names one: classes are found in the library that a request comes from.
+Both libraries have the same interface. Classes are looked up in the library of the request.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from autochron.model import Exchange
 
 
 class Httpx:
-    """`Client.send` and `AsyncClient.send`: a `Request` in, a `Response` out, its body read unless `stream` is true."""
+    """The door at `Client.send` and `AsyncClient.send`, which take a `Request` and return a `Response`.
+
+    The function reads the response's body unless `stream` is true.
+    """
 
     names = frozenset({"Client.send", "AsyncClient.send"})
 
-    def asked(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
+    def method_and_url(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
         """Return method and URL of a request."""
         request = arguments[parameters.index("request")]
         return request.method, str(request.url)
@@ -32,7 +35,7 @@ class Httpx:
         return Wire(self, request.method, str(request.url), content, _library_of(request))
 
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
-        """Note a response; where its body is still to be read, listen to the reading."""
+        """Note a response; if its body is still to be read, note the reading."""
         wire.status = response.status_code
         wire.headers = [
             (key.decode("latin-1"), value.decode("latin-1")) for key, value in response.headers.raw
@@ -44,10 +47,10 @@ class Httpx:
             return
         wire.raw = True
         stream = response.stream
-        response.stream = _listener(wire.library, _ways_of(stream, wire.library))(stream, wire, ended)
+        response.stream = _listener(wire.library, _base_names_of(stream, wire.library))(stream, wire, ended)
 
     def decoded(self, wire: Wire) -> bytes:
-        """Return the response's body as far as it was read, without its content-encoding."""
+        """Return the response's body as far as it was read, with the content-encoding decoded."""
         raw = wire.body()
         encoding = wire.header("content-encoding")
         if not wire.raw or not encoding or not raw:
@@ -60,30 +63,31 @@ class Httpx:
         return content
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
-        """Make the response that a client would have got for a request."""
+        """Return the client's response for a recorded exchange."""
         request = arguments[parameters.index("request")]
         module = sys.modules[_library_of(request)]
         body = bodies.restore_body(exchange.body)
         streams = "stream" in parameters and bool(arguments[parameters.index("stream")])
-        ways: tuple[str, ...] = _BOTH  # what is read at once is read here, whatever the client
+        # A body that is not streamed is read below, for sync and async clients.
+        base_names: tuple[str, ...] = _BOTH
         if streams and "self" in parameters:
             is_async = isinstance(arguments[parameters.index("self")], module.AsyncClient)
-            ways = _BOTH[1:] if is_async else _BOTH[:1]
+            base_names = _BOTH[1:] if is_async else _BOTH[:1]
         response = module.Response(
             exchange.status,
             headers=headers_for(exchange, body),
-            stream=_served(module.__name__, ways)(body, exchange),
+            stream=_served(module.__name__, base_names)(body, exchange),
             request=request,
         )
         response.elapsed = _no_time()
         if not streams:
-            response.read()  # of a body that is there: async clients find it read
+            response.read()  # the body is in memory, so this works for an async client's response too
         return response
 
     def ended(
         self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
     ) -> BaseException | None:
-        """Make the exception that a client would have raised for a request."""
+        """Return the client's exception for a recorded exchange that failed; None if it did not."""
         return ending(exchange, _other_names(_library_of(arguments[parameters.index("request")])))
 
 
@@ -91,38 +95,38 @@ DOOR = Httpx()
 
 
 _TWINS = ({"httpx": "httpcore"}, {"httpx2": "httpcore2"})
-"""Libraries of one shape, each with the one beneath it: an SDK that spoke through one may speak through the other later."""
+"""Libraries with the same interface, each with its transport library. An SDK may change from one to the other."""
 
 
 @cache
 def _other_names(library: str) -> dict[str, str]:
-    """Return what to call the exceptions of the others of its shape, and of what is beneath them."""
-    own = next((twin for twin in _TWINS if library in twin), None)
-    if own is None:
+    """Return by which libraries to replace those in a record: each twin by this one, and likewise its transport."""
+    own_twin = next((twin for twin in _TWINS if library in twin), None)
+    if own_twin is None:
         return {}
-    others = [twin for twin in _TWINS if twin is not own]
+    others = [twin for twin in _TWINS if twin is not own_twin]
     names = {other: library for twin in others for other in twin}
-    return names | {beneath: own[library] for twin in others for beneath in twin.values()}
+    return names | {beneath: own_twin[library] for twin in others for beneath in twin.values()}
 
 
 def _library_of(request: Any) -> str:
-    """Name the library that a request comes from: `httpx` or `httpx2`."""
+    """Return the library of a request: `httpx` or `httpx2`."""
     return type(request).__module__.partition(".")[0]
 
 
 _BOTH = ("SyncByteStream", "AsyncByteStream")
-"""The base classes of streams: a client insists on its own, and refuses to read one of the other way."""
+"""The base classes of streams. A client refuses to read a stream without its own base class."""
 
 
-def _ways_of(stream: Any, library: str) -> tuple[str, ...]:
-    """Return the base classes that a stream has; both where it has none."""
+def _base_names_of(stream: Any, library: str) -> tuple[str, ...]:
+    """Return the names of the base classes that a stream has; both if it has none."""
     return tuple(name for name in _BOTH if isinstance(stream, getattr(sys.modules[library], name))) or _BOTH
 
 
 @cache
-def _listener(library: str, ways: tuple[str, ...]) -> type:
-    """Make the class of streams that listen."""
-    bases: Any = [getattr(sys.modules[library], name) for name in ways]
+def _listener(library: str, base_names: tuple[str, ...]) -> type:
+    """Return a class of streams that note what is read, with these base classes."""
+    bases: Any = [getattr(sys.modules[library], name) for name in base_names]
 
     class Listener(*bases):  # type: ignore[misc]
         def __init__(self, stream: Any, wire: Wire, ended: Ended) -> None:
@@ -177,10 +181,10 @@ def _no_time() -> Any:
 
 
 @cache
-def _served(library: str, ways: tuple[str, ...]) -> type:
-    """Make the class of streams that serve a recorded body, in these ways."""
+def _served(library: str, base_names: tuple[str, ...]) -> type:
+    """Return a class of streams that serve a recorded body, with these base classes."""
     module = sys.modules[library]
-    bases: Any = [getattr(module, name) for name in ways]
+    bases: Any = [getattr(module, name) for name in base_names]
 
     class Served(*bases):  # type: ignore[misc]
         def __init__(self, body: bytes, exchange: Exchange) -> None:

@@ -22,7 +22,7 @@ import pytest
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
-from autochron.isolation.tls import trust_nobody
+from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.mutate.server.endings import kind_of, settled
 from autochron.mutate.server.plugin_conflicts import Alone
@@ -74,7 +74,7 @@ class Rebuilding:
     def serve(self) -> None:
         """Try what is asked for, as long as something is."""
         self._import()
-        trust_nobody()
+        skip_ca_loading()
         first = self._tried(Job(id="fix", variant="fix"))
         self._known = first
         self._limits = limits_of(self._asked, first)

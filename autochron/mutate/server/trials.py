@@ -15,7 +15,7 @@ import pytest
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, PlanError, UsageError
 from autochron.instrument.swap import Swap
-from autochron.isolation.tls import trust_nobody
+from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.model import Kind, MutationTarget
 from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
 from autochron.mutate.server.checkpoint import CheckpointProcess, Codes, ForkPoint, LostError
@@ -190,7 +190,7 @@ class Trials:
             raise PlanError(f"the test can't be tried: {ended_as(ended, self._limits)[1]}")
         self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
         preload(self._loaded, self._asked.folder)
-        trust_nobody()
+        skip_ca_loading()
         self._functions.parse()
         for item, play in zip(self._items, self._plays, strict=False):
             play.handle.prepare()
