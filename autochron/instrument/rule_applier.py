@@ -80,7 +80,7 @@ class RulePlanner:
         """Ids of rules without a match that the ledger explains already."""
         self.undo: list[Any] = []
         self._absent: dict[str, list[Absent]] = {}
-        """By module: the targets that it does not define."""
+        """By module: the targets that have no code of their own in it."""
         self._found: dict[str, Found] = {}
         self._calls: dict[str, tuple[CallSite, ...]] = {}
         self._files: dict[str, str] = {}
@@ -101,7 +101,7 @@ class RulePlanner:
         )
         self._matcher = matcher_for(rules, project)
 
-    # --- called by the hook----------------------------------------------------------------------------------------
+    # --- called by the hook ---------------------------------------------------------------------------------------
 
     def concerns(self, module: str, file: str | None) -> bool:
         """Return whether any rule may match in a module, or a hook of ours waits for it."""
@@ -123,33 +123,33 @@ class RulePlanner:
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         """Return the definitions of a module that rules fit, each with its mark."""
-        findings = self._find(module, file, code)
-        for entry in findings.ledger:
+        result = self._find(module, file, code)
+        for entry in result.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
         # A package of the project may have the name of a library (`agents`). Then it doesn't lack the pack's definitions.
         is_own = file is not None and self.project.owns(file)
         self._absent[module] = [
-            absent for absent in findings.absent if not (is_own and _is_of_a_pack(absent.rule))
+            absent for absent in result.absent if not (is_own and _is_of_a_pack(absent.rule))
         ]
-        for absent in findings.absent:
+        for absent in result.absent:
             if isinstance(absent.rule, TraceRule):
                 self._refuse_trace(absent.rule, absent.nearest)
-        if findings.calls:
-            self._calls[module] = findings.calls
-        self._decorators |= findings.decorators
-        self._found[module] = findings
-        for rule in _rules_of(findings):
+        if result.calls:
+            self._calls[module] = result.calls
+        self._decorators |= result.decorators
+        self._found[module] = result
+        for rule in _rules_of(result):
             self._count(rule.id)
-        marks = self._marks(module, findings)
+        marks = self._marks(module, result)
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
 
-    def _marks(self, module: str, findings: Found) -> dict[tuple[str, int], Mark]:
+    def _marks(self, module: str, result: Found) -> dict[tuple[str, int], Mark]:
         """Return the mark of each definition that rules of boundaries, traces or swaps fit, by name and line."""
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         names: dict[tuple[str, int], str] = {}
-        for match in findings.matches:
+        for match in result.matches:
             place = (match.code_name or match.qualname, match.firstlineno)
             rules.setdefault(place, []).append(match.rule)
             if match.code_name:
@@ -160,7 +160,7 @@ class RulePlanner:
         }
         for place, name in names.items():
             marks[place].name = name
-        for trace in findings.traces:
+        for trace in result.traces:
             place = (trace.qualname, trace.firstlineno)
             mark = marks.setdefault(place, Mark(()))
             mark.trace = mark.trace or isinstance(trace.rule, TraceRule)
@@ -170,10 +170,10 @@ class RulePlanner:
         """Return how many definitions and calls of a module rules fit, without noting anything about it."""
         if not self.concerns(module, file):
             return 0
-        findings = self._find(module, file, code)
-        return len(findings.matches) + len(findings.calls)
+        result = self._find(module, file, code)
+        return len(result.matches) + len(result.calls)
 
-    # --- what processes share by the cache---------------------------------------------------------------------------
+    # --- what processes share by the cache --------------------------------------------------------------------------
 
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
         """Return what decides about the places of a module besides rules and source."""
@@ -188,16 +188,16 @@ class RulePlanner:
 
     def notes(self, module: str) -> dict[str, Any]:
         """Return what `places` has noted about a module, as plain data."""
-        findings = self._found.pop(module, NOTHING)
+        result = self._found.pop(module, NOTHING)
         numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
         return {
-            "matched": [numbers[id(rule)] for rule in _rules_of(findings)],
+            "matched": [numbers[id(rule)] for rule in _rules_of(result)],
             "absent": [
                 (numbers[id(absent.rule)], absent.nearest)
                 for absent in self._absent.get(module, ())
                 if id(absent.rule) in numbers
             ],
-            "decorators": sorted(findings.decorators),
+            "decorators": sorted(result.decorators),
         }
 
     def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:

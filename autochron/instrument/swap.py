@@ -179,7 +179,7 @@ class Swap:
         if "." in dotted:  # a module of a package may import from it
             try:
                 spec_in_package = importlib.util.find_spec(dotted)
-            except ImportError:  # another package has that name
+            except ImportError:  # another package of that name is found first
                 spec_in_package = None
             if spec_in_package is not None and os.path.realpath(spec_in_package.origin or "") == path:
                 return importlib.import_module(dotted)
@@ -190,9 +190,8 @@ class Swap:
         sys.modules.setdefault(name, new_module)
         try:
             spec.loader.exec_module(new_module)
-        except (
-            BaseException
-        ):  # as an import does; otherwise the next call would find a half-initialized module
+        except BaseException:
+            # As an import does. Otherwise the next call would find a half-initialized module.
             if sys.modules.get(name) is new_module:
                 del sys.modules[name]
             raise
@@ -324,10 +323,11 @@ class Swapping:
         swap = self._known.get(point, self)
         if swap is self:
             swap = self._known[point] = next(
-                (candidate for candidate in self._swaps if candidate.replaces(point, self._activation)), None
+                (registered for registered in self._swaps if registered.replaces(point, self._activation)),
+                None,
             )
         if swap is None:
-            if any(candidate.is_replacement(point) for candidate in self._swaps):
+            if any(registered.is_replacement(point) for registered in self._swaps):
                 return None  # the crossing of the old function is open already
             return self._inner.enter(point, arguments)
         assert isinstance(swap, Swap)  # noqa: S101 - `self` was only the default of `get`

@@ -314,7 +314,7 @@ def say_exit(error: SystemExit | None) -> None:
 def end_with(status: int) -> None:
     """End the process with another status than the program's own.
 
-    Python's own work at exit must be done. Only the standard streams are flushed.
+    To be called after all that Python does at exit. Only the standard streams are flushed.
     """
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -129,7 +129,7 @@ def _set_up(
     Returns:
         What ends the recording.
     """
-    command, rules = program.command, options.load_rules(program.own)
+    rules = options.load_rules(program.own)
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program changes the working folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
@@ -138,9 +138,9 @@ def _set_up(
     # Before anything is woven, for these processes are no part of the program. They start while we go on.
     capture.hold(*process_of(store))
     redactor = Redactor.of(rules)
-    arguments = redactor.mask_arguments(command.arguments)
-    masked = _changed_places(command.arguments, arguments)
-    command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
+    arguments = redactor.mask_arguments(program.command.arguments)
+    masked = _changed_places(program.command.arguments, arguments)
+    command = Command(program.command.mode, program.command.target, arguments, facts.folder_of(rules))
     try:
         activation = activate(rules, program.own, aliases={"__main__": program.aliases})
         activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
@@ -151,17 +151,22 @@ def _set_up(
         deactivate()
         raise
     recording.is_guarded = True
-    if masked:
-        recording.problem(
-            f"masked in the command line, so a replay gives the program the mask: argument {', '.join(masked)}; give them "
-            "again with `replay TRACE -- PROGRAM ARG …` (masked)"
-        )
+    _note_masked(recording, masked)
     ending = _Ending(recording, capture, shown, report, impacts, only_failed=only_failed)
     if only_failed:
         recording.keep_failed()
     ending.guard()
     _connect(capture, recording, errors=rules.stderr)
     return ending
+
+
+def _note_masked(recording: Recording, places: Sequence[str]) -> None:
+    """Note a problem if arguments of the command line are masked."""
+    if places:
+        recording.problem(
+            f"masked in the command line, so a replay gives the program the mask: argument {', '.join(places)}; give them "
+            "again with `replay TRACE -- PROGRAM ARG …` (masked)"
+        )
 
 
 def _changed_places(words: Sequence[str], masked: Sequence[str]) -> list[str]:

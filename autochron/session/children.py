@@ -252,12 +252,7 @@ class Children:
         if event == "os.posix_spawn" and starting is not None:
             # `subprocess` has announced the process by its own event. This way to start it hands out no lane.
             processes.STARTING.root = None
-            self.started = [
-                msgspec.structs.replace(
-                    process, joins_by_name=process.joins_by_name or process.lane == starting.lane
-                )
-                for process in self.started
-            ]
+            self._expect_by_name(starting.lane)
             return None
         self.has_started = True
         label = lane_label(event, arguments)
@@ -281,6 +276,13 @@ class Children:
                 )
             )
         return root.lane
+
+    def _expect_by_name(self, lane: str) -> None:
+        """Note that the process of a lane joins by its name."""
+        self.started = [
+            msgspec.structs.replace(process, joins_by_name=process.joins_by_name or process.lane == lane)
+            for process in self.started
+        ]
 
     def _announce(self, event: str, root: Root) -> None:
         """Keep the lane for the hook that hands the context out; `os.system` has no hook, so set the environment for it."""

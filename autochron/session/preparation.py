@@ -115,7 +115,7 @@ class Preparation:
     def tally(self) -> Tally:
         """The counts and notes of the crossings.
 
-        Made with the first crossing that is prepared. A recording in memory may prepare none.
+        Made when something is first prepared, which in a recording in memory may never happen.
         """
         recorded = self._recorded
         return Tally(recorded.activation.project, recorded.redactor, self._began, recorded.mask_key)

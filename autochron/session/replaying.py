@@ -106,16 +106,7 @@ class Replaying(Session):
         self.processes = ReplayedProcesses(
             self.director, record, plan, activation, refusals, swaps, self.problem
         )
-        self._guard = ReplayGuard(
-            refusals,
-            isolation,
-            self.processes,
-            self.director,
-            plan,
-            activation,
-            everywhere=scope.everywhere,
-            is_joined=joined is not None,
-        )
+        self._guard = self._make_guard(isolation, refusals)
         self.watched = isolation.events | (EVERYWHERE if scope.everywhere else frozenset())
         if scope.everywhere or not plan.is_full or _has_state(record.footer):
             self._set_up_state()
@@ -128,6 +119,18 @@ class Replaying(Session):
         refusals.allowed = self.allowed
         refusals.refuses_all = self.plan.is_full and self._scope.everywhere
         return refusals
+
+    def _make_guard(self, isolation: denials.Isolation, refusals: Refusals) -> ReplayGuard:
+        return ReplayGuard(
+            refusals,
+            isolation,
+            self.processes,
+            self.director,
+            self.plan,
+            self.activation,
+            everywhere=self._scope.everywhere,
+            is_joined=self._joined is not None,
+        )
 
     def _set_up_processes(self) -> None:
         """Join the replay of another process, or have the child processes served that the program starts."""
