@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,8 +92,6 @@ class Writers:
 
     def of(self, line: int) -> OutputWriter | None:
         """Return who ended a line, counted from 0; None if that is not known."""
-        from bisect import bisect_right  # lazy: only if an output differs
-
         index = bisect_right(self._writers, line, key=lambda writer: writer.end)
         return (
             self._writers[min(index, len(self._writers) - 1)]
