@@ -1,4 +1,4 @@
-"""Weaving that is in force in this process: installed once for a set of rules with all hooks, and taken off whole."""
+"""The weaving of this process: installed once for a set of rules with all hooks, and removed as a whole."""
 
 from __future__ import annotations
 
@@ -34,10 +34,19 @@ _PROCESSES = "multiprocessing.process"
 
 
 class Activation:
-    """One set of rules, woven in."""
+    """One set of rules, woven in.
+
+    Attributes:
+        program: the file of the program; None if there is none.
+        project: which files are the user's own code.
+        ledger: what is woven, and what is not and why.
+        planner: applies the rules to modules.
+        runners: weave code that does not pass the import hook.
+        values: the ambient values that are recorded and served; None as long as nobody asks for any.
+    """
 
     def __init__(self, rules: Rules, program: str | None = None) -> None:
-        self._given = rules
+        self._own_rules = rules
         self.program = program
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
@@ -49,10 +58,9 @@ class Activation:
         self._processes = ProcessHooks() if rules.children else None
         self._undo: list[Callable[[], None]] = []
         self._sites: dict[str, list[Point]] = {}
-        self._sited = 0
-        """How many of the ledger's points are among them."""
+        self._sites_read = 0
+        """Number of the ledger's points that `_sites` has."""
         self.values: Values | None = None
-        """The ambient values that are recorded and served; None as long as nobody asks for any."""
 
     def _plans(self, rules: Rules, folder: str | None) -> Plans | None:
         if folder is None or not rules.digest:
@@ -62,14 +70,19 @@ class Activation:
 
     @property
     def cache_refusal(self) -> str | None:
-        """Why the folder of woven code is not used, though it is there; None or empty where there is nothing to say."""
+        """Why the folder of woven code is not used although it exists; None or empty if there is nothing to report."""
         plans = self._hook.plans
         return f"{plans.refusal} (unsafe-cache)" if plans is not None and plans.refusal else None
 
     def load_instead(self, instead: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
-        """Have other code woven than what Python loads, with plans of its own in a folder."""
+        """Weave other code than what Python loads, with a cache of its own.
+
+        Args:
+            instead: returns the code to weave, by the module's name and its own code; None to weave the latter.
+            folder: the folder of the cache.
+        """
         self._hook.instead = instead
-        self._hook.plans = self._plans(self._given, folder)
+        self._hook.plans = self._plans(self._own_rules, folder)
 
     @property
     def hook(self) -> Hook:
@@ -78,28 +91,28 @@ class Activation:
 
     @property
     def rules(self) -> Rules:
-        """The rules, with the packs that were taken up."""
+        """The rules, including the packs whose libraries were imported."""
         return self.planner.rules
 
     def points_at(self, site: str) -> Sequence[Point]:
-        """Return what is woven at a site, as a trace names it."""
+        """Return what is woven at a site, which is named as in a trace."""
         points = self.ledger.points
-        if len(points) > self._sited:
-            for point in points[self._sited :]:
+        if len(points) > self._sites_read:
+            for point in points[self._sites_read :]:
                 file = self.project.name(point.file) if self.project.owns(point.file) else point.module
                 self._sites.setdefault(f"{file}:{point.qualname}", []).append(point)
-            self._sited = len(points)
+            self._sites_read = len(points)
         return self._sites.get(site, ())
 
     def state_of(self, envelope: Envelope) -> str | None:
-        """Return the state that today's rules say a recorded crossing shares with others."""
+        """Return the state that the rules of today have a recorded crossing share with others."""
         site = envelope.site
         points = self._marked_at(site) if site.startswith("@") else self.points_at(site)
         states = (rule.state for point in points for rule in point.rules)
         return next((state for state in states if state is not None), None)
 
     def _marked_at(self, site: str) -> list[Point]:
-        """Return what is marked by hand at a site."""
+        """Return the boundaries that are marked by hand at a site."""
         project, qualname = self.project, site.rpartition(":")[2]
         return [
             point
@@ -109,9 +122,9 @@ class Activation:
             == f"{project.name(point.file) if project.owns(point.file) else point.module}:{qualname}"
         ]
 
-    def is_by(self, rules: Rules, program: str | None) -> bool:
-        """Return whether this is what the same rules would weave, for the same program."""
-        own = self._given
+    def weaves(self, rules: Rules, program: str | None) -> bool:
+        """Return whether this is the weaving of the same rules, for the same program."""
+        own = self._own_rules
         if own is rules and self.program == program:
             return True
         return (own.digest, own.root, own.file, own.project, own.children, own.swaps, self.program) == (
@@ -125,10 +138,10 @@ class Activation:
         )
 
     def install(self, functions: Functions) -> None:
-        """Weave what is imported already, and the rest as it is."""
+        """Weave the modules that are imported already, and install all hooks."""
         for name, module in list(sys.modules.items()):
             if name == "__main__" and self.program is not None:
-                continue  # that is autochron; the program's own is still to come
+                continue  # autochron's own main module; the program's is loaded later
             if getattr(module, "__name__", None) is not None:
                 self._hook.weave_imported(name, module, functions)
         self._hook.install()
@@ -141,21 +154,21 @@ class Activation:
         self._watch_loops()
         self.planner.on_import = self._imported
         processes.on_main.append(self._weave_main)
-        if self._given.ambient or self._given.ambients:
+        if self._own_rules.ambient or self._own_rules.ambients:
             self.ambient_values()
 
     def ambient_values(self) -> Values:
-        """Have ambient values recorded and served from now on, as long as weaving is in force."""
+        """Have ambient values recorded and served until the weaving is removed."""
         if self.values is None:
             from autochron.ambient.ambient import Values  # lazy: few rules ask for any
 
-            self.values = Values(self._given, self.project)
+            self.values = Values(self._own_rules, self.project)
             self._hook.on_executed = self.values.watch.imported
             self.values.begin()
         return self.values
 
     def hold(self) -> None:
-        """Make our hooks the outermost again, where someone else has put on or taken off something since."""
+        """Make our hooks the outermost again, in case others have been put on or removed since."""
         self._lanes.hold()
         if self._processes is not None:
             self._processes.hold()
@@ -174,16 +187,16 @@ class Activation:
             self._watch_loops()
 
     def _weave_main(self, name: str, file: str | None, code: Any) -> Any:
-        """Weave the main module that a process of multiprocessing loads under another name."""
-        if has_woven(code):  # by its own name, when runpy read the file
+        """Weave the main module, which a process of `multiprocessing` loads under another name."""
+        if has_woven(code):  # `runpy` has read the file, and it was woven by its own name
             return code
         stem = os.path.splitext(os.path.basename(file or ""))[0]
         self.planner.aliases[name] = ("__main__", stem)
         return self._hook.weave(name, file, code)
 
     def _watch_processes(self) -> None:
-        processes = sys.modules.get(_PROCESSES)
-        if processes is not None and not network.are_watched(processes):
+        module = sys.modules.get(_PROCESSES)
+        if module is not None and not network.are_watched(module):
             self._undo.append(network.watch_processes())
 
     def _watch_loops(self) -> None:
@@ -192,7 +205,7 @@ class Activation:
                 self._undo.append(watch_loops(module))
 
     def uninstall(self, functions: Functions) -> None:
-        """Take all weaving off."""
+        """Remove all weaving."""
         self.planner.on_import = None
         if self.values is not None:
             self._hook.on_executed = None
@@ -213,17 +226,22 @@ _active: Activation | None = None
 def activate(
     rules: Rules, program: str | None = None, *, aliases: dict[str, tuple[str, ...]] | None = None
 ) -> Activation:
-    """Weave by these rules; what is woven by the same rules already stays as it is.
+    """Weave by these rules. What the same rules have woven already stays as it is.
 
     Weaving outlives a `record` or `replay` block: with no handler in force woven code costs a few nanoseconds, and the
     next block finds it in place.
+
+    Args:
+        rules: the rules.
+        program: the file of the program.
+        aliases: other names of modules, such as of `__main__`.
     """
     global _active  # noqa: PLW0603 - weaving belongs to the process
     if "AUTOCHRON_OVERLAY" in os.environ:
-        from autochron.instrument import source_overlay  # lazy: where a mutant is tried
+        from autochron.instrument import source_overlay  # lazy: only trials of mutants need it
 
         source_overlay.take_over()
-    if _active is not None and _active.is_by(rules, program):
+    if _active is not None and _active.weaves(rules, program):
         return _active
     functions = Functions()
     keep_modules_at_exit()
@@ -236,7 +254,7 @@ def activate(
 
 
 def deactivate() -> None:
-    """Take all weaving off."""
+    """Remove all weaving."""
     global _active  # noqa: PLW0603 - weaving belongs to the process
     if _active is not None:
         _active.uninstall(Functions())

@@ -1,10 +1,10 @@
-"""Reach code that does not come through a loader's `get_code`, or say that it was not reached.
+"""Reach code that does not come through a loader's `get_code`, or note that it was not reached.
 
-Some tools compile a file and run it themselves. What gives them the code, or runs it, is a function of theirs by a known
-name; it is replaced in their module. Any other code of the project's that `exec` is handed is in the ledger, where rules
-would have fitted it.
+Some tools compile a file and run it themselves. A known function of theirs returns the code, or runs it. That function
+is replaced in the tool's module. If other code of the project is run by `exec`, and rules would fit it, then the
+ledger notes it.
 
-Rejected: to replace the builtin `exec`, whose default namespaces are those of its caller's frame.
+Rejected: to replace the builtin `exec`. Its default namespaces are those of its caller's frame.
 """
 
 from __future__ import annotations
@@ -20,57 +20,58 @@ from autochron.project import module_names
 from autochron.weaving.hook import Hook
 from autochron.weaving.weave import has_woven
 
-_GIVING: dict[str, tuple[tuple[str, ...], str | None]] = {
+_LOADING: dict[str, tuple[tuple[str, ...], str | None]] = {
     "runpy": (("_get_code_from_file",), None),
     "coverage.execfile": (("make_code_from_py", "make_code_from_pyc"), "__main__"),
 }
-"""Modules with functions that give the code of a file, their last argument; and what it runs as, None for its own name."""
+"""Modules, each with the functions that return the code of a file, which is their last argument, and with the name of the
+module that the code runs as; None for its own name."""
 
 _RUNNING = frozenset({"_pytest.assertion.rewrite"})
 """Modules that rewrite modules and `exec` them."""
 
-RUNNERS = frozenset({*_GIVING, *_RUNNING})
-"""All of them."""
+RUNNERS = frozenset({*_LOADING, *_RUNNING})
+"""All modules with functions that are replaced."""
 
 _BETWEEN = "<frozen importlib._bootstrap_external>"
-"""What our frame says for a file: pytest and Python take it out of tracebacks, as they do with what imports."""
+"""The file name of our frames. pytest and Python remove it from tracebacks, like frames of the import system."""
 
 
 class Runners:
-    """What weaves the code that runners are given, by one hook."""
+    """Weaves, by one import hook, the code that runners load or run."""
 
     def __init__(self, hook: Hook, planner: RulePlanner) -> None:
         self._hook = hook
         self._planner = planner
-        self._held: set[int] = set()
+        self._replaced_in: set[int] = set()
         self._undo: list[Callable[[], None]] = []
 
     def hold(self) -> None:
-        """Change those that are imported by now."""
-        import runpy  # noqa: F401 - lazy: frozen, so nothing tells when the program imports it
+        """Replace the functions of those modules that are imported by now."""
+        import runpy  # noqa: F401 - lazy: it is frozen, so no hook sees the program import it
 
         for name in RUNNERS:
             module = sys.modules.get(name)
-            if module is None or id(module) in self._held:
+            if module is None or id(module) in self._replaced_in:
                 continue
-            self._held.add(id(module))
+            self._replaced_in.add(id(module))
             if name in _RUNNING:
                 self._replace(module, "exec", self._executing())
                 continue
-            functions, runs_as = _GIVING[name]
+            functions, runs_as = _LOADING[name]
             for function in functions:
                 original = getattr(module, function, None)
                 if original is not None:
-                    self._replace(module, function, self._giving(original, runs_as))
+                    self._replace(module, function, self._loading(original, runs_as))
 
     def uninstall(self) -> None:
-        """Put everything back."""
-        self._held.clear()
+        """Restore all functions."""
+        self._replaced_in.clear()
         while self._undo:
             self._undo.pop()()
 
     def note(self, code: Any) -> None:
-        """Hear of code that is about to be run by `exec`; what no weaving came to see is noted."""
+        """Note code that `exec` is about to run, if it was not woven and rules would fit it."""
         if type(code) is not CodeType or code.co_name != "<module>":
             return
         file = code.co_filename
@@ -88,10 +89,12 @@ class Runners:
             )
             self._planner.ledger.refuse(name, reason, "exec")
 
-    def _giving(self, original: Any, runs_as: str | None) -> Any:
+    def _loading(self, original: Any, runs_as: str | None) -> Any:
+        """Return a function that weaves the code which a function of a runner returns."""
+
         def code_of_file(*arguments: Any) -> Any:
             result = original(*arguments)
-            # Before 3.12 runpy gives the file's name as well.
+            # Before 3.12 runpy returns the file's name as well.
             code = result[0] if type(result) is tuple else result
             if type(code) is not CodeType:
                 return result
@@ -107,14 +110,15 @@ class Runners:
         return self._hook.weave(runs_as or own, code.co_filename, code, keeps=False)
 
     def _executing(self) -> Any:
+        """Return a function that weaves the code of a module, and runs it as `exec` does."""
         hook, planner = self._hook, self._planner
 
-        def execute(code: Any, space: dict[str, Any], *rest: Any) -> None:
-            name, file = space.get("__name__"), space.get("__file__")
+        def execute(code: Any, namespace: dict[str, Any], *arguments: Any) -> None:
+            name, file = namespace.get("__name__"), namespace.get("__file__")
             if type(code) is not CodeType or not isinstance(name, str):
-                exec(code, space, *rest)  # noqa: S102 - as was asked for
+                exec(code, namespace, *arguments)  # noqa: S102 - the caller asks for it
                 return
-            exec(hook.weave(name, file, code, keeps=False), space, *rest)  # noqa: S102 - as was asked for
+            exec(hook.weave(name, file, code, keeps=False), namespace, *arguments)  # noqa: S102 - the caller asks for it
             module = sys.modules.get(name)
             if module is not None and planner.concerns(name, file):
                 planner.executed(module)
@@ -122,17 +126,17 @@ class Runners:
         return execute
 
     def _replace(self, module: ModuleType, name: str, replacement: Any) -> None:
-        space = vars(module)
-        had, original = name in space, space.get(name)
+        namespace = vars(module)
+        is_own, original = name in namespace, namespace.get(name)
         replacement.__code__ = replacement.__code__.replace(co_filename=_BETWEEN)
-        space[name] = replacement
+        namespace[name] = replacement
 
         def undo() -> None:
-            if space.get(name) is not replacement:
+            if namespace.get(name) is not replacement:
                 return
-            if had:
-                space[name] = original
+            if is_own:
+                namespace[name] = original
             else:
-                del space[name]  # the builtin again
+                del namespace[name]  # so that the name is the builtin again
 
         self._undo.append(undo)

@@ -1,4 +1,4 @@
-"""Mark boundaries by hand: a decorator, and a proxy for one client."""
+"""Mark boundaries by hand, by a decorator or by a proxy for one client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autochron.weaving.weave import Mark, weave_function
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 marked = Ledger()
-"""What was marked by hand, and what of it could not be woven."""
+"""What was marked by hand, and what could not be woven and why."""
 
 
 @overload
@@ -25,17 +25,19 @@ def boundary(
     name: str | None = None, *, kind: Kind = "tool", state: str | None = None
 ) -> Callable[[_F], _F]: ...
 def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None) -> Any:
-    """Make a function of one's own a boundary: `@autochron.boundary("place_order", kind="tool")`.
+    """Make a function of your own a boundary: `@autochron.boundary("place_order", kind="tool")`.
 
-    The function stays the same object; its code crosses the boundary while a recording or replay is under way.
+    The function stays the same object. While a recording or replay is under way, its calls are crossings.
 
     Args:
-        name: of its crossings; default the function's name. It may be a template, as in a rule.
+        name: name of the crossings; default the function's name. It may be a template, as in a rule.
         kind: `model`, `tool`, `router` or `ambient`.
-        state: what it works on beside its arguments, as in a rule: where a later crossing of that state is live, so is this.
+        state: the state that it works on beside its arguments, as in a rule. If a crossing of that state is live, so
+            are all later ones.
 
     Raises:
-        UsageError: the kind is none, the state is empty, or what is decorated is no function written in Python.
+        UsageError: there is no such kind, the state is empty, or the decorated object is no function written in
+            Python.
     """
     if kind not in KINDS:
         raise UsageError(f"boundary(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
@@ -55,7 +57,7 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
         )
     if name is not None:
         try:
-            from autochron.rules.names import name_template  # lazy: where something is marked by hand
+            from autochron.rules.names import name_template  # lazy: few programs mark anything by hand
 
             name_template(name)
         except ValueError as error:
@@ -76,14 +78,19 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
 def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
     """Make the calls of one client boundaries.
 
-    A client of a library that a shipped pack covers is given back as it is: the pack weaves its calls where all of them
-    pass. For any other object a proxy is given whose public methods cross, also those of the objects that hang on it
-    (`client.orders.create`), named by their path.
-
     Args:
         client: any object.
-        name: the root of the names; default its class's name in lower case.
-        kind: of its crossings.
+        name: the root of the names; default the name of its class in lower case.
+        kind: kind of the crossings.
+
+    Returns:
+        The client itself, if a shipped pack covers its library: the pack weaves the functions that all its calls pass.
+            For any
+        other object, a proxy. Its public methods cross, and so do those of the objects in its attributes
+        (`client.orders.create`). Each is named by its path.
+
+    Raises:
+        UsageError: there is no such kind.
     """
     if kind not in KINDS:
         raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")

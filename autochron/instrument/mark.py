@@ -1,4 +1,4 @@
-"""From the rules that fit a definition to what weaving must know of them."""
+"""Make the mark of a definition, by which weaving knows the rules that fit it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _PREFIX = "argument:"
 
 
 def outcome_name(rule: BoundaryRule) -> str | None:
-    """Name the parameter that is a rule's outcome."""
+    """Return the name of the parameter that is a rule's outcome; None if the outcome is the result."""
     return None if rule.outcome is None else rule.outcome.removeprefix(_PREFIX)
 
 
 def mark_of(rules: tuple[BoundaryRule, ...]) -> Mark:
-    """Say why a definition is woven: by these rules, in order of precedence."""
+    """Return the mark of a definition that these rules fit, in order of precedence."""
     outcomes = [name for rule in rules if (name := outcome_name(rule)) is not None]
     arguments = [rule.argument.partition(".")[0] for rule in rules if rule.argument is not None]
     if not (outcomes or arguments):
@@ -24,8 +24,13 @@ def mark_of(rules: tuple[BoundaryRule, ...]) -> Mark:
     )
 
 
-def agreeing(rules: tuple[BoundaryRule, ...]) -> tuple[tuple[BoundaryRule, ...], tuple[BoundaryRule, ...]]:
-    """Part the rules of one definition: a definition has one outcome that is an argument, the first rule's that names one."""
+def split_by_outcome(
+    rules: tuple[BoundaryRule, ...],
+) -> tuple[tuple[BoundaryRule, ...], tuple[BoundaryRule, ...]]:
+    """Split the rules of one definition into those that agree on its outcome and the others.
+
+    Only one argument of a definition can be its outcome: that of the first rule that names one.
+    """
     first = next((name for rule in rules if (name := outcome_name(rule)) is not None), None)
-    kept = tuple(rule for rule in rules if outcome_name(rule) in {None, first})
-    return kept, tuple(rule for rule in rules if rule not in kept)
+    accepted = tuple(rule for rule in rules if outcome_name(rule) in {None, first})
+    return accepted, tuple(rule for rule in rules if rule not in accepted)

@@ -1,4 +1,4 @@
-"""Weave what is passed: the callables that a call of a woven definition gets as an argument."""
+"""Weave callables that are passed to a woven definition as an argument."""
 
 from __future__ import annotations
 
@@ -17,39 +17,45 @@ from autochron.weaving.weave import is_woven, weave_function
 
 
 class PassedCallables:
-    """Weaves callables as they are passed, each in place; one that is woven already stays as it is."""
+    """Weaves callables in place when they are passed. One that is woven already stays as it is."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._woven: dict[tuple[str, int], tuple[CodeType, CodeType]] = {}
-        """(rule, identity of a code object) to it and its woven form: closures are made over and over from one."""
+        """By rule and identity of a code object: the code, and its woven form. Many closures may have the same code."""
         self._done: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
 
     def weave(self, rule: BoundaryRule, value: Any, passer: Point) -> None:
-        """Weave a callable by the rule that named the argument of a definition."""
+        """Weave a callable.
+
+        Args:
+            rule: the rule that names the argument.
+            value: the argument.
+            passer: the definition that it is passed to.
+        """
         function = function_of(value)
         if function is None:
-            what = f"{rule.selector} {rule.argument}"
+            subject = f"{rule.selector} {rule.argument}"
             reason = f"{rule.place}: it was given a {type(value).__qualname__}, which has no code of its own"
-            self._ledger.refuse(what, reason, "no-code")
+            self._ledger.refuse(subject, reason, "no-code")
             return
         old = function.__code__
         if is_woven(old):
-            return  # by this rule when it was passed before, or by one of its own, which comes first
-        known = self._woven.get((rule.id, id(old)))
-        if known is None:
+            return  # by this rule when it was passed before, or by a rule for itself, which has precedence
+        codes = self._woven.get((rule.id, id(old)))
+        if codes is None:
             own = structs.replace(rule, argument=None, when=())
             mark = mark_of((own,))
             mark.passer = passer
             if weave_function(function, mark, self._ledger) is None:
                 return
-            known = self._woven[rule.id, id(old)] = (old, function.__code__)
+            codes = self._woven[rule.id, id(old)] = (old, function.__code__)
         else:
-            function.__code__ = known[1]
-        self._done.append((weakref.ref(function), *known))
+            function.__code__ = codes[1]
+        self._done.append((weakref.ref(function), *codes))
 
     def undo(self) -> None:
-        """Take the weaving off what is still there."""
+        """Remove the weaving from functions that still exist."""
         for reference, old, new in self._done:
             function = reference()
             if function is not None and function.__code__ is new:
@@ -59,10 +65,13 @@ class PassedCallables:
 
 
 def function_of(value: Any) -> FunctionType | None:
-    """Return the function that runs when a value is called: its own, what it binds, or its type's `__call__`."""
+    """Return the function that runs when a value is called; None if it has no code of its own.
+
+    That is the value itself, the function that it binds, or its type's `__call__`.
+    """
     while isinstance(value, functools.partial | MethodType):
         value = value.func if isinstance(value, functools.partial) else value.__func__
     if isinstance(value, FunctionType):
         return value
-    call = getattr(type(value), "__call__", None)  # noqa: B004 - not whether, but which function it is
+    call = getattr(type(value), "__call__", None)  # noqa: B004 - the function is needed, and not only whether there is one
     return call if isinstance(call, FunctionType) else None

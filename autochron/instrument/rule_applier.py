@@ -1,4 +1,4 @@
-"""From rules to what is woven where: the planner of the import hook."""
+"""Apply rules to modules: find out what is woven where. The import hook's planner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.unpatched import os
 from autochron.crossing.processes import MODULES as PROCESS_MODULES
 from autochron.http.clients import DOORS, door_of
-from autochron.instrument.mark import agreeing, mark_of
+from autochron.instrument.mark import mark_of, split_by_outcome
 from autochron.instrument.passed_callables import PassedCallables
 from autochron.matching.derived_classes import matcher_for
 from autochron.matching.matcher import NOTHING, Absent, Found
@@ -46,42 +46,54 @@ _SPAWNING = frozenset(
         *PROCESS_MODULES,
     }
 )
-"""Modules whose pools, event loops and queues carry lanes on, or whose processes are told of."""
+"""Modules whose pools, event loops and queues carry lanes, or whose processes get a context."""
 
 _OTHER_CLIENTS = ("requests", "urllib3")
+"""HTTP clients that `http` rules don't reach."""
 
 
 class RulePlanner:
-    """Applies rules to modules as they come; takes up packs as their libraries are imported."""
+    """Applies rules to modules as they are imported, and adds packs when their libraries are imported.
+
+    Attributes:
+        rules: the rules, including packs.
+        project: which files are the user's own code.
+        ledger: what is woven, and what is not and why.
+        aliases: other names of modules, such as `agent` of `__main__`.
+        matched: number of definitions that a rule fits, by its id.
+        on_import: called with the name of a module that has run and that threads, pools or tasks come from.
+        watched: more modules that `on_import` is called with.
+        passing: weaves callables that are passed.
+        undo: functions that remove the weaving of single objects.
+    """
 
     def __init__(self, rules: Rules, project: Project, ledger: Ledger) -> None:
         self.rules = rules
         self.project = project
         self.ledger = ledger
         self.aliases: dict[str, tuple[str, ...]] = {}
-        """Module name to its other names: `__main__` to `agent`."""
         self.matched: dict[str, int] = {}
-        """Rule id to the number of definitions that it fits."""
         self.on_import: Callable[[str], None] | None = None
-        """Told of modules that have just run and that threads, pools or tasks come from."""
         self.watched: frozenset[str] = frozenset()
-        """More modules that `on_import` is told of."""
         self.passing = PassedCallables(ledger)
-        self._told: set[str] = set()
+        self._explained: set[str] = set()
+        """Ids of rules without a match that the ledger explains already."""
         self.undo: list[Any] = []
-        """What takes back the weaving of single objects."""
         self._absent: dict[str, list[Absent]] = {}
+        """By module: the targets that have no code of their own in it."""
         self._found: dict[str, Found] = {}
         self._calls: dict[str, tuple[CallSite, ...]] = {}
         self._files: dict[str, str] = {}
-        """The project's files that were imported, each with its module."""
+        """The module of each of the project's files that were imported."""
         self._reasons: dict[str, tuple[int, str]] = {}
+        """By id of a rule without a match: how many files were imported when the reason was found, and the reason."""
         self._decorators: set[str] = set()
         self._waiting = (
             {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
             if rules.auto
             else {}
         )
+        """By top-level module: the name of the pack that waits for its import."""
         self._http = tuple(
             rule
             for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
@@ -89,10 +101,10 @@ class RulePlanner:
         )
         self._matcher = matcher_for(rules, project)
 
-    # --- asked by the hook -----------------------------------------------------------------------------------------
+    # --- called by the hook ---------------------------------------------------------------------------------------
 
     def concerns(self, module: str, file: str | None) -> bool:
-        """Return whether anything in a module could be meant."""
+        """Return whether any rule may match in a module, or a hook of ours waits for it."""
         top = module.partition(".")[0]
         if top in self._waiting:
             del self._waiting[top]
@@ -110,79 +122,86 @@ class RulePlanner:
         return any(self._matcher.may_match(name, is_project=is_project) for name in names)
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
-        """Return the definitions of a module that rules fit."""
-        found = self._find(module, file, code)
-        for entry in found.ledger:
+        """Return the definitions of a module that rules fit, each with its mark."""
+        result = self._find(module, file, code)
+        for entry in result.ledger:
             self.ledger.refuse(entry.what, entry.reason, entry.slug)
-        # A package of the project's own may be called as a library is (`agents`): then the pack's definitions aren't missing.
-        own = file is not None and self.project.owns(file)
-        self._absent[module] = [each for each in found.absent if not (own and _is_of_a_pack(each.rule))]
-        for missing in found.absent:
-            if isinstance(missing.rule, TraceRule):
-                self._refuse_trace(missing.rule, missing.nearest)
-        if found.calls:
-            self._calls[module] = found.calls
-        self._decorators |= found.decorators
-        self._found[module] = found
-        rules: dict[tuple[str, int], list[BoundaryRule]] = {}
-        names: dict[tuple[str, int], str] = {}
-        for match in found.matches:
-            place = (match.code_name or match.qualname, match.firstlineno)
-            rules.setdefault(place, []).append(match.rule)
-            if match.code_name:
-                names[place] = match.qualname
-        for rule in _rules_of(found):
+        # A package of the project may have the name of a library (`agents`). Then it doesn't lack the pack's definitions.
+        is_own = file is not None and self.project.owns(file)
+        self._absent[module] = [
+            absent for absent in result.absent if not (is_own and _is_of_a_pack(absent.rule))
+        ]
+        for absent in result.absent:
+            if isinstance(absent.rule, TraceRule):
+                self._refuse_trace(absent.rule, absent.nearest)
+        if result.calls:
+            self._calls[module] = result.calls
+        self._decorators |= result.decorators
+        self._found[module] = result
+        for rule in _rules_of(result):
             self._count(rule.id)
-        marks = {
-            place: self._mark(tuple(each), f"{module}:{names.get(place, place[0])}")
-            for place, each in rules.items()
-        }
-        for place, name in names.items():
-            marks[place].name = name
-        for each in found.traces:
-            place = (each.qualname, each.firstlineno)
-            mark = marks.setdefault(place, Mark(()))
-            mark.trace = mark.trace or isinstance(each.rule, TraceRule)
+        marks = self._marks(module, result)
         if module in DOORS:
             marks |= self._doors(module, code)
         return marks
 
+    def _marks(self, module: str, result: Found) -> dict[tuple[str, int], Mark]:
+        """Return the mark of each definition that rules of boundaries, traces or swaps fit, by name and line."""
+        rules: dict[tuple[str, int], list[BoundaryRule]] = {}
+        names: dict[tuple[str, int], str] = {}
+        for match in result.matches:
+            place = (match.code_name or match.qualname, match.firstlineno)
+            rules.setdefault(place, []).append(match.rule)
+            if match.code_name:
+                names[place] = match.qualname
+        marks = {
+            place: self._mark(tuple(fitting), f"{module}:{names.get(place, place[0])}")
+            for place, fitting in rules.items()
+        }
+        for place, name in names.items():
+            marks[place].name = name
+        for trace in result.traces:
+            place = (trace.qualname, trace.firstlineno)
+            mark = marks.setdefault(place, Mark(()))
+            mark.trace = mark.trace or isinstance(trace.rule, TraceRule)
+        return marks
+
     def fits(self, module: str, file: str, code: CodeType) -> int:
-        """Return how many of a module's definitions and calls rules fit; nothing is made known of it."""
+        """Return how many definitions and calls of a module rules fit, without noting anything about it."""
         if not self.concerns(module, file):
             return 0
-        found = self._find(module, file, code)
-        return len(found.matches) + len(found.calls)
+        result = self._find(module, file, code)
+        return len(result.matches) + len(result.calls)
 
-    # --- what is kept between processes ------------------------------------------------------------------------------
+    # --- what processes share by the cache --------------------------------------------------------------------------
 
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
-        """Return what besides rules and source decides what a module's places are."""
+        """Return what decides about the places of a module besides rules and source."""
         packs = tuple(pack.name for pack in self.rules.packs)
-        main = self.aliases.get("__main__", ())  # what checks name there
-        derived = tuple((base, *sorted(known)) for base, known in sorted(self._matcher.derived.items()))
+        main = self.aliases.get("__main__", ())  # rules may name the main module so
+        derived = tuple((base, *sorted(classes)) for base, classes in sorted(self._matcher.derived.items()))
         return (packs, self.aliases.get(module, ()), main, self.project.owns(file), *derived)
 
     def rules_in_order(self) -> Sequence[BoundaryRule]:
-        """Return all rules in force, in an order that is the same in every process."""
+        """Return all rules in force, in an order that is the same in each process."""
         return (*self.rules.boundaries, *(rule for pack in self.rules.packs for rule in pack.boundaries))
 
     def notes(self, module: str) -> dict[str, Any]:
-        """Return what asking for `places` made known of a module, as plain data."""
-        found = self._found.pop(module, NOTHING)
+        """Return what `places` has noted about a module, as plain data."""
+        result = self._found.pop(module, NOTHING)
         numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
         return {
-            "matched": [numbers[id(rule)] for rule in _rules_of(found)],
+            "matched": [numbers[id(rule)] for rule in _rules_of(result)],
             "absent": [
-                (numbers[id(each.rule)], each.nearest)
-                for each in self._absent.get(module, ())
-                if id(each.rule) in numbers
+                (numbers[id(absent.rule)], absent.nearest)
+                for absent in self._absent.get(module, ())
+                if id(absent.rule) in numbers
             ],
-            "decorators": sorted(found.decorators),
+            "decorators": sorted(result.decorators),
         }
 
     def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
-        """Know that again."""
+        """Note again what `notes` returned, when a module comes from the cache."""
         rules = self.rules_in_order()
         for number in notes["matched"]:
             self._count(rules[number].id)
@@ -203,16 +222,16 @@ class RulePlanner:
             self._count(rule.id)
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
-        """Return the call sites of a module that rules fit; asked after `places`."""
+        """Return the call sites of a module that rules fit. Has to be called after `places`."""
         sites = self._calls.pop(module, ())
         if not sites:
             return ()
-        from autochron.weaving.binding import bindings_of  # lazy: with the first rule for a call that fits
+        from autochron.weaving.binding import bindings_of  # lazy: few modules have calls that a rule fits
 
         return bindings_of(sites, module, code.co_filename)
 
     def executed(self, module: ModuleType) -> None:
-        """Weave the targets of a module that have no code of their own there, or say why not."""
+        """Weave the targets of a module that have no code of their own in it, or note why that fails."""
         if (module.__name__ in _SPAWNING or module.__name__ in self.watched) and self.on_import is not None:
             self.on_import(module.__name__)
         for absent in self._absent.pop(module.__name__, ()):
@@ -221,15 +240,15 @@ class RulePlanner:
     # --- at the end ----------------------------------------------------------------------------------------------------
 
     def unmatched(self) -> list[tuple[BoundaryRule, str]]:
-        """Return the project's rules that fitted nothing, each with what may be the reason."""
+        """Return the project's rules that fitted nothing, each with the likely reason."""
         if not self.rules.boundaries:
             return []
-        unknown = self._unknown()
+        unresolved = self._unresolved()
         return [
-            (rule, self._why(rule))
+            (rule, self._reason(rule))
             for rule in self.rules.boundaries
-            if (rule.id not in self.matched or rule.id in unknown)
-            and rule.id not in self._told
+            if (rule.id not in self.matched or rule.id in unresolved)
+            and rule.id not in self._explained
             and not isinstance(rule.selector, Http)
         ]
 
@@ -240,23 +259,23 @@ class RulePlanner:
             for file, module in self._files.items()
         }
 
-    def _unknown(self) -> set[str]:
-        """Return the rules whose calls only may turn out to be of what they name, which is nowhere."""
-        known: dict[str, bool] = {}
+    def _unresolved(self) -> set[str]:
+        """Return the ids of rules that fit calls only, of a name that was nowhere found."""
+        resolved: dict[str, bool] = {}
         for meant in (meant for site in self.ledger.sites for meant in site.meant):
-            known[meant.rule.id] = known.get(meant.rule.id, False) or meant.is_known()
-        return {rule_id for rule_id, is_known in known.items() if not is_known}
+            resolved[meant.rule.id] = resolved.get(meant.rule.id, False) or meant.is_known()
+        return {rule_id for rule_id, is_resolved in resolved.items() if not is_resolved}
 
     # --- inside --------------------------------------------------------------------------------------------------------
 
     def _mark(self, rules: tuple[BoundaryRule, ...], definition: str) -> Mark:
-        kept, others = agreeing(rules)
-        for rule in others:
+        accepted, rejected = split_by_outcome(rules)
+        for rule in rejected:
             reason = (
                 f"{rule.place}: another rule of it has another argument for its outcome, which comes first"
             )
             self.ledger.refuse(definition, reason)
-        return mark_of(kept)
+        return mark_of(accepted)
 
     def _find(self, module: str, file: str | None, code: CodeType) -> Found:
         is_project = file is not None and self.project.owns(file)
@@ -269,7 +288,8 @@ class RulePlanner:
         )
 
     def _doors(self, module: str, code: CodeType) -> dict[tuple[str, int], Mark]:
-        from autochron.matching.definitions import definitions  # lazy: with the first HTTP client
+        """Return the marks of the functions of an HTTP client that send requests."""
+        from autochron.matching.definitions import definitions  # lazy: needed with the first HTTP client
 
         door = door_of(module)
         self._count_http()
@@ -291,7 +311,7 @@ class RulePlanner:
         target = rule.selector
         owner, name = _owner(module, target.qualname)
         if owner is None:
-            self._told.add(rule.id)
+            self._explained.add(rule.id)
             self.ledger.refuse(str(target), f"{rule.place}: {_no_such(absent, target)}", "no-such-target")
             return
         value = getattr(owner, name)
@@ -322,9 +342,10 @@ class RulePlanner:
         self.ledger.woven(point)
         return undo
 
-    def _why(self, rule: BoundaryRule) -> str:
+    def _reason(self, rule: BoundaryRule) -> str:
+        """Return the likely reason why a rule fits nothing."""
         selector = rule.selector
-        for absent in (each for those in self._absent.values() for each in those):
+        for absent in (absent for targets in self._absent.values() for absent in targets):
             if absent.rule is rule and isinstance(selector, Target):
                 return _no_such(absent, selector)
         if isinstance(selector, Target) and selector.module not in sys.modules:
@@ -334,18 +355,19 @@ class RulePlanner:
             near = nearest(names, selector.module)
             return f"module {selector.module} was not imported" + (f"; the nearest is {near}" if near else "")
         if isinstance(selector, CallSelector):
-            return self._why_no_call(rule)
+            return self._no_call_reason(rule)
         near = _nearest_decorator(selector, self._decorators) if isinstance(selector, Decorated) else None
-        why = "it fits no definition in the project's modules that were imported"
+        reason = "it fits no definition in the project's modules that were imported"
         if isinstance(selector, Define) and "*" not in selector.qualnames:
-            return f"{why}; write the name that it has now, or remove the rule"
-        return f"{why}; the nearest decorator is {near}" if near else why
+            return f"{reason}; write the name that it has now, or remove the rule"
+        return f"{reason}; the nearest decorator is {near}" if near else reason
 
-    def _why_no_call(self, rule: BoundaryRule) -> str:
-        known = self._reasons.get(rule.id)
-        if known is None or known[0] != len(self._files):
-            known = self._reasons[rule.id] = (len(self._files), self._look_for_call(rule))
-        return known[1]
+    def _no_call_reason(self, rule: BoundaryRule) -> str:
+        """Return the likely reason why a rule fits no call. It is kept until more files are imported."""
+        entry = self._reasons.get(rule.id)
+        if entry is None or entry[0] != len(self._files):
+            entry = self._reasons[rule.id] = (len(self._files), self._look_for_call(rule))
+        return entry[1]
 
     def _look_for_call(self, rule: BoundaryRule) -> str:
         from autochron.matching.calls import nearest_call  # lazy: only for the report
@@ -353,23 +375,23 @@ class RulePlanner:
 
         dotted = call_rule(rule).pattern.dotted
         if rule.id in self.matched and dotted is not None:
-            return _why_nowhere(dotted)
+            return _unresolved_reason(dotted)
         sources = (
             (module, self.project.name(file), read_source(file) or b"")
             for file, module in self._files.items()
         )
         near = nearest_call(call_rule(rule), sources)
-        why = "it fits no call in the project's modules that were imported"
-        return f"{why}; the nearest is {near}" if near else why
+        reason = "it fits no call in the project's modules that were imported"
+        return f"{reason}; the nearest is {near}" if near else reason
 
 
 def _rules_of(found: Found) -> list[BoundaryRule]:
-    """Return the rule of each fit."""
+    """Return the rules of all matches and call sites, each as often as it fits."""
     return [*(match.rule for match in found.matches), *(site.rule for site in found.calls)]
 
 
-def _why_nowhere(dotted: str) -> str:
-    """Say how far a dotted name leads among the imported modules."""
+def _unresolved_reason(dotted: str) -> str:
+    """Return how far a dotted name leads in the imported modules."""
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     parts = dotted.split(".")
@@ -380,9 +402,9 @@ def _why_nowhere(dotted: str) -> str:
         for part in parts[count:]:
             inner = getattr(owner, part, None)
             if inner is None:
-                held = getattr(owner, "__qualname__", None) or owner.__name__
+                owner_name = getattr(owner, "__qualname__", None) or owner.__name__
                 near = nearest([name for name in dir(owner) if not name.startswith("_")], part)
-                return f"{held} has no {part}" + (f"; the nearest is {near}" if near else "")
+                return f"{owner_name} has no {part}" + (f"; the nearest is {near}" if near else "")
             owner = inner
         return f"no call turned out to be of {dotted}"
     near = nearest(sys.modules, parts[0])
@@ -396,12 +418,12 @@ def _is_of_a_pack(rule: BoundaryRule | TraceRule | SwapRule) -> bool:
 
 
 def _nearest_decorator(selector: Decorated, seen: set[str]) -> str | None:
-    """Return the decorator that was meant: one of that name in a module, else the nearest."""
+    """Return the decorator that was probably meant: one of the same name in another module, or else the nearest."""
     ending = f".{selector.decorator.rpartition('.')[2]}"
     from autochron.rules.nearest import nearest  # lazy: difflib
 
-    same = sorted(name for name in seen if name.endswith(ending))
-    return same[0] if same else nearest(seen, selector.decorator)
+    matches = sorted(name for name in seen if name.endswith(ending))
+    return matches[0] if matches else nearest(seen, selector.decorator)
 
 
 def _no_such(absent: Absent, target: Target) -> str:
@@ -410,7 +432,7 @@ def _no_such(absent: Absent, target: Target) -> str:
 
 
 def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:
-    """Walk to what holds the last name of a qualified name; (None, name) where it isn't there."""
+    """Return the object that has the last name of a qualified name, and that name; (None, name) if there is none."""
     *path, name = qualname.split(".")
     owner: Any = module
     for step in path:
@@ -421,7 +443,7 @@ def _owner(module: ModuleType, qualname: str) -> tuple[Any, str]:
 
 
 def program_paths(rules: Rules, program: str | None) -> tuple[str, ...]:
-    """Return the project's paths: those that the rules name, else the program's folder, else the rules' root."""
+    """Return the project's paths: those of the rules, else the program's folder and the rules' root, else that root."""
     if rules.project:
         return rules.project
     if program is not None:

@@ -1,6 +1,6 @@
-"""Other text for a file, for as long as a process lives and in those that it starts, with the file left as it is.
+"""Replace the text of a source file in this process and in those that it starts, without changing the file.
 
-Import finds it in the place of what stands on disk, bytecode is neither read nor written for it, and rules are matched on it.
+Import loads that text, bytecode of the file is neither read nor written, and rules are matched on that text.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from autochron import project
 from autochron._runtime.unpatched import os
 
 VARIABLE = "AUTOCHRON_OVERLAY"
-"""By this, processes that are started know of it: JSON of paths and texts."""
+"""Environment variable that hands the texts to processes that are started: JSON of texts by path."""
 
 
 READ: set[str] = set()
-"""The files for which another text was given: who imports past the import system is given none."""
+"""Files whose replacement was loaded. A tool that bypasses the import system loads none."""
 
 
 def lay(path: str, text: str) -> None:
-    """Have a text stand in for a file from now on, here and in processes that are started."""
+    """Replace the text of a file from now on, here and in processes that are started."""
     path = os.path.realpath(path)
     project.INSTEAD[path] = text.encode()
     os.environ[VARIABLE] = json.dumps({name: data.decode() for name, data in project.INSTEAD.items()})
@@ -29,30 +29,33 @@ def lay(path: str, text: str) -> None:
 
 
 def take_over() -> None:
-    """Lay what the process that has started this one has laid."""
-    laid: dict[str, str] = json.loads(os.environ[VARIABLE])
-    project.INSTEAD.update({path: text.encode() for path, text in laid.items()})
+    """Replace the texts that the parent process has replaced."""
+    texts: dict[str, str] = json.loads(os.environ[VARIABLE])
+    project.INSTEAD.update({path: text.encode() for path, text in texts.items()})
     _change_loader()
 
 
 def _change_loader() -> None:
+    """Patch the loader of source files so that it loads replacements."""
     loader: Any = importlib.machinery.SourceFileLoader
     if getattr(loader.get_data, "__module__", None) == __name__:
         return
     read, stat = loader.get_data, loader.path_stats
 
     def get_data(self: Any, path: str) -> bytes:
-        whole = os.path.realpath(path)
-        laid = project.INSTEAD.get(whole)
-        if laid is not None:
-            READ.add(whole)
-            return laid
+        real_path = os.path.realpath(path)
+        replacement = project.INSTEAD.get(real_path)
+        if replacement is not None:
+            READ.add(real_path)
+            return replacement
         data: bytes = read(self, path)
         return data
 
     def path_stats(self: Any, path: str) -> Any:
         if os.path.realpath(path) in project.INSTEAD:
-            raise OSError("another text stands in for it")  # so no bytecode is looked for, nor kept
+            raise OSError(
+                "another text stands in for it"
+            )  # keeps the loader from reading or writing bytecode
         return stat(self, path)
 
     loader.get_data, loader.path_stats = get_data, path_stats

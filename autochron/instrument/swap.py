@@ -1,4 +1,4 @@
-"""Run a candidate in the place of a function on a replay, without installing it."""
+"""Replace a function by a candidate during a replay, without installing the candidate."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.crossing import Crossing
 from autochron.crossing.tokens import SuspendableToken
 from autochron.errors import PlanError
+from autochron.instrument.swap_arguments import call_arguments
 from autochron.model import Place, Rules, SwapRule, Target
 from autochron.project import module_names
 from autochron.weaving.delegation import Relay
@@ -26,17 +27,26 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 _PLACE = Place("--swap", 0)
+"""The place of rules that are made for swaps."""
 
 _inside: ContextVar[frozenset[str]] = ContextVar("autochron_swapped", default=frozenset())
-"""The functions in whose place something runs now: where that calls the old one, it is meant."""
+"""The old functions whose replacement is running. If it calls the old function, that one runs."""
 
 
 class Swap:
-    """One function in the place of another.
+    """A function that is replaced, and its replacement.
 
     Attributes:
-        old, new: as they were given: `module:name` or `file.py:name`; the new one may be a callable.
-        calls: how often the new one was called.
+        old: the function, as `module:name` or `file.py:name`.
+        new: the replacement, in the same form or as a callable.
+        calls: number of calls of the replacement.
+        reached: for each of these calls, how often it called the old function.
+        fault: why the replacement could not be called; empty if it could.
+        main: names by which the running script would be imported.
+        module: module or file of the old function.
+        qualname: qualified name of the old function.
+        target: module or file of the replacement, and its qualified name; None if it is a callable.
+        before_call: called before the replacement.
     """
 
     def __init__(self, old: str, new: str | Callable[..., Any], root: str) -> None:
@@ -44,11 +54,8 @@ class Swap:
         self.new = new
         self.calls = 0
         self.reached: list[int] = []
-        """For each of these calls, how often it went on to the old one."""
         self.fault = ""
-        """Why the new one could not be called."""
         self.main: tuple[str, ...] = ()
-        """What the running script would be imported as."""
         self._root = root
         self.module, self.qualname = _split(old)
         if "<locals>" in self.qualname:
@@ -60,10 +67,13 @@ class Swap:
             self._check(*self.target)
         self._function: Callable[..., Any] | None = None
         self.before_call: Callable[[], None] | None = None
-        """What is done before the new one is called."""
 
     def _check(self, module: str, qualname: str) -> None:
-        """Refuse what can't be there: PlanError, before the program starts."""
+        """Refuse a replacement in a file that doesn't exist, before the program starts.
+
+        Raises:
+            PlanError: there is no such file.
+        """
         if module.endswith(".py") and not os.path.isfile(self._path(module)):
             raise PlanError(f"swap {self.old}: there is no file {module}, in which {qualname} was to be")
 
@@ -71,7 +81,11 @@ class Swap:
         return module if os.path.isabs(module) else os.path.join(self._root, module)
 
     def names(self) -> tuple[str, ...]:
-        """Return the modules whose function may be meant."""
+        """Return the names of the modules that may have the old function.
+
+        Raises:
+            PlanError: there is no such file.
+        """
         if not self.module.endswith(".py"):
             return (self.module,)
         path = self._path(self.module)
@@ -79,16 +93,16 @@ class Swap:
             raise PlanError(f"swap {self.old}: there is no file {self.module}")
         return (*module_names(path), "__main__")
 
-    def is_of(self, point: Point, activation: Activation) -> bool:
-        """Return whether a woven definition is the one to be replaced."""
+    def replaces(self, point: Point, activation: Activation) -> bool:
+        """Return whether a woven definition is the old function."""
         if point.qualname != self.qualname or point.called != point.qualname:
             return False
         if self.module.endswith(".py"):
             return os.path.realpath(point.file) == os.path.realpath(self._path(self.module))
         return self.module in (point.module, *activation.planner.aliases.get(point.module, ()))
 
-    def is_by(self, point: Point) -> bool:
-        """Return whether a woven definition is the one that replaces."""
+    def is_replacement(self, point: Point) -> bool:
+        """Return whether a woven definition is the replacement."""
         if point.called != point.qualname:
             return False
         new: Any = self._function
@@ -102,15 +116,19 @@ class Swap:
         )
 
     def function(self) -> Callable[..., Any]:
-        """Return the new function; its module is imported with the first call. PlanError where it isn't there."""
+        """Return the replacement. Its module is imported with the first call.
+
+        Raises:
+            PlanError: it doesn't exist. Any exception of its module is raised, too.
+        """
         if self._function is None:
             if callable(self.new):
                 self._function = self.new
             else:
-                assert self.target is not None  # noqa: S101 - it is given by name
-                # A candidate that imports from the script means the one that runs, not another copy of it.
-                lent = {name: sys.modules["__main__"] for name in self.main if name not in sys.modules}
-                sys.modules.update(lent)
+                assert self.target is not None  # noqa: S101 - set if `new` is a name
+                # If the candidate imports the script, it has to get the running one and no second copy.
+                aliases = {name: sys.modules["__main__"] for name in self.main if name not in sys.modules}
+                sys.modules.update(aliases)
                 try:
                     self._function = self._find(*self.target)
                 except PlanError as error:
@@ -120,7 +138,7 @@ class Swap:
                     self.fault = f"swap {self.old}={self.new}: {type(error).__name__}: {error}"
                     raise
                 finally:
-                    for name, module in lent.items():
+                    for name, module in aliases.items():
                         if sys.modules.get(name) is module:
                             del sys.modules[name]
         return self._function
@@ -128,62 +146,64 @@ class Swap:
     def _find(self, module: str, qualname: str) -> Callable[..., Any]:
         owner: Any = self._module(module)
         for step in qualname.split("."):
-            found = getattr(owner, step, None)
-            if found is None:
+            member = getattr(owner, step, None)
+            if member is None:
                 from autochron.rules.nearest import nearest  # lazy: difflib
 
                 near = nearest([name for name in dir(owner) if not name.startswith("_")], step)
                 hint = f"; the nearest is {near}" if near else ""
                 raise PlanError(f"swap {self.old}={self.new}: {module} has no {qualname}{hint}")
-            owner = found
+            owner = member
         if not callable(owner):
             raise PlanError(f"swap {self.old}={self.new}: {qualname} is not callable")
         function: Callable[..., Any] = getattr(owner, "__func__", owner)
         return function
 
     def _module(self, module: str) -> Any:
+        """Return a module by its name, or import it from its file."""
         if not module.endswith(".py"):
-            from importlib import import_module  # lazy: with the first call of a candidate
+            from importlib import import_module  # lazy: needed with the first call of a candidate
 
             try:
                 return import_module(module)
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
-        there = _loaded(path)
-        if there is not None:
-            return there
+        loaded = _loaded(path)
+        if loaded is not None:
+            return loaded
         import importlib.util  # lazy: as above
 
         names = module_names(path)
         dotted, name = names[0], names[-1]
-        if "." in dotted:  # in a package it may import from that
+        if "." in dotted:  # a module of a package may import from it
             try:
-                found = importlib.util.find_spec(dotted)
-            except ImportError:  # of the package, which is found from elsewhere
-                found = None
-            if found is not None and os.path.realpath(found.origin or "") == path:
+                spec_in_package = importlib.util.find_spec(dotted)
+            except ImportError:  # another package of that name is found first
+                spec_in_package = None
+            if spec_in_package is not None and os.path.realpath(spec_in_package.origin or "") == path:
                 return importlib.import_module(dotted)
 
         spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - of a `.py` file that is there
-        made = importlib.util.module_from_spec(spec)
-        sys.modules.setdefault(name, made)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - an existing `.py` file has both
+        new_module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(name, new_module)
         try:
-            spec.loader.exec_module(made)
-        except BaseException:  # as an import does: else the next call would find half of it
-            if sys.modules.get(name) is made:
+            spec.loader.exec_module(new_module)
+        except BaseException:
+            # As an import does. Otherwise the next call would find a half-initialized module.
+            if sys.modules.get(name) is new_module:
                 del sys.modules[name]
             raise
-        return made
+        return new_module
 
     def install(self) -> None:
-        """Put the new function into the old one's place for good: its module has the new one under that name from now on.
+        """Replace the old function in its module for good.
 
         Raises:
-            PlanError: one of the two isn't there.
+            PlanError: the replacement or the file of the old function doesn't exist.
         """
-        new = self.function()  # first: its module may take the old one from where it is
+        new = self.function()  # first, since its module may import the old function
         owner: Any = self._module(self.module)
         *path, name = self.qualname.split(".")
         for step in path:
@@ -191,29 +211,29 @@ class Swap:
         setattr(owner, name, new)
 
     def never_called(self) -> str:
-        """Say that it was of no use."""
+        """Return a message that the replacement was never called."""
         return self.fault or (
             f"{self.old} was to be swapped and was never called; name it as the trace does (`autochron traces show`) or as"
             " module:name, and see that what calls it is live"
         )
 
 
-_found_as: dict[str, str] = {}
-"""The names of modules that were found by their files."""
+_names_by_file: dict[str, str] = {}
+"""The names of loaded modules, by the files by which they were found."""
 
 
 def _loaded(path: str) -> Any:
-    """Return the module of a file, if it is loaded; None otherwise."""
-    known = sys.modules.get(_found_as.get(path, ""))
-    if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == path:
-        return known
+    """Return the module of a file if it is loaded; None otherwise."""
+    loaded = sys.modules.get(_names_by_file.get(path, ""))
+    if loaded is not None and os.path.realpath(getattr(loaded, "__file__", None) or "") == path:
+        return loaded
     base = os.path.basename(path)
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        # The name first: to resolve the files of a thousand modules takes longer than most replays.
+        # Compare base names first: resolving the paths of a thousand modules takes longer than most replays.
         if file and os.path.basename(file) == base and os.path.realpath(file) == path:
-            # Kept, for to look at a thousand modules copies a page for each in a fork.
-            _found_as[path] = name
+            # Remember it, since looking at a thousand modules copies a page for each of them in a fork.
+            _names_by_file[path] = name
             return module
     return None
 
@@ -232,24 +252,32 @@ def _split(text: str) -> tuple[str, str]:
 def swaps_for(
     wanted: Mapping[str, str | Callable[..., Any]] | Iterable[tuple[str, Any]], rules: Rules
 ) -> tuple[Swap, ...]:
-    """Settle what is swapped; PlanError where something means nothing."""
+    """Return the swaps of some pairs of names.
+
+    Args:
+        wanted: the replacements, by the functions that they replace.
+        rules: the rules, whose root files are relative to.
+
+    Raises:
+        PlanError: something can't be swapped.
+    """
     pairs = list(wanted.items()) if isinstance(wanted, Mapping) else wanted
-    found: dict[str, Swap] = {}
+    swaps: dict[str, Swap] = {}
     for pair in pairs:
-        given: Sequence[Any] = pair  # what a caller really gave
-        if len(given) != 2 or not isinstance(given[0], str):
+        values: Sequence[Any] = pair  # a caller may have passed anything
+        if len(values) != 2 or not isinstance(values[0], str):
             raise PlanError(f"swap={wanted!r}: give what to swap as {{'module:name': 'module:name'}}")
         old, new = pair
         if not (isinstance(new, str) or callable(new)):
             raise PlanError(f"swap {old}: {new!r} is no function; give one, or its module:name")
-        if old in found:
-            raise PlanError(f"swap {old}: it is swapped twice, for {found[old].new} and {new}")
-        found[old] = Swap(old, new, rules.root or os.getcwd())
-    return tuple(found.values())
+        if old in swaps:
+            raise PlanError(f"swap {old}: it is swapped twice, for {swaps[old].new} and {new}")
+        swaps[old] = Swap(old, new, rules.root or os.getcwd())
+    return tuple(swaps.values())
 
 
 def read_swaps(path: str, rules: Rules) -> tuple[Swap, ...]:
-    """Return the swaps of the replay that this process takes part in."""
+    """Return the swaps of the replay that this process takes part in, from the file at `path`."""
     if not os.path.exists(path):
         return ()
     with open(path, "rb") as file:
@@ -258,6 +286,8 @@ def read_swaps(path: str, rules: Rules) -> tuple[Swap, ...]:
 
 
 def _unnamed(old: str) -> Callable[..., Any]:
+    """Return a function that raises PlanError, for a replacement that was a callable of another process."""
+
     def refuse(*_args: Any, **_kwargs: Any) -> Any:
         raise PlanError(f"swap {old}: in another process the new function must be named as module:name")
 
@@ -265,7 +295,7 @@ def _unnamed(old: str) -> Callable[..., Any]:
 
 
 def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
-    """Return rules by which the functions to be replaced are woven, whether they are boundaries or not."""
+    """Return rules that weave the functions which are replaced, whether they are boundaries or not."""
     if not swaps:
         return rules
     targets = [Target(name, swap.qualname) for swap in swaps for name in swap.names()]
@@ -277,7 +307,7 @@ def with_swaps(rules: Rules, swaps: tuple[Swap, ...]) -> Rules:
 
 
 class Swapping:
-    """What woven code calls where functions are swapped: the kernel, but for these."""
+    """The handler of woven code if functions are swapped. It passes all other calls to the kernel."""
 
     def __init__(self, inner: Kernel | Kernels, swaps: tuple[Swap, ...], activation: Activation) -> None:
         self._inner = inner
@@ -289,17 +319,18 @@ class Swapping:
             swap.main = activation.planner.aliases.get("__main__", ())
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
-        """Begin a crossing, and have the new function called in it where the old one is live or no boundary."""
+        """Begin a crossing. If the old function is live or no boundary, have the replacement called in it."""
         swap = self._known.get(point, self)
         if swap is self:
             swap = self._known[point] = next(
-                (each for each in self._swaps if each.is_of(point, self._activation)), None
+                (registered for registered in self._swaps if registered.replaces(point, self._activation)),
+                None,
             )
         if swap is None:
-            if any(each.is_by(point) for each in self._swaps):
-                return None  # the crossing is the old one's
+            if any(registered.is_replacement(point) for registered in self._swaps):
+                return None  # the crossing of the old function is open already
             return self._inner.enter(point, arguments)
-        assert isinstance(swap, Swap)  # noqa: S101 - `self` stands for what is not known yet
+        assert isinstance(swap, Swap)  # noqa: S101 - `self` was only the default of `get`
         if swap.old in _inside.get():
             if swap.reached:
                 swap.reached[-1] += 1
@@ -311,7 +342,7 @@ class Swapping:
 
 
 class Swapped:
-    """A call of the old function that is one of the new. It is false, which tells woven code not to run the body."""
+    """A call of the old function that the replacement answers. It is false, so woven code does not run the body."""
 
     __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
 
@@ -332,16 +363,20 @@ class Swapped:
         return False
 
     def _call(self) -> Any:
-        """Call the new function. What is wrong with it is raised here, where the crossing is ended with it."""
-        function = self._swap.function()
-        positional, keywords = _call_of(self._swap, self._point, self._arguments)
+        """Call the replacement. Whatever is wrong with it is raised here, so that the crossing ends with that error."""
+        swap, function = self._swap, self._swap.function()
+        try:
+            positional, keywords = call_arguments(function, self._point, self._arguments)
+        except TypeError as error:
+            swap.fault = f"swap {swap.old}={swap.new}: it can't be called as the old one was: {error}"
+            raise PlanError(swap.fault) from None
         self._swap.calls += 1
         self._swap.reached.append(0)
         if self._swap.before_call is not None:
             self._swap.before_call()
         try:
             return function(*positional, **keywords)
-        except PlanError as error:  # it can't be had here
+        except PlanError as error:  # the replacement doesn't exist in this process
             self._swap.fault = str(error)
             raise
 
@@ -380,7 +415,10 @@ class Swapped:
         return None, value if self._token is None else self._token.ended(value)
 
     def _stepped(self) -> Generator[Any, Any, Any]:
-        """Run the new generator. Inside it, a call of the old one is meant; between its steps others run."""
+        """Run the replacement's generator.
+
+        The old function can be called in its steps only: between them other code runs.
+        """
         iterator: Any = None
         sent: Any = None
         thrown: BaseException | None = None
@@ -443,49 +481,12 @@ class Swapped:
         return False, None, item
 
     def thrown(self, error: BaseException) -> bool:
-        """Keep what is thrown into an asynchronous generator, for the next step."""
+        """Keep an exception that is thrown into an asynchronous generator, for the next step."""
         self._thrown = error
         return False
 
     def _failed(self, error: BaseException) -> BaseException:
+        """Note the error in the crossing, and return it."""
         if self._token is not None:
             self._token.raised(error)
         return error
-
-
-def _call_of(swap: Swap, point: Point, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
-    """Return how the new function is called: by name where it can be, else in the order of the old one's parameters.
-
-    By name, since tools are called so, and since its parameters may stand in another order. PlanError where neither goes.
-    """
-    import inspect  # lazy: 10 ms, and child processes import this module
-
-    given = dict(zip(point.parameters, arguments, strict=False))
-    rest, extra = (given.pop(name) if name else () for name in point.variadic)
-    values = [*given.values(), *rest]
-    try:
-        signature = inspect.signature(swap.function())
-    except (TypeError, ValueError):  # a callable of C's that doesn't tell
-        return values, dict(extra)
-    kinds = [parameter.kind for parameter in signature.parameters.values()]
-    leading = kinds.count(inspect.Parameter.POSITIONAL_ONLY)
-    last = {
-        name: value
-        for name, value in given.items()
-        if name in signature.parameters and signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-    }
-    by_name = (values[:leading], dict(list(given.items())[leading:]) | dict(extra))
-    by_place = (
-        [*(value for name, value in given.items() if name not in last), *rest],
-        last | dict(extra),
-    )
-    why: TypeError | None = None
-    for call in (by_place,) if rest else (by_name, by_place):
-        try:
-            signature.bind(*call[0], **call[1])
-        except TypeError as error:
-            why = error
-        else:
-            return call
-    swap.fault = f"swap {swap.old}={swap.new}: it can't be called as the old one was: {why}"
-    raise PlanError(swap.fault)

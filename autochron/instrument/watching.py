@@ -1,4 +1,4 @@
-"""A watch over the program of a session: which of its calls are not determined by it, and what the rules say of them."""
+"""Watch the program of a session for non-deterministic calls, and judge them by the rules."""
 
 from __future__ import annotations
 
@@ -20,45 +20,55 @@ class Watching:
     def __init__(
         self, activation: Activation, problem: Callable[[str], None], is_inside: Callable[[], bool]
     ) -> None:
-        """Take who is told what is wrong on our side, and what knows whether a replay would not run what runs now."""
+        """Make one.
+
+        Args:
+            activation: the rules in force, and the project.
+            problem: called with a message if something is wrong on our side.
+            is_inside: returns whether the running code is inside a crossing whose body a replay would not run.
+        """
         self._activation = activation
         project = activation.project
         values = activation.values
         self._is_own = values is None
-        # One watch for both: two would stand in each other's place.
+        # Ambient values use the same watch, since two would patch over each other.
         self._watch = (
             SourceWatch(project.owns, project.name, problem, is_inside) if values is None else values.watch
         )
 
     def begin(self) -> None:
-        """Begin to watch what is imported, and the rest as it is."""
+        """Begin to watch calls, also in modules that are imported later."""
         self._activation.hook.on_executed = self._watch.imported
         self._watch.forget()
         self._watch.on()
 
     def end(self) -> None:
-        """Take every patch off, but for those by which ambient values are recorded: they stay as weaving does."""
+        """Remove all patches. Those by which ambient values are recorded stay, as weaving does."""
         if self._is_own:
             self._activation.hook.on_executed = None
             self._watch.off()
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what was found so far; what is meant to be there is marked."""
+        """Return the findings so far. Those that a rule expects are marked."""
         return tuple(self._judged()[0])
 
     def stale(self) -> tuple[str, ...]:
-        """Say what is wrong with ignores: a run does not come everywhere, so only what is gone from the source is."""
+        """Return a message for each ignore whose line is gone from the source.
+
+        Others are not reported: a run doesn't reach all lines.
+        """
         return tuple(self._judged()[1])
 
     def new(self, footer: Footer | None) -> tuple[Finding, ...]:
-        """Return what escapes in a replay and did not when the trace was recorded; nothing where nobody looked then."""
+        """Return the findings of a replay that were none in the recording; none if nobody looked for them then."""
         if footer is None or not footer.watched:
             return ()
-        known = {(each.site.file, each.site.hash, each.call) for each in footer.findings}
+        recorded = {(finding.site.file, finding.site.hash, finding.call) for finding in footer.findings}
         return tuple(
-            each
-            for each in self.findings()
-            if each.covered is None and (each.site.file, each.site.hash, each.call) not in known
+            finding
+            for finding in self.findings()
+            if finding.covered is None
+            and (finding.site.file, finding.site.hash, finding.call) not in recorded
         )
 
     def _judged(self) -> tuple[list[Finding], list[str]]:

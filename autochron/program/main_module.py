@@ -1,6 +1,6 @@
 """Run a program as Python itself would: `__main__`, `sys.argv`, `sys.path`, exit status and tracebacks.
 
-`__main__` is a fresh module in `sys.modules`, so that pickling, spawn and `if __name__ == "__main__"` work.
+`__main__` is a fresh module in `sys.modules`, so that pickling, `spawn` and `if __name__ == "__main__"` work.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from autochron.weaving import hook
 from autochron.weaving.gate import THROUGH
 
 Weave = Callable[[str, str | None, CodeType], CodeType]
+"""Takes the name, file and code of a module; returns woven code."""
 
 
 class Program:
     """A program that can be run once.
 
     Attributes:
-        command: what a trace keeps of it.
-        path: the file that its `__main__` comes from, where that is known before it is loaded.
+        command: the command, unmasked.
+        path: the file of its `__main__`, if that is known before it is loaded.
         aliases: other names of the module that runs as `__main__`.
-        uncaught: the type of what it ended by, where that was no SystemExit.
-        error: that itself.
-        exit: what it left by, where it left by SystemExit, for Python to act upon.
+        uncaught: type of the exception that ended it; None for SystemExit.
+        error: that exception.
+        exit: the SystemExit that ended it, on which Python has to act.
     """
 
     def __init__(self, command: Command) -> None:
@@ -49,35 +50,47 @@ class Program:
             self.aliases = (command.target, f"{command.target}.__main__")
 
     def run(self, weave: Weave) -> int:
-        """Run it to its end, and give its exit status. A traceback shows the program's frames only."""
-        # What is there is ours: the program's collector need not go through it, nor does Python as it ends.
+        """Run the program to its end; return its exit status.
+
+        A traceback shows frames of the program only.
+
+        Args:
+            weave: weaves the code of the program's own file.
+
+        Raises:
+            RuleError: two rules contradict each other. It shows only when a module is loaded.
+        """
+        # All objects so far are ours. Neither the program's garbage collector nor Python at its end has to visit them.
         gc.freeze()
         error = self._error(weave)
         if error is None:
             return 0
         if not isinstance(error, SystemExit):
-            ended = _show(error)
-            if ended is None:
+            hook_exit = _show(error)
+            if hook_exit is None:
                 self.uncaught = type(error).__qualname__
                 self.error = error
                 return INTERRUPTED if type(error) is KeyboardInterrupt else 1
-            error = ended
+            error = hook_exit
         self.exit = error
         return _status_of(error)
 
     def let_go(self) -> SystemExit | None:
-        """Return what the program left by, and hold neither that nor its error any more.
+        """Return the SystemExit that ended the program, and drop the references to it and to the error.
 
-        This object is frozen, so what it holds would outlive Python's last collection.
+        This object is frozen, so what it refers to would outlive Python's last garbage collection.
         """
-        left, self.exit, self.error = self.exit, None, None
-        return left
+        system_exit, self.exit, self.error = self.exit, None, None
+        return system_exit
 
     def _error(self, weave: Weave) -> BaseException | None:
-        """Run it, and give what it raised: outside of `except`, so that what is raised next has no context of ours."""
+        """Run the program, and return its exception.
+
+        It is returned outside of `except`, so that an exception which is raised next does not get it as its context.
+        """
         try:
             self._execute(weave)
-        except RuleError:  # two rules for one place, seen when its module was loaded: ours to tell
+        except RuleError:  # an error of the rules and not of the program
             raise
         except BaseException as error:
             return error
@@ -85,9 +98,9 @@ class Program:
 
     @property
     def own(self) -> str | None:
-        """The file beside which the user's own code and the rules lie; None where that is the working folder.
+        """The file beside which the user's own code and the rules are; None if that is the working folder.
 
-        A console script is a library's: it stands in the environment's folder of commands.
+        That of a console script is not: it belongs to a library, and is in the environment's folder of commands.
         """
         return None if self.command.mode == "console" else self.path
 
@@ -108,12 +121,12 @@ class Program:
     def _find_console_script(self) -> None:
         target = self.command.target
         beside = os.path.join(os.path.dirname(sys.executable), target)
-        found = beside if os.path.isfile(beside) and os.sep not in target else _which(target)
-        if found is None:
+        path = beside if os.path.isfile(beside) and os.sep not in target else _which(target)
+        if path is None:
             raise UsageError(
                 f"there is no command {target}; a console script stands beside {sys.executable} or on PATH"
             )
-        self.path = found
+        self.path = path
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -132,27 +145,27 @@ class Program:
 
     def _execute_file(self, weave: Weave) -> None:
         path = self.path
-        assert path is not None  # noqa: S101 - found when it was made
+        assert path is not None  # noqa: S101 - `__init__` has found it
         shown = self.command.target if self.command.mode == "script" else path
         sys.argv = [shown, *self.command.arguments]
         _replace_path(os.path.dirname(os.path.realpath(path)))
         with open(path, "rb") as file:
             source = file.read()
-        name = os.path.join(os.getcwd(), shown)  # as Python does: made absolute, and not made plain
+        name = os.path.join(os.getcwd(), shown)  # as Python does: absolute, but not normalized
         module = _main_module()
-        space = vars(module)
-        space["__file__"] = name
-        space["__cached__"] = None
-        space["__loader__"] = importlib.machinery.SourceFileLoader("__main__", name)
+        namespace = vars(module)
+        namespace["__file__"] = name
+        namespace["__cached__"] = None
+        namespace["__loader__"] = importlib.machinery.SourceFileLoader("__main__", name)
         code = compile(source, name, "exec", dont_inherit=True)
         try:
-            exec(weave("__main__", name, code), space)  # noqa: S102 - to run a program is what this is for
+            exec(weave("__main__", name, code), namespace)  # noqa: S102 - to run a program is what this is for
         finally:
             _flush()
 
 
 def _is_folder_or_archive(path: str) -> bool:
-    """Ask whom Python asks: what modules can be imported from."""
+    """Return whether modules can be imported from a path. Asks the same import hooks as Python."""
     for importer in sys.path_hooks:
         try:
             importer(path)
@@ -163,7 +176,7 @@ def _is_folder_or_archive(path: str) -> bool:
 
 
 def _run_as_main(name: str, *, alter_argv: bool) -> None:
-    """Run a module, a folder or an archive by what Python itself runs it by, so that tracebacks are the same."""
+    """Run a module, a folder or an archive by the function that Python itself uses, so that tracebacks are the same."""
     import runpy  # lazy: scripts don't need it
 
     _main_module()
@@ -171,17 +184,17 @@ def _run_as_main(name: str, *, alter_argv: bool) -> None:
 
 
 def _main_module() -> ModuleType:
-    """Make the module that the program runs as."""
+    """Make the module that the program runs as, and put it into `sys.modules`."""
     module = ModuleType("__main__")
-    space = vars(module)
-    space["__annotations__"] = {}
-    space["__builtins__"] = sys.modules["builtins"]
+    namespace = vars(module)
+    namespace["__annotations__"] = {}
+    namespace["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     return module
 
 
 def _replace_path(first: str) -> None:
-    """Put the program's folder where `python -m autochron` has put the working folder, or where a script's folder is."""
+    """Put the program's folder in the place in `sys.path` where Python has put that of autochron."""
     if getattr(sys.flags, "safe_path", False):
         return
     sys.path[0] = first
@@ -198,11 +211,11 @@ def _which(name: str) -> str | None:
 
 
 INTERRUPTED = -2
-"""The status of a program that nothing but SIGINT ended; negative ones are signals."""
+"""Status of a program that SIGINT ended. A negative status is a signal."""
 
 
 def _status_of(error: SystemExit) -> int:
-    """Return the status that the process will have."""
+    """Return the exit status that Python gives the process."""
     code = error.code
     if isinstance(code, int):
         return code & 255 if -sys.maxsize <= code <= sys.maxsize else 255
@@ -210,8 +223,12 @@ def _status_of(error: SystemExit) -> int:
 
 
 def _show(error: BaseException) -> SystemExit | None:
-    """Show an uncaught exception as Python does, without our own frames; gives what the program's hook left by."""
-    traceback = _outside(error.__traceback__)
+    """Show an uncaught exception as Python does, without our own frames.
+
+    Returns:
+        The SystemExit by which the program's `sys.excepthook` ended; None if it did not.
+    """
+    traceback = _without_our_frames(error.__traceback__)
     if isinstance(error, AutochronError):
         _cut(traceback)
     error.__traceback__ = traceback
@@ -219,61 +236,62 @@ def _show(error: BaseException) -> SystemExit | None:
     if sys.version_info >= (3, 12):
         sys.last_exc = error
     if not hasattr(sys, "excepthook"):
-        _say("sys.excepthook is missing\n")
+        _write_error("sys.excepthook is missing\n")
         sys.__excepthook__(type(error), error, traceback)
         return None
-    other = _hook_error(error, traceback)
-    if other is None or isinstance(other, SystemExit):
-        return other
-    _say("Error in sys.excepthook:\n")
-    sys.__excepthook__(type(other), other, _outside(other.__traceback__))
-    _say("\nOriginal exception was:\n")
+    hook_error = _hook_error(error, traceback)
+    if hook_error is None or isinstance(hook_error, SystemExit):
+        return hook_error
+    _write_error("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(hook_error), hook_error, _without_our_frames(hook_error.__traceback__))
+    _write_error("\nOriginal exception was:\n")
     sys.__excepthook__(type(error), error, traceback)
     return None
 
 
 def _flush() -> None:
-    """Flush as Python does after a script, and before it shows what went wrong."""
+    """Flush standard output, as Python does after a script and before it shows an exception."""
     try:
         sys.stdout.flush()
-    except Exception:  # noqa: S110 - Python passes over it, too
+    except Exception:  # noqa: S110 - Python ignores it, too
         pass
 
 
 def _hook_error(error: BaseException, traceback: TracebackType | None) -> BaseException | None:
-    """Call the program's hook, and give what it raised."""
+    """Call the program's `sys.excepthook`; return the exception that it raised."""
     try:
         sys.excepthook(type(error), error, traceback)
-    except BaseException as other:
-        other.__traceback__ = _outside(other.__traceback__)
-        return other
+    except BaseException as hook_error:
+        hook_error.__traceback__ = _without_our_frames(hook_error.__traceback__)
+        return hook_error
     return None
 
 
-def _say(text: str) -> None:
+def _write_error(text: str) -> None:
     try:
         sys.stderr.write(text)
-    except Exception:  # noqa: S110 - nobody hears
+    except Exception:  # noqa: S110 - there is nowhere to report it
         pass
 
 
-def _outside(traceback: TracebackType | None) -> TracebackType | None:
-    """Drop what stands before the program's first frame, and what stands between frames of the program's."""
+def _without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """Remove our frames before the program's first frame, and those between frames of the program."""
     while traceback is not None and _module(traceback).startswith("autochron."):
         traceback = traceback.tb_next
-    above = traceback
-    while above is not None:
-        while above.tb_next is not None and _module(above.tb_next) in _BETWEEN:
-            above.tb_next = above.tb_next.tb_next
-        above = above.tb_next
+    entry = traceback
+    while entry is not None:
+        while entry.tb_next is not None and _module(entry.tb_next) in _BETWEEN:
+            entry.tb_next = entry.tb_next.tb_next
+        entry = entry.tb_next
     return traceback
 
 
 _BETWEEN = THROUGH | {hook.__name__, code_runners.__name__, std_streams.__name__}
+"""Modules of ours with frames between frames of the program."""
 
 
 def _cut(traceback: TracebackType | None) -> None:
-    """Cut off what an error of ours has behind the program's last line."""
+    """Remove the frames of an error of ours after the last frame of the program."""
     last = entry = traceback
     while entry is not None:
         if not _module(entry).startswith("autochron.") and entry.tb_lineno is not None:
@@ -288,13 +306,16 @@ def _module(traceback: TracebackType) -> str:
 
 
 def say_exit(error: SystemExit | None) -> None:
-    """Print what Python prints when a program leaves by something that is no status."""
+    """Print what Python prints if the code of a SystemExit is no status."""
     if error is not None and error.code is not None and not isinstance(error.code, int):
-        _say(f"{error.code}\n")
+        _write_error(f"{error.code}\n")
 
 
 def end_with(status: int) -> None:
-    """End the process with another status than the program's own, at the end of all that Python does for it at exit."""
+    """End the process with another status than the program's own.
+
+    To be called after all that Python does at exit. Only the standard streams are flushed.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -304,7 +325,7 @@ def end_with(status: int) -> None:
 
 
 def end_process(status: int) -> None:
-    """End the process as Python would where SIGINT ended the program."""
+    """End the process by SIGINT if that ended the program, as Python does."""
     if status == INTERRUPTED:
         import signal  # lazy: hardly any program ends so
 

@@ -1,4 +1,4 @@
-"""Replay a whole program: what `autochron replay` does. Apart from `running`, for a run needs nothing of it."""
+"""Replay a whole program, for `autochron replay`. Apart from `program.run`, because recording needs nothing of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,16 @@ if TYPE_CHECKING:
 
 
 class ReplayRequest(NamedTuple):
-    """What a replay is to do otherwise than serve everything; see `autochron.replay`."""
+    """How a replay differs from one that serves everything; see `autochron.replay`.
+
+    Attributes:
+        live: what runs for real.
+        swap: functions to replace, each with its replacement.
+        deny: what is denied to live crossings.
+        inputs: how severe a changed input of a stubbed crossing is.
+        allow_effects: whether programs, connections and signals outside every boundary are allowed.
+        strict: whether a replay fails if something could not be compared.
+    """
 
     live: tuple[Selector, ...] = ()
     swap: tuple[tuple[str, str], ...] = ()
@@ -52,29 +61,34 @@ class ReplayRequest(NamedTuple):
     inputs: str | None = None
     allow_effects: bool = False
     strict: bool = False
-    """Whether a replay fails in which something could not be compared."""
 
 
 NOTHING_LIVE = ReplayRequest()
 
 ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
+"""Shows the user the summary of a replay."""
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
-    """Open a trace, and read the rules that go with it."""
-    file = reference.endswith(".jsonl")
-    beside = find_rule_file(os.path.abspath(reference)) if file and options.rules is None else None
-    rules = load_rules(beside) if beside else options.load_rules(os.getcwd())
-    if file:
+    """Open a trace, and read its rules.
+
+    Args:
+        options: the rule file and the store.
+        reference: a name, an id or its prefix, `last`, or the path of a trace file.
+    """
+    is_file = reference.endswith(".jsonl")
+    rule_file = find_rule_file(os.path.abspath(reference)) if is_file and options.rules is None else None
+    rules = load_rules(rule_file) if rule_file else options.load_rules(os.getcwd())
+    if is_file:
         return open_store(reference).record("last"), rules
     return open_store(options.store or default_store(rules.file)).record(reference), rules
 
 
 def places_of(options: Options, reference: str, rules: Rules) -> tuple[SnapshotFolder, ...]:
-    """Return the folders in which the contents of a trace's snapshots may be: beside its file, and beside the store."""
-    given = os.environ.pop(PLACES, None)
-    if given is not None:
-        return tuple(SnapshotFolder(each) for each in given.split(os.pathsep) if each)
+    """Return the folders that may have the contents of a trace's snapshots: beside its file, and beside the store."""
+    folders = os.environ.pop(PLACES, None)
+    if folders is not None:
+        return tuple(SnapshotFolder(folder) for folder in folders.split(os.pathsep) if folder)
     return snapshot_places(reference, options.store, rules)
 
 
@@ -89,12 +103,24 @@ def run_replayed(
     words: Sequence[str] = (),
     trusted: str | None = None,
 ) -> int:
-    """Replay a recorded program with nothing live but what is wanted so; return 0 where all was the same, else 1.
+    """Replay a recorded program.
 
-    `words` are those of the command line, and `trusted` the digest of the recorded command that may be run.
+    Args:
+        options: the rule file, the store, and what is watched.
+        reference: a name, an id or its prefix, `last`, or the path of a trace file.
+        command: the program to run; None for the recorded one.
+        report: shows the summary.
+        wanted: what is live, and other differences from a full replay.
+        allow_unwoven: whether to replay although the model asked for a tool that no rule wove.
+        words: the command line, for messages.
+        trusted: digest of a recorded command that may be run.
+
+    Returns:
+        0 if replay and record agree, else 1.
 
     Raises:
-        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError, UntrustedTraceError: before the program starts.
+        UsageError, RuleError, StoreError, TraceFormatError, UnwovenToolError, UntrustedTraceError: before the program
+            starts.
     """
     record, rules = load_record(options, reference)
     seed = _seed_for(record.header.hash_seed)
@@ -104,46 +130,71 @@ def run_replayed(
         refuse_foreign(record.header, reference, rules, words, trusted)
     plan = _plan_of(record, wanted)
     _refuse_unwoven_tools(record, rules, plan, allow_unwoven=allow_unwoven)
-    told = os.environ.pop(REPORT, None)
+    places = places_of(options, reference, rules)
+    program, ending = _set_up(record, rules, plan, command, wanted, places, report)
+    replaying = ending.replaying
+    undo = exit_hooks.guard(ending.cut_short)
+    replaying.before_exec = lambda: ending.cut_short(None)
+    ending.capture.serve_recorded(record.footer)
+    writers = ending.writers = _writers_of(replaying)
+    ending.capture.start(None if writers is None else writers.note, errors=rules.stderr)
+    _begin(replaying, ending, watches=options.watch)
+    process = unpatched.getpid()
+    status = program.run(weave_into(replaying.activation, program))  # type: ignore[arg-type]
+    if unpatched.getpid() != process:
+        return _end_forked(replaying, program, status)
+    _exit_as_python(program)
+    undo()
+    if ending.report_file is not None:
+        ending.broke = _crash_of(program, replaying.activation)
+    program.let_go()
+    return ending.finish(status, program.uncaught)
+
+
+def _set_up(
+    record: Record,
+    rules: Rules,
+    plan: ReplayPlan,
+    command: Command | None,
+    wanted: ReplayRequest,
+    places: tuple[SnapshotFolder, ...],
+    report: ReportReplay,
+) -> tuple[Program, _ReplayEnding]:
+    """Enter the recorded folder and weave; return the program, and what ends its replay.
+
+    Args:
+        record: the record that is served.
+        rules: its rules.
+        plan: what is live, and what is denied to it.
+        command: the program to run; None for the recorded one.
+        wanted: differences from a full replay.
+        places: folders with the contents of the trace's snapshots.
+        report: shows the summary.
+    """
+    report_file = os.environ.pop(REPORT, None)
     scope = StateScope(
-        places_of(options, reference, rules),
+        places,
         everywhere=True,
-        observes=told is not None,
+        observes=report_file is not None,
         folder=os.environ.pop(SCRATCH, None),
         allows_effects=wanted.allow_effects,
     )
     swaps = swaps_for(wanted.swap, rules)
     rules = with_swaps(rules, swaps)
-    given = _command_of(record, command)
+    command_to_run = _command_of(record, command)
     enter_folder(rules, record.header.command)
-    program = Program(given)
+    program = Program(command_to_run)
     redactor = Redactor.of(rules)
     set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     capture = Capture()
     capture.hold()
     replaying = Replaying(activation, record, redactor, plan, swaps=swaps, scope=scope)
-    ending = _ReplayEnding(replaying, capture, report, told, strict=wanted.strict)
-    undo = exit_hooks.guard(ending.cut_short)
-    replaying.before_exec = lambda: ending.cut_short(None)
-    capture.serve_recorded(record.footer)
-    writers = ending.writers = _writers_of(replaying)
-    capture.start(None if writers is None else writers.note, errors=rules.stderr)
-    _begin(replaying, ending, watches=options.watch)
-    process = unpatched.getpid()
-    status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
-    if unpatched.getpid() != process:
-        return _end_forked(replaying, program, status)
-    _exit_as_python(program)
-    undo()
-    if told is not None:
-        ending.broke = _crash_of(program, activation)
-    program.let_go()
-    return ending.finish(status, program.uncaught)
+    return program, _ReplayEnding(replaying, capture, report, report_file, strict=wanted.strict)
 
 
 def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> None:
-    """Begin to serve; `watches` says whether calls outside every boundary are looked for."""
+    """Begin to serve; `watches` says whether to look for calls that escape the record."""
     replaying.begin()
     if watches:
         replaying.watch()
@@ -151,7 +202,18 @@ def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> Non
 
 
 def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, allow_unwoven: bool) -> None:
-    """Raise UnwovenToolError where the replay would run a tool for real that no rule covers, and that is not allowed."""
+    """Refuse a replay that would run a tool for real because no rule weaves it.
+
+    Args:
+        record: the record.
+        rules: the rules in force.
+        plan: what is live.
+        allow_unwoven: whether that is allowed. Then only a replay is refused in which a live tool is not woven any
+            more.
+
+    Raises:
+        UnwovenToolError: there is such a tool.
+    """
     if not allow_unwoven:
         refuse_unwoven(record)
         refuse_uncovered(record, rules)
@@ -160,48 +222,48 @@ def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, all
 
 
 def _end_forked(replaying: Replaying, program: Program, status: int) -> int:
-    """End a process that the program has forked as it would end; the report is its parent's."""
+    """End a process that the program has forked as it would end. Its parent writes the report."""
     atexit.register(replaying.leave)
-    if (left := program.let_go()) is not None:
-        raise left
+    if (system_exit := program.let_go()) is not None:
+        raise system_exit
     end_process(status)
     return status
 
 
 def _exit_as_python(program: Program) -> None:
-    """Do what Python does at exit: the program's threads and exit functions are part of what is compared."""
+    """Do what Python does at exit: threads and exit functions belong to what is compared."""
     say_exit(program.exit)
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
-    keep_modules_at_exit()  # for what the report imports
+    keep_modules_at_exit()  # the report still imports modules
 
 
 def _plan_of(record: Record, wanted: ReplayRequest) -> ReplayPlan:
-    """Return what is live: as another process settled it, where one has started this replay."""
-    settled = os.environ.pop(PLAN, None)
-    if settled is not None:
-        return read_plan(settled)
+    """Return the plan: that of the process which has started this replay, or one of the request."""
+    path = os.environ.pop(PLAN, None)
+    if path is not None:
+        return read_plan(path)
     return plan_for(record, wanted.live, inputs=wanted.inputs, deny=wanted.deny)
 
 
 def _writers_of(replaying: Replaying) -> Writers | None:
-    """Return what notes who prints what; None where the output follows from what is live."""
+    """Return what notes who prints what; None if something is live, since the output is a consequence then."""
     if not replaying.plan.is_full:
         return None
-    from autochron.program.replayed_output import Writers  # lazy: as above
+    from autochron.program.replayed_output import Writers  # lazy: only a full replay needs it
 
     return Writers(replaying.activation.project)
 
 
 def _seed_for(recorded: str) -> str:
-    """Return the seed of hashes: the recorded one, or in a variation another one."""
+    """Return the seed of hashes: the recorded one, or in a variation of the replay another one."""
     variation = variation_of(os.environ)
     return str(int(recorded or "1") % 1_000_000 + 7_919 * variation) if variation else recorded
 
 
 def _crash_of(program: Program, activation: Activation) -> str | None:
-    """Say how a program crashed; None where it ended well, or by a refusal."""
-    from autochron.reproduction.crashes import describe, is_crash  # lazy: for tests
+    """Describe how a program crashed; None if it ended well, or by a refusal."""
+    from autochron.reproduction.crashes import describe, is_crash  # lazy: only tests need it
 
     project, error = activation.project, program.error
     is_broken = error is not None and is_crash(error, project.owns)
@@ -209,98 +271,116 @@ def _crash_of(program: Program, activation: Activation) -> str | None:
 
 
 def _command_of(record: Record, command: Command | None) -> Command:
-    """Return the program to run: the one that is given, or the recorded one."""
-    given = command if command is not None else record.header.command
-    if given.mode == "block":
-        what = (
-            f"is of a call of {given.target}"
-            if given.target
+    """Return the program to run: the one that was passed, or the recorded one.
+
+    Raises:
+        UsageError: the trace names no program.
+    """
+    chosen = command if command is not None else record.header.command
+    if chosen.mode == "block":
+        origin = (
+            f"is of a call of {chosen.target}"
+            if chosen.target
             else "was recorded by autochron.record in a program"
         )
         raise UsageError(
-            f"trace {record.header.id} {what}, and names no program; "
+            f"trace {record.header.id} {origin}, and names no program; "
             "give the program after --, or replay it in Python with autochron.replay"
         )
-    return given
+    return chosen
 
 
 class _ReplayEnding:
-    """The end of a replayed program: what it came to is compared, told, and made the exit status."""
+    """The end of a replayed program: it compares exit status and output, reports, and sets our own exit status.
+
+    Attributes:
+        replaying: the session.
+        capture: the captured standard streams.
+        report_file: file for the report to the process that started this one; None if a user did.
+        writers: who printed what; None if the output is not compared.
+        broke: how the program crashed, if no refusal ended it.
+    """
 
     def __init__(
         self,
         replaying: Replaying,
         capture: Capture,
         report: ReportReplay,
-        told: str | None,
+        report_file: str | None,
         *,
         strict: bool = False,
     ) -> None:
-        self._replaying = replaying
+        self.replaying = replaying
         self._strict = strict
-        self._told = told
-        """The file into which the process that started this one is told."""
-        if told is not None:
-            open(told, "wb").close()  # by which that process knows that the program began
-        self._capture = capture
+        self.report_file = report_file
+        if report_file is not None:
+            open(report_file, "wb").close()  # tells that process that the program began
+        self.capture = capture
         self._report = report
         self._process = unpatched.getpid()
         self.writers: Writers | None = None
-        """Who printed what, where the output is compared."""
         self.broke: str | None = None
-        """How the program crashed, where no refusal ended it."""
         self._standstill: Standstill | None = None
         self._has_ended = True
         """Whether the program ends by itself, and not because it stands still."""
 
     def watch_standstill(self) -> None:
-        """End the program where it stands still."""
-        self._standstill = Standstill(self._replaying.director, self._stand_still)
+        """Watch for a standstill of the program, and end it then."""
+        self._standstill = Standstill(self.replaying.director, self._stand_still)
         self._standstill.begin()
 
     def _stand_still(self) -> None:
-        """End a program that waits for ever: it has no status of its own to be compared."""
+        """End a program that waits for ever. It has no exit status to compare."""
         self._has_ended = False
         self.cut_short(1)
 
     def finish(self, status: int | None, uncaught: str | None = None, *, flushes: bool = True) -> int:
-        """Compare and tell; return 0 where all was the same, else 1. None is the status of what exec replaced.
+        """Compare, and report.
 
-        `uncaught` is the type of the exception that ended the program, if one did; `flushes` tells whether what waits in
-        standard output is written at that end.
+        Args:
+            status: exit status of the program; None if exec replaces it.
+            uncaught: type of the exception that ended the program, if one did.
+            flushes: whether the program's end flushes standard output.
+
+        Returns:
+            0 if replay and record agree, else 1.
         """
         with enough_frames():
             return self._finish(status, uncaught, flushes=flushes)
 
     def _finish(self, status: int | None, uncaught: str | None, *, flushes: bool) -> int:
-        replaying = self._replaying
+        replaying = self.replaying
         if self._standstill is not None:
             self._standstill.over()
-        self._capture.stop(flushes=flushes)
+        self.capture.stop(flushes=flushes)
         if replaying.watching is not None:
             replaying.watching.end()
         replaying.finish()
         replaying.uncaught = uncaught
         replaying.broke = self.broke
-        said = self._capture.said()
-        self._capture.let_go()
+        transcript = self.capture.said()
+        self.capture.let_go()
         if self._has_ended:
-            compare_ending(replaying, status, self._capture, said, uncaught, self.writers)
+            compare_ending(replaying, status, self.capture, transcript, uncaught, self.writers)
         replaying.excuse_refusals()
         summary = replaying.summary(status or 0)
-        if self._told is not None:
-            from autochron.session.subprocess_replay import write_report  # lazy: only for who asks
+        if self.report_file is not None:
+            from autochron.session.subprocess_replay import (
+                write_report,
+            )  # lazy: few replays have to write one
 
-            write_report(self._told, summary, [each for each, _ in replaying.director.replayed()])
+            write_report(
+                self.report_file, summary, [replayed for replayed, _ in replaying.director.replayed()]
+            )
         self._report(summary, replaying)
         if self._strict and summary.not_compared:
             return 1
         return 0 if summary.same else 1
 
     def cut_short(self, status: int | None) -> None:
-        """Do so before the process ends without clean-up, and end it with our own status."""
+        """Compare and report before the process ends without clean-up, and end it with our own status."""
         if unpatched.getpid() != self._process:
-            self._replaying.leave()
+            self.replaying.leave()
             return
         result = self.finish(status, flushes=False)
         for stream in (sys.stdout, sys.stderr):
@@ -315,36 +395,47 @@ def compare_ending(
     replaying: Replaying,
     status: int | None,
     capture: Capture,
-    said: Said,
+    transcript: Said,
     uncaught: str | None,
     writers: Writers | None,
 ) -> None:
-    """Note where exit status or output are not as they were."""
+    """Note differences of exit status and output.
+
+    Args:
+        replaying: the session.
+        status: exit status of the program; None if exec replaced it.
+        capture: the captured standard streams.
+        transcript: what went through them.
+        uncaught: type of the exception that ended the program, if one did.
+        writers: who printed what; None if that is not known.
+    """
     footer = replaying.record.footer
     if footer is None:
         return
     director = replaying.director
-    # What a program says in the end follows from what was live in it; but that it breaks now is no fix.
+    # The output is a consequence of what was live. But a program that breaks now is not fixed.
     severity: Severity = "error" if replaying.plan.is_full else "consequence"
     breaks = uncaught is not None and not footer.status
     failed: Severity = "error" if replaying.plan.is_full or breaks else "warning"
-    by = f"; it broke on an uncaught {uncaught}" if uncaught else ""
+    cause = f"; it broke on an uncaught {uncaught}" if uncaught else ""
     if footer.status is not None and footer.status != status:
         director.note(
             "status",
             "exit status",
-            f"the program ended with status {status}; when it was recorded, with {footer.status}{by}",
+            f"the program ended with status {status}; when it was recorded, with {footer.status}{cause}",
             severity=failed,
             recorded=str(footer.status),
             replayed=str(status),
         )
-    from autochron.program.replayed_output import compare_said  # lazy: with the end of a program
+    from autochron.program.replayed_output import (
+        compare_transcript,
+    )  # lazy: needed only at the end of a program
 
-    compare_said(replaying, footer, capture, said, severity, writers)
+    compare_transcript(replaying, footer, capture, transcript, severity, writers)
 
 
 def enter_folder(rules: Rules, command: Command) -> None:
-    """Go to the folder that a program was recorded in."""
+    """Change to the folder in which a program was recorded, if it exists."""
     folder = (
         command.folder
         if os.path.isabs(command.folder)

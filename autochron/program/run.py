@@ -1,4 +1,4 @@
-"""Record a whole program: what `autochron run` does."""
+"""Record a whole program, for `autochron run`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from autochron.store import open_store, process_of
 
 
 class Options:
-    """What both commands take.
+    """The options that `run` and `replay` share.
 
     Attributes:
-        rules: a rule file, or None to look for one.
-        store: a store, or None for the default one.
-        children: whether the processes that the program starts take part, where the rules don't say no.
-        quiet: whether progress is not shown.
-        watch: whether calls are looked for that escape the record.
+        rules: path of a rule file, or None to look for one.
+        store: URL or path of a store, or None for the default one.
+        children: whether the processes that the program starts take part, unless the rules say no.
+        quiet: whether to hide progress.
+        watch: whether to look for calls that escape the record.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Options:
         self.watch = watch
 
     def load_rules(self, beside: str | None) -> Rules:
-        """Read the rules: the given ones, or those found upward from the program."""
+        """Read the rules of the options' file, or of the nearest file in the folder of `beside` or above it."""
         file = self.rules if self.rules is not None else find_rule_file(beside)
         rules = load_rules(file, root=None if file else os.getcwd())
         return rules if self.children else structs.replace(rules, children=False)
 
 
 def weave_into(activation: Activation, program: Program) -> Callable[..., object]:
-    """Return what weaves the program's own code as it is loaded."""
+    """Return a function that weaves the program's own code as it is loaded."""
 
     def weave(name: str, file: str | None, code: object) -> object:
         activation.planner.aliases[name] = program.aliases
@@ -76,27 +76,71 @@ def run_recorded(
     *,
     only_failed: bool = False,
 ) -> int:
-    """Record a program; gives its exit status. `report` is told at the very end, after threads and exit functions.
+    """Record a program.
 
-    It may give a status in the place of a program's 0. With `only_failed` the trace is dropped again where the program ended
-    with status 0.
+    Args:
+        options: the rule file, the store, and what is watched.
+        command: the program to run.
+        name: name of the trace.
+        report: called with the summary at the very end, after threads and exit functions. It may return a status that
+            replaces a program's status 0.
+        only_failed: whether to drop the trace if the program ends with status 0.
+
+    Returns:
+        The program's exit status.
 
     Raises:
         UsageError, RuleError, StoreError: before the program starts.
     """
     program = Program(command)
+    ending = _set_up(options, program, name, report, only_failed=only_failed)
+    recording = ending.recording
+    recording.begin()
+    if options.watch:
+        recording.watch()
+    try:
+        status = program.run(weave_into(recording.activation, program))  # type: ignore[arg-type]
+    except RuleError:
+        ending.report = _no_report
+        raise
+    ending.status = status
+    if (system_exit := program.let_go()) is not None:
+        raise system_exit  # Python prints its code, and exits
+    return status
+
+
+def _set_up(
+    options: Options,
+    program: Program,
+    name: str | None,
+    report: Callable[[RunSummary], int | None],
+    *,
+    only_failed: bool,
+) -> _Ending:
+    """Open the store, weave, capture the standard streams, and guard every end of the process.
+
+    Args:
+        options: the rule file and the store.
+        program: the program to record.
+        name: name of the trace.
+        report: see `run_recorded`.
+        only_failed: whether to drop the trace if the program ends with status 0.
+
+    Returns:
+        What ends the recording.
+    """
     rules = options.load_rules(program.own)
     url = options.store or default_store(rules.file)
-    shown = _place(url)  # before the program goes to another folder
+    shown = _place(url)  # before the program changes the working folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")
     store = open_store(url, look=False)
     capture = Capture()
-    # Before anything is woven: what these processes do then is nobody's business, and the program's goes on meanwhile.
+    # Before anything is woven, for these processes are no part of the program. They start while we go on.
     capture.hold(*process_of(store))
     redactor = Redactor.of(rules)
-    arguments = redactor.mask_arguments(command.arguments)
-    masked = _changed_places(command.arguments, arguments)
-    command = Command(command.mode, command.target, arguments, facts.folder_of(rules))
+    arguments = redactor.mask_arguments(program.command.arguments)
+    masked = _changed_places(program.command.arguments, arguments)
+    command = Command(program.command.mode, program.command.target, arguments, facts.folder_of(rules))
     try:
         activation = activate(rules, program.own, aliases={"__main__": program.aliases})
         activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
@@ -107,38 +151,31 @@ def run_recorded(
         deactivate()
         raise
     recording.is_guarded = True
-    if masked:
-        recording.problem(
-            f"masked in the command line, so a replay gives the program the mask: argument {', '.join(masked)}; give them "
-            "again with `replay TRACE -- PROGRAM ARG …` (masked)"
-        )
-    state = _Ending(recording, capture, shown, report, only_failed=only_failed)
-    state.impacts = impacts
+    _note_masked(recording, masked)
+    ending = _Ending(recording, capture, shown, report, impacts, only_failed=only_failed)
     if only_failed:
         recording.keep_failed()
-    state.guard()
+    ending.guard()
     _connect(capture, recording, errors=rules.stderr)
-    recording.begin()
-    if options.watch:
-        recording.watch()
-    try:
-        status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
-    except RuleError:
-        state.report = _no_report
-        raise
-    state.status = status
-    if (left := program.let_go()) is not None:
-        raise left  # Python prints what it was given, and exits
-    return status
+    return ending
+
+
+def _note_masked(recording: Recording, places: Sequence[str]) -> None:
+    """Note a problem if arguments of the command line are masked."""
+    if places:
+        recording.problem(
+            f"masked in the command line, so a replay gives the program the mask: argument {', '.join(places)}; give them "
+            "again with `replay TRACE -- PROGRAM ARG …` (masked)"
+        )
 
 
 def _changed_places(words: Sequence[str], masked: Sequence[str]) -> list[str]:
     """Return the places of the words that masking has changed, counted from 1."""
-    return [str(at) for at, pair in enumerate(zip(words, masked, strict=True), 1) if pair[0] != pair[1]]
+    return [str(place) for place, pair in enumerate(zip(words, masked, strict=True), 1) if pair[0] != pair[1]]
 
 
 def _connect(capture: Capture, recording: Recording, *, errors: bool) -> None:
-    """Capture the standard streams, and give the recording what goes through them."""
+    """Capture the standard streams, with `errors` also standard error, and have the recording note what passes."""
     capture.start(recording.printed, errors=errors)
     capture.listen(recording.taken)
     recording.hear()
@@ -148,7 +185,7 @@ def _connect(capture: Capture, recording: Recording, *, errors: bool) -> None:
 
 
 def _place(store: str) -> str:
-    """Say where a store is, as seen from here."""
+    """Return the path of a store as users read it: relative, if it is in the working folder."""
     path = store.removeprefix("sqlite:///")
     if ":" in path:
         return path
@@ -157,11 +194,19 @@ def _place(store: str) -> str:
 
 
 def _no_report(_summary: RunSummary) -> None:
-    """Say nothing: what is wrong with the rules is said already."""
+    """Report nothing: the error of the rules is shown already."""
 
 
 class _Ending:
-    """The end of a recorded program, which comes after its threads and its exit functions."""
+    """The end of a recorded program. It comes after the program's threads and exit functions.
+
+    Attributes:
+        recording: the session.
+        capture: the captured standard streams.
+        report: shows the summary; may return a status that replaces a program's status 0.
+        status: exit status of the program.
+        undo: removes the hooks that guard the ends of the process.
+    """
 
     def __init__(
         self,
@@ -169,29 +214,39 @@ class _Ending:
         capture: Capture,
         shown: str,
         report: Callable[[RunSummary], int | None],
+        impacts: str,
         *,
         only_failed: bool,
     ) -> None:
+        """Make one.
+
+        Args:
+            recording: the session.
+            capture: the captured standard streams.
+            shown: path of the store, as users read it.
+            report: see `run_recorded`.
+            impacts: path of the file that `impact` writes its result to.
+            only_failed: whether to drop the trace if the program ends with status 0.
+        """
         self.recording = recording
         self.capture = capture
         self.report = report
         self.status = 0
         self._shown = shown
-        self.impacts = ""
-        """The file in which it is kept which calls matter."""
+        self._impacts = impacts
         self._only_failed = only_failed
         self.undo: Callable[[], None] | None = None
         self._process = unpatched.getpid()
         self._done = False
 
     def guard(self) -> None:
-        """Have every end of the process come to here: by exit functions, without clean-up, or by exec."""
+        """Have every end of the process lead here: exit functions, an end without clean-up, and exec."""
         self.recording.before_exec = lambda: self.flush(None)
         atexit.register(self.finish)
         self.undo = exit_hooks.guard(self.flush)
 
     def flush(self, status: int | None) -> None:
-        """Write all that waits, before the process ends without clean-up."""
+        """Write everything that waits, before the process ends without clean-up."""
         if unpatched.getpid() != self._process:
             self._flush_fork(status)
         if self._done or unpatched.getpid() != self._process:
@@ -205,7 +260,7 @@ class _Ending:
             self.recording.flush(status)
 
     def finish(self) -> None:
-        """Write the last word, and report."""
+        """Write the footer, and report."""
         if unpatched.getpid() != self._process:
             self._flush_fork(None)
         if self._done or unpatched.getpid() != self._process:
@@ -223,20 +278,20 @@ class _Ending:
         self.capture.stop()
         if self.recording.watching is not None:
             self.recording.watching.end()
-        said = self.capture.said(self.recording.recorder.stdio.said_during)
+        transcript = self.capture.said(self.recording.recorder.stdio.said_during)
         self.capture.let_go()
         refusal = self.recording.activation.cache_refusal
         if refusal:
             self.recording.problem(refusal)
-        self.recording.finish(self.status, None, said)
+        self.recording.finish(self.status, None, transcript)
         summary = self.recording.summary(self._shown)
         if self.status == 0 and self._only_failed:
             summary = structs.replace(
                 summary, kept=not self.recording.drop(), problems=tuple(self.recording.problems)
             )
-        if summary.footer.findings and os.path.isfile(self.impacts):
+        if summary.footer.findings and os.path.isfile(self._impacts):
             from autochron.report.impact import with_impact  # lazy: most projects have none
 
-            findings = with_impact(summary.footer.findings, os.path.dirname(self.impacts))
+            findings = with_impact(summary.footer.findings, os.path.dirname(self._impacts))
             summary = structs.replace(summary, footer=structs.replace(summary.footer, findings=findings))
         return self.report(summary)

@@ -1,1 +1,1 @@
-"""The one place where the stages are wired to each other."""
+"""Sessions: one recording or one replay. A session connects the other packages to each other."""

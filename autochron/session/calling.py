@@ -1,4 +1,4 @@
-"""Make the call again that a trace is of: `replay.call()`."""
+"""Make the recorded call of a trace again: `replay.call()`."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 _REMEDY = "write the call yourself, inside the replay"
 _TRANSFER = frozenset({"host", "content-length", "transfer-encoding"})
-"""Headers that are made anew for the request that is sent."""
+"""Request headers that are not copied, since sending makes them."""
 
 
 def obstacle(header: Header, footer: Footer | None) -> str | None:
-    """Say why the call that a trace is of can't be made again; None where it can."""
+    """Return the reason why the recorded call of a trace can't be made again; None if it can."""
     call = None if footer is None else footer.call
     if call is None:
         return (
@@ -48,26 +48,26 @@ def obstacle(header: Header, footer: Footer | None) -> str | None:
         )
     request = decode(call.meta).get("request")
     if request is not None:
-        what = f"the request in its argument {request['parameter']}"
+        subject = f"the request in its argument {request['parameter']}"
         if request["app"] is None:
-            return f"{what} can't be sent again: its application is no attribute of a module"
+            return f"{subject} can't be sent again: its application is no attribute of a module"
         if request["missing"] is not None:
-            return f"{what} can't be sent again: its body is not kept, for {request['missing']}"
+            return f"{subject} can't be sent again: its body is not kept, for {request['missing']}"
         return None
     scope = decode(call.meta)["arguments"].get("scope")
     if isinstance(scope, dict) and {"receive", "send"} <= call.arguments.keys():
         return f"it is no HTTP request but a call of type {scope.get('type')}, which can't be sent again"
-    found = next((entry for entry in call.opaque if entry.startswith(f"{ARGUMENTS}.")), None)
-    if found is None:
+    opaque = next((entry for entry in call.opaque if entry.startswith(f"{ARGUMENTS}.")), None)
+    if opaque is None:
         return None
-    path, _, kind = found.removeprefix(f"{ARGUMENTS}.").partition(": ")
-    name, _, rest = path.partition(".")
-    inside = f", in {path}," if rest else ""
-    return f"its argument {name}{inside} was recorded as {kind} without its content"
+    path, _, kind = opaque.removeprefix(f"{ARGUMENTS}.").partition(": ")
+    name, _, member = path.partition(".")
+    location = f", in {path}," if member else ""
+    return f"its argument {name}{location} was recorded as {kind} without its content"
 
 
 def masked_arguments(footer: Footer | None) -> list[str]:
-    """Name what of the arguments was masked: the call is made again with the mask."""
+    """Return the paths of the arguments that were masked. The call is made again with the mask in their place."""
     call = None if footer is None else footer.call
     start = f"{ARGUMENTS}."
     return (
@@ -76,11 +76,14 @@ def masked_arguments(footer: Footer | None) -> list[str]:
 
 
 def call_again(record: Record, root: str) -> Any:
-    """Make the recorded call in this process; return what it returns, of a stream its items in a list.
+    """Make the recorded call again in this process.
 
     Args:
         record: the trace of a call.
-        root: the folder that the trace's sites start from; modules of the program are imported from there, too.
+        root: the folder that the trace's sites are relative to. Modules of the program are imported from there, too.
+
+    Returns:
+        The result of the call; of a stream the list of its items.
 
     Raises:
         UsageError: the call can't be made again.
@@ -89,16 +92,16 @@ def call_again(record: Record, root: str) -> Any:
     call = None if record.footer is None else record.footer.call
     if reason is not None or call is None:
         raise UsageError(f"replay.call() can't make the call of this trace again: {reason}; {_REMEDY}")
-    again = _Again(record.header, call, root or os.getcwd())
-    with again.path():
+    repeated = _RepeatedCall(record.header, call, root or os.getcwd())
+    with repeated.path():
         meta = decode(call.meta)
         if "request" in meta:
-            return again.send(meta["request"])
-        return again.call(meta)
+            return repeated.send(meta["request"])
+        return repeated.call(meta)
 
 
-class _Again:
-    """One call that is made again."""
+class _RepeatedCall:
+    """A recorded call that is made again."""
 
     def __init__(self, header: Header, call: Envelope, root: str) -> None:
         self._call = call
@@ -108,50 +111,52 @@ class _Again:
 
     @contextlib.contextmanager
     def path(self) -> Iterator[None]:
-        """Let modules be imported from the program's folders, as the program could."""
+        """Put the program's folders on the import path, as they were in the recorded run."""
         file = self._call.site.removeprefix("@").partition(":")[0]
-        folders = [os.path.normpath(each) for each in (self._folder, self._root)]
+        folders = [os.path.normpath(folder) for folder in (self._folder, self._root)]
         if file.endswith(".py"):
             folders.append(_above(os.path.join(self._root, file)))
-        added = [each for each in dict.fromkeys(folders) if each not in sys.path]
+        added = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
         sys.path[:0] = added
         try:
             yield
         finally:
-            for each in added:
+            for folder in added:
                 with contextlib.suppress(ValueError):
-                    sys.path.remove(each)
+                    sys.path.remove(folder)
 
     # --- a function ------------------------------------------------------------------------------------------------------
 
     def call(self, meta: dict[str, Any]) -> Any:
+        """Call the function with the recorded arguments, and return the result."""
         module, _, qualname = self._target.rpartition(":")
         if module in MAIN_MODULES:
             module = f"@{self._call.site.removeprefix('@').partition(':')[0]}"
-        function = self._function(self._module(module), qualname)
+        function = self._find_function(self._module(module), qualname)
         arguments = {name: self._argument(name, tree) for name, tree in meta["arguments"].items()}
         arguments |= {name: self._attribute(place) for name, place in meta.get("attributes", {}).items()}
-        bound = self._bound(function, arguments)
-        return self._finished(function(*bound.args, **bound.kwargs))
+        bound = self._bind(function, arguments)
+        return self._result(function(*bound.args, **bound.kwargs))
 
-    def _function(self, module: ModuleType, qualname: str) -> Any:
-        found: Any = module
+    def _find_function(self, module: ModuleType, qualname: str) -> Any:
+        """Find a function of the project by its qualified name, without running descriptors."""
+        target: Any = module
         for step in qualname.split("."):
-            space = vars(found)
-            base = next((each for each in getattr(found, "__mro__", ()) if step in vars(each)), None)
+            namespace = vars(target)
+            base = next((base for base in getattr(target, "__mro__", ()) if step in vars(base)), None)
             if base is not None:
-                space = vars(base)
-            if step not in space:
-                near = nearest([name for name in space if not name.startswith("_")], step)
+                namespace = vars(base)
+            if step not in namespace:
+                near = nearest([name for name in namespace if not name.startswith("_")], step)
                 hint = f"; the nearest is {near}" if near else ""
                 self._refuse(f"{module.__name__} has no {qualname} any more{hint}")
-            found = space[step]
-        found = inspect.unwrap(getattr(found, "__func__", found))
-        if not callable(found):
-            self._refuse(f"{self._target} is no function but of type {names.label(type(found))}")
-        if not admission.is_own_module(getattr(found, "__module__", None)):
+            target = namespace[step]
+        target = inspect.unwrap(getattr(target, "__func__", target))
+        if not callable(target):
+            self._refuse(f"{self._target} is no function but of type {names.label(type(target))}")
+        if not admission.is_own_module(getattr(target, "__module__", None)):
             self._refuse(f"{self._target} is no function of the project")
-        return found
+        return target
 
     def _argument(self, name: str, tree: Any) -> Any:
         try:
@@ -159,7 +164,8 @@ class _Again:
         except CodecError as error:
             self._refuse(f"its argument {name} can't be rebuilt: {error.message}")
 
-    def _bound(self, function: Any, arguments: dict[str, Any]) -> inspect.BoundArguments:
+    def _bind(self, function: Any, arguments: dict[str, Any]) -> inspect.BoundArguments:
+        """Bind the recorded arguments to the parameters that the function has now."""
         signature = inspect.signature(function)
         gone = next((name for name in arguments if name not in signature.parameters), None)
         if gone is not None:
@@ -170,11 +176,11 @@ class _Again:
         )
         new = next(
             (
-                each.name
-                for each in signature.parameters.values()
-                if each.default is each.empty
-                and each.kind not in {each.VAR_POSITIONAL, each.VAR_KEYWORD}
-                and each.name not in arguments
+                parameter.name
+                for parameter in signature.parameters.values()
+                if parameter.default is parameter.empty
+                and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+                and parameter.name not in arguments
             ),
             None,
         )
@@ -182,8 +188,11 @@ class _Again:
             self._refuse(f"{self._target} takes an argument {new} now, which was not recorded")
         return bound
 
-    def _finished(self, value: Any) -> Any:
-        """Return the value once it is there; of a stream as many items as were read when it was recorded."""
+    def _result(self, value: Any) -> Any:
+        """Return the result of a call: of an awaitable the value, of a stream the list of its items.
+
+        A stream that was left early in the recorded run is read as far as it was then.
+        """
         outcome = self._call.outcome
         was_left = isinstance(outcome, Streamed) and isinstance(outcome.end, Abandoned | Closed)
         count = len(outcome.items) if isinstance(outcome, Streamed) and was_left else None
@@ -197,39 +206,40 @@ class _Again:
     # --- a request -------------------------------------------------------------------------------------------------------
 
     def send(self, request: dict[str, Any]) -> Any:
+        """Send the recorded request to its application, and return the response."""
         app = self._attribute(request["app"])
-        asked = self._call.arguments[request["parameter"]]
+        recorded = self._call.arguments[request["parameter"]]
         headers = [(name, value) for name, value in request["headers"] if name.lower() not in _TRANSFER]
         host = next((value for name, value in request["headers"] if name.lower() == "host"), "testserver")
-        query = f"?{asked['query']}" if asked["query"] else ""
-        url = f"{request['scheme']}://{host}{asked['path']}{query}"
-        content = restore_body(encode(asked.get("body")))
+        query = f"?{recorded['query']}" if recorded["query"] else ""
+        url = f"{request['scheme']}://{host}{recorded['path']}{query}"
+        content = restore_body(encode(recorded.get("body")))
         return _answer(
-            _ServedApplication(app), (asked["method"], url, headers, content), request["root_path"]
+            _StartedApplication(app), (recorded["method"], url, headers, content), request["root_path"]
         )
 
-    # --- what both need --------------------------------------------------------------------------------------------------
+    # --- for both --------------------------------------------------------------------------------------------------------
 
     def _attribute(self, place: str) -> Any:
         module, _, path = place.rpartition(":")
-        found: Any = self._module(module)
+        target: Any = self._module(module)
         for step in path.split("."):
-            if not hasattr(found, step):
+            if not hasattr(target, step):
                 self._refuse(f"{module.lstrip('@')} has no {path} any more")
-            found = getattr(found, step)
-        return found
+            target = getattr(target, step)
+        return target
 
     def _module(self, place: str) -> ModuleType:
-        """Import a module of the program's. Outside of the call nothing crosses a boundary, as when it was recorded."""
+        """Import a module of the program. The import crosses no boundary: in the recorded run it preceded the call."""
         try:
-            found = names.find_module(place)
+            module = names.find_module(place)
         except CodecError:
-            found = self._imported(place)
-        if not admission.is_own_module(found.__name__):
-            self._refuse(f"{found.__name__} is no module of the project")
-        return found
+            module = self._import(place)
+        if not admission.is_own_module(module.__name__):
+            self._refuse(f"{module.__name__} is no module of the project")
+        return module
 
-    def _imported(self, place: str) -> ModuleType:
+    def _import(self, place: str) -> ModuleType:
         name = module_names(os.path.join(self._root, place[1:]))[0] if place.startswith("@") else place
         with _outside():
             try:
@@ -246,16 +256,20 @@ class _Again:
 
 
 def _is_own(name: str) -> bool:
-    """Return whether a module that is not imported yet, with the packages around it, is the project's."""
-    for at in range(1, name.count(".") + 2):
-        part = ".".join(name.split(".")[:at])
-        if part in sys.modules:
+    """Return whether a module that is not imported yet, and the packages around it, are the project's.
+
+    Raises:
+        ModuleNotFoundError: there is no such module.
+    """
+    for count in range(1, name.count(".") + 2):
+        prefix = ".".join(name.split(".")[:count])
+        if prefix in sys.modules:
             continue
-        spec = find_spec(part)  # the packages around it were looked at, so what this imports is the project's
+        spec = find_spec(prefix)  # this imports packages around it, which were checked to be the project's
         if spec is None:
-            raise ModuleNotFoundError(f"No module named {part!r}", name=part)
+            raise ModuleNotFoundError(f"No module named {prefix!r}", name=prefix)
         places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
-        if not places or not all(isinstance(each, str) and objects.is_own_file(each) for each in places):
+        if not places or not all(isinstance(place, str) and objects.is_own_file(place) for place in places):
             return False
     return True
 
@@ -270,7 +284,7 @@ def _above(file: str) -> str:
 
 @contextlib.contextmanager
 def _outside() -> Iterator[None]:
-    """Let nothing cross a boundary in this thread; what reaches out is refused as anywhere outside of live crossings."""
+    """Keep this thread from crossing boundaries. Effects are refused as anywhere outside live crossings."""
     ident = unpatched.get_ident()
     BUSY.add(ident)
     try:
@@ -284,18 +298,22 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 
 
 async def _items(stream: Any, count: int | None) -> list[Any]:
-    found: list[Any] = []
+    items: list[Any] = []
     async with contextlib.aclosing(stream):
-        while count is None or len(found) < count:
+        while count is None or len(items) < count:
             try:
-                found.append(await anext(stream))
+                items.append(await anext(stream))
             except StopAsyncIteration:
                 break
-    return found
+    return items
 
 
 def _run(coroutine: Any) -> Any:
-    """Run a coroutine in an event loop of its own."""
+    """Run a coroutine in an event loop of its own.
+
+    Raises:
+        UsageError: an event loop is running in this thread.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -311,20 +329,29 @@ def _run(coroutine: Any) -> Any:
 
 
 def _answer(
-    app: _ServedApplication, request: tuple[str, str, list[tuple[str, str]], bytes], root_path: str
+    app: _StartedApplication, request: tuple[str, str, list[tuple[str, str]], bytes], root_path: str
 ) -> Any:
-    """Send a request to an application in this process."""
+    """Send a request to an application in this process, and return the response.
+
+    Args:
+        app: the application.
+        request: its method, URL, headers and body.
+        root_path: the path under which the application is mounted.
+
+    Raises:
+        UsageError: neither starlette nor httpx is installed.
+    """
     method, url, headers, content = request
     try:
-        from starlette.testclient import TestClient  # lazy: of the program's framework, if it has it
-    except (ImportError, RuntimeError):  # without starlette, or without the client that it sends through
+        from starlette.testclient import TestClient  # lazy: belongs to the program's framework, if it has one
+    except (ImportError, RuntimeError):  # no starlette, or none of the clients that it needs
         pass
     else:
         client = TestClient(app, root_path=root_path)
-        made = client.build_request(method, url, content=content)
-        # As it was, without the headers that a client adds of its own.
-        exact = type(made)(method, made.url, headers=headers, content=content)
-        return client.send(exact, follow_redirects=False)
+        built = client.build_request(method, url, content=content)
+        # With the recorded headers only, and not those that the client adds.
+        recorded = type(built)(method, built.url, headers=headers, content=content)
+        return client.send(recorded, follow_redirects=False)
     try:
         import httpx  # lazy: as above
     except ImportError:
@@ -341,8 +368,11 @@ def _answer(
     return _run(send())
 
 
-class _ServedApplication:
-    """An application that is started before the request and stopped after it, as a server does; one may know neither."""
+class _StartedApplication:
+    """An application that is started before a request and stopped after it, as a server does.
+
+    It needn't support the lifespan protocol.
+    """
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -353,36 +383,39 @@ class _ServedApplication:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self) -> AsyncIterator[dict[str, Any]]:
+        """Run the application's start-up and shutdown around a block; yield the state that it sets up."""
         state: dict[str, Any] = {}
-        asked: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-        told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        to_app: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         scope = {
             "type": "lifespan",
             "asgi": {"version": "3.0", "spec_version": "2.0"},
             "state": state,
         }
-        running: asyncio.Task[None] = asyncio.create_task(_started(self._app, scope, asked.get, told.put))
+        running: asyncio.Task[None] = asyncio.create_task(
+            _started(self._app, scope, to_app.get, from_app.put)
+        )
         with _outside():
-            await asked.put({"type": "lifespan.startup"})
-            said = asyncio.create_task(told.get())
-            await asyncio.wait({running, said}, return_when=asyncio.FIRST_COMPLETED)
-        if said.done() and said.result().get("type") == "lifespan.startup.failed":
+            await to_app.put({"type": "lifespan.startup"})
+            first_answer = asyncio.create_task(from_app.get())
+            await asyncio.wait({running, first_answer}, return_when=asyncio.FIRST_COMPLETED)
+        if first_answer.done() and first_answer.result().get("type") == "lifespan.startup.failed":
             with contextlib.suppress(asyncio.CancelledError):
-                await running  # which raises what it failed with
-            message = str(said.result().get("message", "")).strip().splitlines()
+                await running  # raises the exception that it failed with
+            message = str(first_answer.result().get("message", "")).strip().splitlines()
             raise UsageError(
                 f"replay.call(): the application did not start: {message[-1] if message else 'it does not say why'}"
             )
-        said.cancel()
+        first_answer.cancel()
         try:
             yield state
         finally:
             if not running.done():
-                await asked.put({"type": "lifespan.shutdown"})
+                await to_app.put({"type": "lifespan.shutdown"})
                 with _outside():
                     await asyncio.wait({running})
             if not running.cancelled():
-                running.exception()  # an application that knows no lifespan may say so by any error
+                running.exception()  # an application without lifespan support may raise any exception
 
 
 async def _started(app: Any, scope: dict[str, Any], receive: Any, send: Any) -> None:

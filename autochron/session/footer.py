@@ -1,4 +1,4 @@
-"""The last word of a recording, on its way to the sink."""
+"""The footer of a trace, which the session makes when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autochron.model import (
     Snapshot,
     Unwoven,
 )
-from autochron.session.children import Started, unmanaged_processes
+from autochron.session.children import StartedProcess, unmanaged_processes
 from autochron.stdio.transcript import Said
 
 if TYPE_CHECKING:
@@ -31,22 +31,31 @@ if TYPE_CHECKING:
 
 
 class Ending(Struct, frozen=True):
-    """What is known when a session ends; the last word is made of it when all crossings are prepared.
+    """The facts that are known when a session ends. The footer is made of them once all crossings are prepared.
 
     Not a closure: that is a dozen objects for each session, and a suite of tests may begin thousands a second.
+
+    Attributes:
+        status: exit status of the program.
+        error: type of the exception that ended the block.
+        transcript: what went through the standard streams.
+        ledger: what is not in the trace, and why.
+        unmatched: rules that fit nothing, each with the reason.
+        started: the processes that the program started.
+        findings: non-deterministic calls; None where nobody looked for any.
+        knows_effects: whether effects outside every boundary were noted at all.
     """
 
     status: int | None
     error: str | None
-    said: Said
+    transcript: Said
     ledger: tuple[Unwoven, ...]
     unmatched: list[tuple[BoundaryRule, str]]
-    started: tuple[Started, ...]
+    started: tuple[StartedProcess, ...]
     versions: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     credentials: tuple[str, ...]
     findings: tuple[Finding, ...] | None = None
-    """None where nobody looked for any."""
     snapshots: tuple[Snapshot, ...] = ()
     reads: tuple[FileRead, ...] = ()
     effects: tuple[OutsideEffect, ...] = ()
@@ -55,48 +64,58 @@ class Ending(Struct, frozen=True):
     def footer(
         self,
         redactor: Redactor,
-        come: list[Child],
+        joined: list[Child],
         unwoven_tools: tuple[str, ...],
         declined_tools: tuple[str, ...],
         connections: Iterable[Connection],
         lost: int,
         mask_key: Callable[[], MaskKey | None],
     ) -> Footer:
-        """Make the footer; `come` are the child processes that were recorded."""
-        footers = [child.end.footer for child in come if child.end is not None]
-        snapshots = first_snapshots([self.snapshots, *(each.snapshots for each in footers)])
-        said = self.said
-        stdout = redactor.mask_outcome(bodies.store_body(said.stdout, "text/plain"))[0]
-        stdin = redactor.mask_outcome(bodies.store_body(said.stdin, "text/plain"))[0]
-        matched = {rule for child in come if child.end is not None for rule in child.end.matched}
+        """Make the footer.
+
+        Args:
+            redactor: masks the standard streams.
+            joined: the child processes that were recorded.
+            unwoven_tools: tools with a call that no crossing answers, which may have run unwoven.
+            declined_tools: tools with a call that no crossing answers, because the program declined it.
+            connections: connections outside every boundary.
+            lost: how many crossings are not in the store.
+            mask_key: returns the user's key for masks.
+        """
+        footers = [child.end.footer for child in joined if child.end is not None]
+        snapshots = first_snapshots([self.snapshots, *(footer.snapshots for footer in footers)])
+        transcript = self.transcript
+        stdout = redactor.mask_outcome(bodies.store_body(transcript.stdout, "text/plain"))[0]
+        stdin = redactor.mask_outcome(bodies.store_body(transcript.stdin, "text/plain"))[0]
+        matched = {rule for child in joined if child.end is not None for rule in child.end.matched}
         return Footer(
             status=self.status,
             error=self.error,
             stdout=stdout,
-            said=said.is_whole,
-            unprinted=said.unprinted if _has_lines_of(stdout, said.stdout) else (),
-            secrets=_secrets(said.stdout, stdout, mask_key),
-            stderr=_stored(said.stderr, redactor),
+            said=transcript.is_whole,
+            unprinted=transcript.unprinted if _has_lines_of(stdout, transcript.stdout) else (),
+            secrets=_secrets(transcript.stdout, stdout, mask_key),
+            stderr=_stored(transcript.stderr, redactor),
             stdin=stdin,
-            stdin_kind=said.stdin_kind,
+            stdin_kind=transcript.stdin_kind,
             unwoven_tools=unwoven_tools,
             declined_tools=declined_tools,
             connections=tuple(connections),
             ledger=(
                 *self.ledger,
-                *_not_served(said, stdin),
-                *_unmanaged_entries(self.started, {child.lane for child in come}),
-                *(_unmatched(rule, why) for rule, why in self.unmatched if rule.id not in matched),
+                *_not_served(transcript, stdin),
+                *_unmanaged_entries(self.started, {child.lane for child in joined}),
+                *(_unmatched(rule, reason) for rule, reason in self.unmatched if rule.id not in matched),
             ),
             versions=self.versions,
             environment=self.environment,
             credentials=self.credentials,
             lost=lost,
             watched=self.findings is not None,
-            findings=combined([self.findings or (), *(each.findings for each in footers)]),
+            findings=combined([self.findings or (), *(footer.findings for footer in footers)]),
             snapshots=snapshots,
-            reads=first_reads([self.reads, *(each.reads for each in footers)], snapshots),
-            effects=_each_once([*self.effects, *(effect for each in footers for effect in each.effects)]),
+            reads=first_reads([self.reads, *(footer.reads for footer in footers)], snapshots),
+            effects=_each_once([*self.effects, *(effect for footer in footers for effect in footer.effects)]),
             knows_effects=self.knows_effects,
         )
 
@@ -111,44 +130,44 @@ def _stored(text: bytes | None, redactor: Redactor) -> bytes | None:
     return None if text is None else redactor.mask_outcome(bodies.store_body(text or b"\n", "text/plain"))[0]
 
 
-def _not_served(said: Said, stdin: bytes) -> Iterator[Unwoven]:
-    """Say what of standard input a replay does not give the program."""
-    if bodies.restore_body(stdin) != said.stdin:
+def _not_served(transcript: Said, stdin: bytes) -> Iterator[Unwoven]:
+    """Yield an entry for each part of standard input that a replay does not give to the program."""
+    if bodies.restore_body(stdin) != transcript.stdin:
         yield Unwoven(
             "standard input", "a secret in it is masked, so a replay gives the program the mask", "masked"
         )
-    if said.is_stdin_cut:
+    if transcript.is_stdin_cut:
         yield Unwoven(
             "standard input", "more was read than is kept, so a replay gives the first 4 MB of it", "cut"
         )
 
 
 def _has_lines_of(masked: bytes, stdout: bytes) -> bool:
-    """Return whether masking has left the lines where they were: a key of several lines becomes one."""
+    """Return whether masking has kept the number of lines: a secret of several lines becomes one."""
     return bodies.restore_body(masked).count(b"\n") == stdout.count(b"\n")
 
 
 def _each_once(effects: list[OutsideEffect]) -> tuple[OutsideEffect, ...]:
-    """Return effects of several processes, each of a path once: what it holds in the end is the same for all."""
-    found: dict[tuple[str, str], OutsideEffect] = {}
-    for each in effects:
-        found.setdefault((each.kind, each.what), each)
-    return tuple(found.values())
+    """Return the effects of several processes, each kind and path once: the final content is the same for all."""
+    by_path: dict[tuple[str, str], OutsideEffect] = {}
+    for effect in effects:
+        by_path.setdefault((effect.kind, effect.what), effect)
+    return tuple(by_path.values())
 
 
 def unmanaged_reason(place: str) -> str:
-    """Return the reason in the ledger for a process that is not recorded."""
+    """Return the reason for the ledger's entry of a child process that did not join."""
     return f"what it does is not recorded, and a replay starts it again (started at {place})"
 
 
-def _unmanaged_entries(started: Iterable[Started], lanes: Collection[str]) -> list[Unwoven]:
-    """Return the ledger's entries of the unmanaged processes, each once."""
+def _unmanaged_entries(started: Iterable[StartedProcess], lanes: Collection[str]) -> list[Unwoven]:
+    """Return an entry for each process that was started and did not join; `lanes` are those of the joined ones."""
     entries = [
-        Unwoven(process.what, unmanaged_reason(process.place), "child-process")
+        Unwoven(process.description, unmanaged_reason(process.place), "child-process")
         for process in unmanaged_processes(started, lanes)
     ]
     return list(dict.fromkeys(entries))
 
 
-def _unmatched(rule: BoundaryRule, why: str) -> Unwoven:
-    return Unwoven(str(rule.selector), f"{rule.place}: {why}", "rule-without-match")
+def _unmatched(rule: BoundaryRule, reason: str) -> Unwoven:
+    return Unwoven(str(rule.selector), f"{rule.place}: {reason}", "rule-without-match")

@@ -1,4 +1,4 @@
-"""What a trace's header says of where and how it was made."""
+"""The header of a trace: where and how it was recorded. Also facts of the environment for the footer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ _PYTHON = ".".join(str(part) for part in sys.version_info[:3])
 
 
 def header(rules: Rules, command: Command, name: str | None = None, *, children: bool = False) -> Header:
-    """Describe a run that begins now; its name, and what was run, are masked."""
+    """Make the header of a trace that begins now. The command and the name are masked.
+
+    Args:
+        rules: the rules in force.
+        command: what is run.
+        name: name of the trace.
+        children: whether child processes join the trace.
+    """
     command, name = _masked(rules.redact, command, name)
-    now = unpatched.time_ns()
-    created = _second(now // 1_000_000_000)
-    made = Header(
+    nanoseconds = unpatched.time_ns()
+    created = _second(nanoseconds // 1_000_000_000)
+    trace_header = Header(
         id=new_id(),
-        created=f"{created}.{now // 1_000_000 % 1000:03d}Z",
+        created=f"{created}.{nanoseconds // 1_000_000 % 1000:03d}Z",
         command=command,
         name=name,
         python=_PYTHON,
@@ -36,12 +43,12 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         hash_seed=hashseed.current(),
         typed=True,
     )
-    return made if command.mode == "block" else seal(made, rules.root or os.getcwd())
+    return trace_header if command.mode == "block" else seal(trace_header, rules.root or os.getcwd())
 
 
 @lru_cache(maxsize=64)
 def _masked(redact: RedactRule, command: Command, name: str | None) -> tuple[Command, str | None]:
-    """Mask what was run, and its name: a service opens many sessions that have the same."""
+    """Mask the command and the name. Cached, because a service opens many sessions with the same."""
     redactor = Redactor(redact.names, patterns=redact.patterns)
     return redactor.mask_texts(command), redactor.mask_texts(name)
 
@@ -52,16 +59,16 @@ def _second(seconds: int) -> str:
 
 
 def environment(rules: Rules, redactor: Redactor) -> tuple[tuple[str, str], ...]:
-    """Return the variables that change where or what a program's SDKs call, masked."""
+    """Return the environment variables that change where or what a program's SDKs call, masked."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.environment)
-    found = unpatched.environ
-    return tuple((name, redactor.mask_url(found[name])) for name in names if name in found)
+    variables = unpatched.environ
+    return tuple((name, redactor.mask_url(variables[name])) for name in names if name in variables)
 
 
 def credentials(rules: Rules) -> tuple[str, ...]:
-    """Return the variables that a program's SDKs demand and that are set."""
+    """Return the names of the environment variables that a program's SDKs demand and that are set."""
     if not rules.packs:
         return ()
     names = dict.fromkeys(name for pack in rules.packs for name in pack.credentials)
@@ -72,20 +79,28 @@ def versions(rules: Rules) -> tuple[tuple[str, str], ...]:
     """Return the versions of the libraries that packs cover and the program imported."""
     if not rules.packs:
         return ()
-    found = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
-    return tuple((name, version) for name, version in found if version)
+    installed = ((pack.distribution, version_of(pack.distribution)) for pack in rules.packs)
+    return tuple((name, version) for name, version in installed if version)
 
 
 def other_versions(header: Header, footer: Footer | None) -> str | None:
-    """Say in which versions a recorded run differs from one here and now; None where in none that matters."""
-    was = [] if footer is None else [(name, version, version_of(name)) for name, version in footer.versions]
-    was.append(("Python", _minor(header.python), _minor(_PYTHON)))
-    other = [(name, then, now) for name, then, now in was if then and then != now]
-    if not other:
+    """Return a message that names the libraries whose version differs from the recorded one.
+
+    Returns:
+        None if neither a library's version nor the minor version of Python differs.
+    """
+    facts = [] if footer is None else [(name, version, version_of(name)) for name, version in footer.versions]
+    facts.append(("Python", _minor(header.python), _minor(_PYTHON)))
+    changed = [
+        (name, recorded, installed)
+        for name, recorded, installed in facts
+        if recorded and recorded != installed
+    ]
+    if not changed:
         return None
-    then = ", ".join(f"{name} {version}" for name, version, _ in other)
-    now = ", ".join(f"{name} {version}" if version else f"no {name}" for name, _, version in other)
-    return f"it was recorded with {then}, and here is {now}: what differs may come of that (version-mismatch)"
+    recorded = ", ".join(f"{name} {version}" for name, version, _ in changed)
+    installed = ", ".join(f"{name} {version}" if version else f"no {name}" for name, _, version in changed)
+    return f"it was recorded with {recorded}, and here is {installed}: what differs may come of that (version-mismatch)"
 
 
 def _minor(version: str) -> str:
@@ -93,15 +108,15 @@ def _minor(version: str) -> str:
 
 
 def untested(rules: Rules) -> tuple[Unwoven, ...]:
-    """Name the libraries whose major version is none that their pack was tested with."""
-    found: list[Unwoven] = []
+    """Return a ledger entry for each library whose major version its pack was not tested with."""
+    entries: list[Unwoven] = []
     for pack in rules.packs:
         version = version_of(pack.distribution)
-        if version and _major(version) not in {_major(each) for each in pack.tested}:
+        if version and _major(version) not in {_major(tested_version) for tested_version in pack.tested}:
             tested = ", ".join(pack.tested) or "none"
             reason = f"the pack was tested with {tested}; look whether all crossings are there"
-            found.append(Unwoven(f"{pack.distribution} {version}", reason, UNTESTED))
-    return tuple(found)
+            entries.append(Unwoven(f"{pack.distribution} {version}", reason, UNTESTED))
+    return tuple(entries)
 
 
 def _major(version: str) -> str:
@@ -109,7 +124,7 @@ def _major(version: str) -> str:
 
 
 def folder_of(rules: Rules) -> str:
-    """Return the working folder relative to the rules' root, or as it is where it lies elsewhere."""
+    """Return the working folder, relative to the rules' root if it is inside of that."""
     here = os.getcwd()
     root = rules.root or here
     if here == root:

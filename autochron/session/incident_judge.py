@@ -1,4 +1,4 @@
-"""Judge a replay: whether what went wrong when its trace was recorded is reproduced, prevented, or neither is known."""
+"""Judge a replay: find out whether the incident is reproduced or prevented, or whether neither is known."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from autochron.session.subprocess_replay import Rerun
 
 Raises: TypeAlias = "type[BaseException] | tuple[type[BaseException], ...]"
-"""Exceptions that are a right answer, although by their type they look like a crash."""
+"""Exceptions that are a right answer, although their type looks like that of a crash."""
 
 
 class ReplayedBlock(NamedTuple):
-    """What a replay came to so far.
+    """The results of a replay so far.
 
     Attributes:
-        session: what serves in this process.
-        rerun: the process in which the program was replayed; None where it was in this one.
-        crossings: its crossings, in order of start.
-        divergences: where it and the record disagree.
+        session: the session that serves in this process.
+        rerun: the process in which the program was replayed; None if it was replayed in this one.
+        crossings: the crossings of the replay, in order of start.
+        divergences: where replay and record disagree.
     """
 
     session: Replaying
@@ -39,7 +39,7 @@ class ReplayedBlock(NamedTuple):
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What was seen of the live crossings."""
+        """What was observed of the live crossings."""
         return self.session.gather_evidence() if self.rerun is None else self.rerun.summary.evidence
 
     @property
@@ -48,39 +48,50 @@ class ReplayedBlock(NamedTuple):
         return self.session.swallowed() if self.rerun is None else self.rerun.summary.swallowed
 
     def observation(self) -> Observation:
-        """Return what was seen of live crossings."""
-        from autochron.reproduction.observation import observe  # lazy: for who makes an incident
+        """Return what was observed of the live crossings, as the baseline of an incident keeps it."""
+        from autochron.reproduction.observation import observe  # lazy: only making an incident needs it
 
         sources = self.session.sources() if self.rerun is None else self.rerun.summary.sources
-        live = [each.replayed.envelope for each in self.crossings if each.live and each.recorded is not None]
-        return observe(live, {each.address: each for each in self.evidence}, sources, self.swallowed)
+        live = [
+            crossing.replayed.envelope
+            for crossing in self.crossings
+            if crossing.live and crossing.recorded is not None
+        ]
+        evidence = {crossing_evidence.address: crossing_evidence for crossing_evidence in self.evidence}
+        return observe(live, evidence, sources, self.swallowed)
 
 
 class IncidentJudge:
-    """Judges one replay, and remembers the last verdict: what follows from a prevented incident is no divergence."""
+    """Judges one replay, and keeps the last verdict: the consequences of a prevented incident are no divergences."""
 
     def __init__(
         self, reference: str | os.PathLike[str] | None, volatile: Mapping[str, Sequence[str]], *, swaps: bool
     ) -> None:
-        """Take where the trace is, beside which its baseline is looked for; None for a trace that is no file.
+        """Make one.
 
         Args:
-            volatile: fields of outcomes that tell nothing, by address.
-            swaps: whether functions run in the place of others.
+            reference: path of the trace, beside which the baseline is; None if the trace is no file.
+            volatile: fields of outcomes that differ in each run, by address.
+            swaps: whether the replay swaps functions.
         """
         self._reference = reference
         self._volatile = volatile
         self._swaps = swaps
         self._verdict: Verdict | None = None
         self._expected: set[str] = set()
-        """Types of the exceptions that the last verdict took for a right answer."""
+        """Names of the exception types that the last verdict accepted as a right answer."""
 
     def forget(self) -> None:
-        """Forget the last verdict: the replay begins again."""
+        """Forget the last verdict, because the replay begins again."""
         self._verdict = None
 
     def verdict(self, replayed: ReplayedBlock, addresses: Sequence[str], raises: Raises) -> Verdict:
-        """Return the verdict on the crossings of these addresses, by default on all that are live.
+        """Return the verdict on some crossings.
+
+        Args:
+            replayed: the results of the replay.
+            addresses: the crossings; if empty, all live ones.
+            raises: exceptions that are a right answer.
 
         Raises:
             NotCrossedError: the record has no such crossing.
@@ -89,18 +100,24 @@ class IncidentJudge:
         from autochron.reproduction.verdict import judge
 
         session = replayed.session
-        wanted = wanted_of(session.record, session.plan, addresses)
-        self._expected = {each.__qualname__ for each in _as_tuple(raises)}
-        self._verdict = judge(wanted, self._case(replayed, raises))
+        envelopes = wanted_of(session.record, session.plan, addresses)
+        self._expected = {exception_type.__qualname__ for exception_type in _as_tuple(raises)}
+        self._verdict = judge(envelopes, self._case(replayed, raises))
         return self._verdict
 
     def refuse_unless_prevented(
         self, replayed: ReplayedBlock, addresses: Sequence[str], raises: Raises, caller: str
     ) -> None:
-        """Raise unless what went wrong is prevented; `caller` is the line of the test that asks.
+        """Raise unless the incident is prevented.
+
+        Args:
+            replayed: the results of the replay.
+            addresses: the crossings; if empty, all live ones.
+            raises: exceptions that are a right answer.
+            caller: file and line of the test that calls.
 
         Raises:
-            ReproducedError: it happened again.
+            ReproducedError: the incident is reproduced.
             InconclusiveError: neither is known.
             NotCrossedError: the record has no such crossing.
         """
@@ -117,7 +134,7 @@ class IncidentJudge:
             incident_check.refuse_unless_prevented(verdict, session.activation.rules.root, caller)
 
     def _case(self, replayed: ReplayedBlock, raises: Raises) -> Case:
-        """Collect what a verdict rests on."""
+        """Collect the facts that a verdict rests on."""
         from autochron.diagnostics.recorded_sites import is_gone, misfit  # lazy: as above
         from autochron.reproduction.baseline import digests_of, read_baseline
         from autochron.reproduction.case import Case
@@ -126,43 +143,47 @@ class IncidentJudge:
         baseline = None if self._reference is None else read_baseline(self._reference)
         changed = None
         if baseline is not None and baseline.sources:
-            now = digests_of(root, baseline.sources)
-            changed = [each for each, digest in baseline.sources.items() if now[each] != digest]
+            digests = digests_of(root, baseline.sources)
+            changed = [path for path, digest in baseline.sources.items() if digests[path] != digest]
         return Case(
-            replayed=[each.replayed for each in replayed.crossings],
+            replayed=[crossing.replayed for crossing in replayed.crossings],
             divergences=replayed.divergences,
-            evidence={each.address: each for each in replayed.evidence},
+            evidence={evidence.address: evidence for evidence in replayed.evidence},
             baseline=baseline,
             changed_sources=changed,
             swallowed=replayed.swallowed,
             broke=None if replayed.rerun is None else replayed.rerun.summary.broke,
             volatile=self._volatile,
-            expected=[each.__name__ for each in _as_tuple(raises)],
+            expected=[exception_type.__name__ for exception_type in _as_tuple(raises)],
             swaps=self._swaps,
             gone=lambda envelope: is_gone(root, envelope.site),
             misfit=lambda envelope: misfit(root, envelope),
         )
 
     def still_did(self) -> list[str]:
-        """Return in words what live crossings did, where the verdict is that the incident is prevented."""
-        from autochron.reproduction.outcomes import shown  # lazy: for tests
+        """Return messages of what live crossings still did, if the verdict is that the incident is prevented."""
+        from autochron.reproduction.outcomes import shown  # lazy: only tests need it
 
         verdict = self._verdict
         if verdict is None or verdict.kind != "prevented":
             return []
-        return [f"still did this: {shown(each)}" for each in verdict.effects]
+        return [f"still did this: {shown(effect)}" for effect in verdict.effects]
 
     def unexplained(self, replayed: ReplayedBlock) -> list[Divergence]:
-        """Return the errors among the divergences, without those that follow from the incident's being prevented."""
-        errors = [each for each in replayed.divergences if each.severity == "error"]
+        """Return the divergences that are errors and no consequence of the incident's being prevented."""
+        errors = [divergence for divergence in replayed.divergences if divergence.severity == "error"]
         verdict = self._verdict
         if verdict is None or verdict.kind != "prevented":
             return errors
-        first = min(each.envelope.seq for each in verdict.crossings if each.kind == "prevented")
-        return [each for each in errors if not self._follows(replayed, each, first)]
+        first = min(crossing.envelope.seq for crossing in verdict.crossings if crossing.kind == "prevented")
+        return [error for error in errors if not self._follows(replayed, error, first)]
 
     def _follows(self, replayed: ReplayedBlock, divergence: Divergence, first: int) -> bool:
-        """Return whether a divergence comes of the fix: what happened after it, or the refusal by which the program ended."""
+        """Return whether a divergence is a consequence of the fix.
+
+        That is one of a later crossing, or the exit status if the program ended by a refusal. `first` is the sequence
+        number of the first prevented crossing.
+        """
         if divergence.kind == "status":
             return self._has_refused(replayed.rerun)
         if divergence.kind not in {"missing", "input"}:
@@ -183,7 +204,7 @@ def _as_tuple(raises: Raises) -> tuple[type[BaseException], ...]:
 
 
 def _refuse_raised_again(session: Replaying, caller: str) -> None:
-    """Raise where the traced call raised what it raised when it was recorded, and a framework answered for it."""
+    """Raise if the traced call raised the recorded exception again, and a framework answered for it."""
     __tracebackhide__ = True
     footer, calls = session.record.footer, session.calls
     error = calls.ended[-1] if calls is not None and calls.ended else None

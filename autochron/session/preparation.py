@@ -1,4 +1,4 @@
-"""Prepare what a recording's threads submit, for the sink: envelopes, items of streams, and the footer."""
+"""Prepare for the sink what a recording's threads submit: envelopes, items of streams, and the footer."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class RecordedProcess(Protocol):
     """The recording of one process, or of one call in it.
 
     Attributes:
-        is_part: whether it is that of a call.
-        is_joined: whether the process was started by the one that began the trace, and no fork of it.
-        call: the call that the trace is of, where it is one's.
+        call: the recorded call of a trace that is one call's.
+        is_part: whether this is the recording of a call.
+        is_joined: whether the process joined the trace by its context, and is no fork of the process that began it.
     """
 
     activation: Activation
@@ -64,7 +64,7 @@ class RecordedProcess(Protocol):
 
     @property
     def outer(self) -> RecordedProcess | None:
-        """The recording of the process, where this is that of a call."""
+        """The recording of the process, if this is that of a call."""
 
     @property
     def is_child(self) -> bool:
@@ -79,67 +79,84 @@ class RecordedProcess(Protocol):
         """How many crossings are not in the store."""
 
     def mask_key(self) -> MaskKey | None:
-        """Return the user's key for masks; None where there is none."""
+        """Return the user's key for masks; None if there is none."""
 
     def forget_call(self, error: Exception) -> None:
-        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+        """Drop the recorded call because noting it failed on our side, and report the error."""
 
 
 class Preparation:
-    """Makes what the sink keeps; on the writer's thread, but for `ending`.
+    """Makes what the sink keeps. Runs on the writer's thread, except for `ending`.
 
     Attributes:
-        footer: the last word, once it is made.
+        footer: the footer, once it is made.
     """
 
     def __init__(self, recorded: RecordedProcess, sink: Sink, began: int, reserve: Callable[[], int]) -> None:
-        """Take the recording, its sink, when the trace began, and what takes another run of seqs from the store."""
+        """Make one.
+
+        Args:
+            recorded: the recording.
+            sink: where the trace is kept.
+            began: when the trace began, in nanoseconds.
+            reserve: reserves another range of sequence numbers in the store.
+        """
         self.footer: Footer | None = None
         self._recorded = recorded
         self._sink = sink
         self._began = began
         self._reserve = reserve
-        self._had = _NOTHING
-        """What this process had to say before it was forked: its parent says that."""
-        self._words: tuple[int, ...] = ()
-        """How much a child process had to say so far."""
+        self._inherited = _NOTHING
+        """What the ledger and the matched rules were when this process was forked. The parent reports that."""
+        self._reported: tuple[int, ...] = ()
+        """Counts of what the last `ChildEnd` of a child process reported."""
 
     @cached_property
     def tally(self) -> Tally:
-        """What the crossings came to; made by who prepares the first one, which in memory may be never."""
+        """The counts and notes of the crossings.
+
+        Made when something is first prepared, which in a recording in memory may never happen.
+        """
         recorded = self._recorded
         return Tally(recorded.activation.project, recorded.redactor, self._began, recorded.mask_key)
 
     def begin_again(self) -> None:
-        """Begin anew in a forked process."""
-        self._had = frozenset((*self._ledger(), *self._recorded.activation.planner.matched))
-        self._words = ()
+        """Start anew in a forked process."""
+        self._inherited = frozenset((*self._ledger(), *self._recorded.activation.planner.matched))
+        self._reported = ()
         self.footer = None
         self.__dict__.pop("tally", None)
 
     def prepare(self, submitted: Crossing[drafts.Draft] | Begun | Item | Ending) -> Any:
-        """Return an envelope, or what writes to a sink; None where nothing is to be kept."""
+        """Make what is kept of something that was submitted.
+
+        Returns:
+            An envelope, or a function that writes to a sink; None if nothing is to be kept.
+        """
         recorded, tally = self._recorded, self.tally
         if isinstance(submitted, Crossing):
-            rest = tally.rest(submitted.seq) if submitted.seq in tally.streams() else []
+            items_left = tally.rest(submitted.seq) if submitted.seq in tally.streams() else []
             envelope = tally.envelope(submitted)
             recorded.recorder.written(submitted)
-            prepared = self._with_words(envelope) if recorded.is_child else envelope
-            return _after_items({submitted.seq: rest}, prepared) if rest else prepared
+            prepared = self._with_child_end(envelope) if recorded.is_child else envelope
+            return _after_items({submitted.seq: items_left}, prepared) if items_left else prepared
         if not isinstance(submitted, Ending):
             if not isinstance(submitted, drafts.Item):
                 return tally.envelope(submitted.crossing, begun=True)
-            seq, items = submitted.seq, tally.item(submitted)
-            return (lambda sink: sink.extend(seq, items)) if items else None
-        rests = tally.rests()
+            seq, bodies = submitted.seq, tally.item(submitted)
+            return (lambda sink: sink.extend(seq, bodies)) if bodies else None
+        left_by_stream = tally.rests()
         footer = self.footer = self._make_footer(submitted)
-        last = self._parting(footer) if recorded.is_child else lambda sink: sink.end(footer)
-        return _after_items(rests, last) if rests else last
+        writer = self._child_end_writer(footer) if recorded.is_child else lambda sink: sink.end(footer)
+        return _after_items(left_by_stream, writer) if left_by_stream else writer
 
-    def _with_words(self, envelope: Envelope) -> Any:
-        """Return the envelope of a child process, with what it has to say if that is more: it may be killed at any moment."""
+    def _with_child_end(self, envelope: Envelope) -> Any:
+        """Return the envelope of a child process, with a `ChildEnd` if there is news for it.
+
+        A child process may be killed at any moment, so its last report must not wait for its end.
+        """
         recorded, tally = self._recorded, self.tally
-        kept = (
+        collections = (
             recorded.activation.planner.matched,
             recorded.activation.ledger.unwoven,
             recorded.effects.noted,
@@ -149,21 +166,25 @@ class Preparation:
             tally.by_type,
             tally.masked,
         )
-        words = (recorded.lost, recorded.effects.count_kept(), *(len(each) for each in kept))
-        if words == self._words:
+        counts = (
+            recorded.lost,
+            recorded.effects.count_kept(),
+            *(len(collection) for collection in collections),
+        )
+        if counts == self._reported:
             return envelope
-        self._words = words
-        parting = self._parting(self._make_footer(self.ending(None, None, NOTHING_SAID)))
+        self._reported = counts
+        write_end = self._child_end_writer(self._make_footer(self.ending(None, None, NOTHING_SAID)))
 
         def put(sink: Sink) -> None:
             sink.put(envelope)
-            if parting is not None:
-                parting(sink)
+            if write_end is not None:
+                write_end(sink)
 
         return put
 
-    def _parting(self, footer: Footer) -> Callable[[Sink], None] | None:
-        """Return what writes what a child process has to say at its end; None for a fork that did nothing."""
+    def _child_end_writer(self, footer: Footer) -> Callable[[Sink], None] | None:
+        """Return a function that writes the `ChildEnd` of a child process; None for a fork that did nothing."""
         recorded, tally = self._recorded, self.tally
         end = ChildEnd(
             footer=structs.replace(
@@ -173,9 +194,11 @@ class Preparation:
             by_type=tuple(tally.by_type),
             masked=tuple(tally.masked),
             problems=tuple(recorded.problems),
-            matched=tuple(rule for rule in recorded.activation.planner.matched if rule not in self._had),
+            matched=tuple(
+                rule for rule in recorded.activation.planner.matched if rule not in self._inherited
+            ),
         )
-        words = (
+        contents = (
             footer.ledger,
             footer.connections,
             footer.unwoven_tools,
@@ -185,25 +208,26 @@ class Preparation:
             end.problems,
             end.matched,
         )
-        if not any(words) and not tally.counts and not recorded.is_joined:
+        if not any(contents) and not tally.counts and not recorded.is_joined:
             return None
-        if self._sink.is_unknown:  # type: ignore[attr-defined]  # of a store that others join, too
+        if self._sink.is_unknown:  # type: ignore[attr-defined]  # of stores that other processes join
             self._reserve()
         return lambda sink: sink.end(end)
 
     # --- the footer --------------------------------------------------------------------------------------------------
 
-    def ending(self, status: int | None, error: str | None, said: Said) -> Ending:
-        """Return what is known now; the footer is made when all crossings are prepared."""
+    def ending(self, status: int | None, error: str | None, transcript: Said) -> Ending:
+        """Return the facts for the footer that are known now. The footer is made when all crossings are prepared."""
         recorded = self._recorded
-        rules, effects, had = recorded.activation.rules, recorded.effects, self._had
-        is_whole = not (recorded.is_child or recorded.is_part)
+        rules, effects, inherited = recorded.activation.rules, recorded.effects, self._inherited
+        is_first = not (recorded.is_child or recorded.is_part)
+        ledger = self._ledger()
         return Ending(
             status,
             error,
-            said,
-            tuple(entry for entry in self._ledger() if entry not in had) if had else self._ledger(),
-            recorded.activation.planner.unmatched() if is_whole else [],
+            transcript,
+            tuple(entry for entry in ledger if entry not in inherited) if inherited else ledger,
+            recorded.activation.planner.unmatched() if is_first else [],
             () if recorded.children is None else tuple(recorded.children.started),
             facts.versions(rules),
             facts.environment(rules, recorded.redactor),
@@ -216,7 +240,7 @@ class Preparation:
         )
 
     def _ledger(self) -> tuple[Unwoven, ...]:
-        """Return what was not woven."""
+        """Return what is not in the trace, and why."""
         recorded = self._recorded
         activation, effects = recorded.activation, recorded.effects
         unmatched = [] if recorded.is_child or recorded.is_part else effects.unmatched_snapshots()
@@ -237,7 +261,7 @@ class Preparation:
             ending = structs.replace(ending, ledger=(*ending.ledger, Unwoven(name, reason, NOT_COMPARED)))
         footer = ending.footer(
             recorded.redactor,
-            self._come(),
+            self._joined_children(),
             unwoven,
             declined,
             recorded.effects.connections,
@@ -253,12 +277,16 @@ class Preparation:
                 recorded.forget_call(error)
         return footer
 
-    def _come(self) -> list[Child]:
-        """Return the child processes that came; the store is not asked where none was started."""
+    def _joined_children(self) -> list[Child]:
+        """Return the child processes that joined, without asking the store if none was started."""
         return self._recorded.stored.children() if self._recorded.has_started else []
 
     def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the tools with a call that no crossing answers: those that may have run unwoven, and the declined ones."""
+        """Find the tools with a call that no crossing answers.
+
+        Returns:
+            Labels of the tools that may have run unwoven, and labels of those that the program declined to call.
+        """
         missing = self.tally.unanswered()
         if not missing:
             return (), ()
@@ -268,29 +296,32 @@ class Preparation:
                 declined_tools,  # lazy: most runs answer every call
             )
 
-            noted = tuple(self._recorded.effects.noted)
-            open_names = {each.what.partition("[")[0] for each in noted if each.slug == "open"}
-            asked = [each for each in missing if each.name not in open_names]
-            declined = declined_tools(asked, self._recorded.activation, self.tally.answering())
+            entries = tuple(self._recorded.effects.noted)
+            open_names = {entry.what.partition("[")[0] for entry in entries if entry.slug == "open"}
+            candidates = [tool for tool in missing if tool.name not in open_names]
+            declined = declined_tools(candidates, self._recorded.activation, self.tally.answering())
         return (
-            tuple(each.label for each in missing if each.name not in declined),
-            tuple(each.label for each in missing if each.name in declined),
+            tuple(tool.label for tool in missing if tool.name not in declined),
+            tuple(tool.label for tool in missing if tool.name in declined),
         )
 
     def _has_seen_all(self, ending: Ending) -> bool:
-        """Return whether whatever was called would have crossed here: no crossing was lost, and no process ran unseen."""
+        """Return whether any call of a boundary must have crossed in this recording.
+
+        That holds if no crossing was lost and no process ran unseen.
+        """
         recorded = self._recorded
-        whole = recorded if recorded.outer is None else recorded.outer
-        noted = tuple(whole.effects.noted)
-        if recorded.is_child or recorded.lost or any(each.slug == "child-process" for each in noted):
+        process = recorded if recorded.outer is None else recorded.outer
+        entries = tuple(process.effects.noted)
+        if recorded.is_child or recorded.lost or any(entry.slug == "child-process" for entry in entries):
             return False
-        if whole is not recorded:
-            return not whole.has_started
-        return not unmanaged_processes(ending.started, {child.lane for child in self._come()})
+        if process is not recorded:
+            return not process.has_started
+        return not unmanaged_processes(ending.started, {child.lane for child in self._joined_children()})
 
 
 def _after_items(items: dict[int, list[bytes]], prepared: Any) -> Callable[[Sink], None]:
-    """Return what adds items to streams before it does what was prepared."""
+    """Return a function that adds items to their streams, and then writes what was prepared."""
 
     def put(sink: Sink) -> None:
         for seq, bodies in items.items():

@@ -29,37 +29,45 @@ _rules: dict[tuple[str | None, int, str], Rules] = {}
 
 
 def rules_for(rules: Rules | str | os.PathLike[str] | None) -> Rules:
-    """Return the rules: those given, those of a file, or those found from the working folder upward."""
+    """Return the rules: those passed, those of a file, or those of the nearest rule file.
+
+    The nearest is looked for in the working folder and above. Rules are loaded again only after their file has
+    changed.
+
+    Raises:
+        RuleError: the rules are invalid, or the file can't be read.
+    """
     if isinstance(rules, Rules):
         return rules
     file = os.fspath(rules) if rules is not None else _nearest_rule_file()
     try:
         changed = 0 if file is None else os.stat(file).st_mtime_ns
-    except (OSError, ValueError):  # it is said when they are loaded
+    except (OSError, ValueError):  # loading reports it
         changed = -1
     key = (file, changed, "" if file is not None and os.path.isabs(file) else os.getcwd())
-    found = _rules.get(key)
-    if found is None:
-        found = _rules[key] = load_rules(file)
-    return found
+    loaded = _rules.get(key)
+    if loaded is None:
+        loaded = _rules[key] = load_rules(file)
+    return loaded
 
 
 _LOOK_AGAIN = 500_000_000
-"""Nanoseconds after which a rule file is looked for again: a suite of tests may begin thousands of sessions a second."""
+"""Nanoseconds after which the nearest rule file is looked for again. A suite may begin thousands of sessions a second."""
 
 _nearest: dict[str, tuple[int, str | None]] = {}
+"""By working folder: when the nearest rule file was looked for, and its path."""
 
 
 def _nearest_rule_file() -> str | None:
-    here, now = os.getcwd(), unpatched.perf_counter_ns()
-    seen = _nearest.get(here)
-    if seen is None or now - seen[0] > _LOOK_AGAIN:
-        seen = _nearest[here] = (now, find_rule_file())
-    return seen[1]
+    folder, nanoseconds = os.getcwd(), unpatched.perf_counter_ns()
+    entry = _nearest.get(folder)
+    if entry is None or nanoseconds - entry[0] > _LOOK_AGAIN:
+        entry = _nearest[folder] = (nanoseconds, find_rule_file())
+    return entry[1]
 
 
 def store_for(store: Store | str | None, rules: Rules) -> Store:
-    """Return the store: the one given, the one at a place, or the default one."""
+    """Return the store: the one passed, the one at a URL or path, or the default one of the rules."""
     if store is None:
         return open_store(default_store(rules.file))
     return open_store(os.fspath(store)) if isinstance(store, str | os.PathLike) else store
@@ -69,15 +77,16 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     """Record what crosses the boundaries while a block runs.
 
     Args:
-        name: of the trace; the latest one of a name is found by it.
-        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default
-            `.autochron/traces.db` beside the rules.
+        name: name of the trace. Several traces may have the same name; it then means the latest.
+        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default `.autochron/traces.db`
+            beside the rules.
         rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
         durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
-        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
+        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. Beginning to look
+            takes milliseconds.
 
     Raises:
-        RuleError: the rules mean nothing.
+        RuleError: the rules are invalid.
         StoreError: the store can't be opened.
         UsageError: another recording or replay is under way in this process.
     """
@@ -93,15 +102,15 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     ) -> None:
         self._name = name
         self._store = store
-        self._given = rules
+        self._rules = rules
         self._durability = durability
         self._watch = watch
         self._recording: Recording | None = None
-        self._listens: Callable[[], None] | None = None
+        self._stop_listening: Callable[[], None] | None = None
 
     def __enter__(self) -> Self:
         refuse_second()
-        rules = rules_for(self._given)
+        rules = rules_for(self._rules)
         activation = activate(rules)
         self.store = store_for(self._store, rules)
         command = Command("block", "", (), facts.folder_of(rules))
@@ -111,7 +120,7 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self._recording.begin()
         if self._watch:
             self._recording.watch()
-        self._listens = std_streams.listen_to_prints(self._recording.printed, any_stream=True)
+        self._stop_listening = std_streams.listen_to_prints(self._recording.printed, any_stream=True)
         self._recording.hear()
         return self
 
@@ -119,8 +128,8 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
     ) -> None:
         recording = self._recording
-        if self._listens is not None:
-            self._listens()
+        if self._stop_listening is not None:
+            self._stop_listening()
         if recording is not None and recording.watching is not None:
             recording.watching.end()
         if recording is not None:
@@ -133,10 +142,10 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+        """The non-deterministic calls so far, including those that a boundary or an ignore covers.
 
         Raises:
-            UsageError: nobody looks for them: say `watch=True`.
+            UsageError: the recording began without `watch=True`.
         """
         watching = self._session.watching
         if watching is None:
@@ -145,13 +154,13 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong on our side, in one line each; empty when all is recorded."""
+        """What went wrong on our side, one line each. If empty, everything was recorded."""
         self._session.writer.flush()
         return tuple(self._session.problems)
 
     @property
     def footer(self) -> Footer | None:
-        """The last word of the trace, once the block has ended."""
+        """The footer of the trace, once the block has ended."""
         return self._session.footer
 
     def trace(self) -> Trace:
@@ -161,19 +170,23 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
 
     @property
     def recorder(self) -> Recorder:
-        """Who notes what crosses."""
+        """The recorder, which notes the crossings."""
         return self._session.recorder
 
     @property
     def _session(self) -> Recording:
-        assert self._recording is not None, "the block has not begun"  # noqa: S101 - a slip of the caller's
+        assert self._recording is not None, "the block has not begun"  # noqa: S101 - a mistake of the caller
         return self._recording
 
 
 def refuse_second() -> None:
-    """Refuse to begin while another recording or replay is under way; UsageError.
+    """Refuse to begin while another recording or replay is under way.
 
-    One that this process only takes part in, as a child of another, gives way: as it would be without that one.
+    A session that this process has joined as a child of another process gives way. The new one then runs as it would
+    alone.
+
+    Raises:
+        UsageError: another recording or replay is under way in this process.
     """
     children = attending()
     if isinstance(children, Children) and children.owner.is_child:
@@ -185,7 +198,15 @@ def refuse_second() -> None:
 
 
 def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
-    """Refuse a trace in which the model asked for tools that never crossed; `remedy` is what else could be done."""
+    """Refuse a trace in which the model asked for tools that never crossed.
+
+    Args:
+        record: the trace.
+        remedy: end of the message: what else the user could do.
+
+    Raises:
+        UnwovenToolError: there is such a tool.
+    """
     footer = record.footer
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)

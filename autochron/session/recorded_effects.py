@@ -1,4 +1,4 @@
-"""Hear of each audit event of a recorded program, and note what it does outside every boundary."""
+"""Listen to the audit events of a recorded program, and note what it does outside every boundary."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class RecordedEffects:
     """What a process of a recorded program does outside every boundary.
 
     Attributes:
-        noted: what is not in the trace, and why.
-        connections: to whom it connected, and where.
-        unseen: from the paths of standard streams that are not known at their descriptors to what they are.
-        watched: the events that are heard of besides those of connections and processes.
+        noted: ledger entries: what is not in the trace, and why.
+        connections: network connections, each with the line that made it.
+        unseen: paths of standard streams that are not captured at their descriptors, with the stream's name.
+        watched: the audit events to listen to besides those of connections and processes.
         knows: whether effects are noted at all.
         keeps_state: whether the contents of files are kept that the program is about to write.
-        children: who tells the processes that the program starts; None where they are not recorded.
-        recorder: who is told of effects inside crossings.
-        of_call: returns what notes the effects of the call that runs now; None where calls have no traces of their own.
+        children: hands child processes their contexts; None if they are not recorded.
+        recorder: gets to know of effects inside crossings.
+        of_call: returns the effects of the traced call that is running; None if calls have no traces of their own.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class RecordedEffects:
         *,
         is_part: bool,
     ) -> None:
-        """Take where the trace is stored.
+        """Make one.
 
         Args:
             activation: the rules in force, and the project.
-            url: another process opens the store by it; None where none can, and nothing is kept then.
-            began: when the trace began.
-            problem: told what is wrong on our side.
+            url: URL by which another process opens the store; None if none can. Then no contents of files are kept.
+            began: when the trace began, in nanoseconds.
+            problem: called with a message if something is wrong on our side.
             is_part: whether the trace is one of a call, beside that of the process.
         """
         self.noted: dict[Unwoven, None] = {}
@@ -80,21 +80,26 @@ class RecordedEffects:
         self._began = began
         self._problem = problem
         self._looked_up: frozenset[tuple[str, str]] = frozenset()
-        """Lines that have looked up a name, with the port."""
+        """Lines that have looked up a host name, each with the port."""
         self._keeper: StateKeeper | None = None
-        """Who keeps what files hold that the program is about to write; None as long as it opens none."""
+        """Keeps the contents of files that the program is about to write; None as long as it opens none."""
         self._outside: OutsideEffects | None = None
-        """What the program changes outside every boundary; None as long as it changes nothing."""
+        """Notes what the program changes outside every boundary; None as long as it changes nothing."""
 
     def forget(self) -> None:
-        """Forget what was noted, in a forked process: its parent reports that."""
+        """Forget what was noted, in a forked process: the parent reports it."""
         self.noted.clear()
         self.connections.clear()
         self._keeper = None
         self._outside = None
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a connection outside every crossing, a child process, and a change of what is outside the process."""
+        """Note a connection, a child process, or a change of files outside the process.
+
+        Args:
+            event: name of the audit event.
+            arguments: arguments of the audit event.
+        """
         if event in self.watched:
             if self.knows and event not in LISTS:
                 self._note_effect(event, arguments)
@@ -104,8 +109,8 @@ class RecordedEffects:
         child = None if is_busy() else network.child_of(event, arguments)
         if child is not None and self.children is not None:
             try:
-                self.children.start(event, arguments, child, told_of=not is_inside())
-            except Exception as error:  # the program starts what it starts, whatever is wrong with us
+                self.children.start(event, arguments, child, is_reported=not is_inside())
+            except Exception as error:  # a fault of ours must not keep the program from starting it
                 self._problem(f"{child} is not recorded: {type(error).__name__}: {error}")
         elif is_inside():
             return
@@ -120,7 +125,10 @@ class RecordedEffects:
         return place_in(self._activation.project)
 
     def _note_connection(self, event: str, address: str) -> None:
-        """Note a connection or a look-up outside every crossing; what a look-up of the same line has named is noted once."""
+        """Note a connection or a look-up of a name outside every crossing.
+
+        A line that has looked up a name is not noted again for the connection to the address of that name.
+        """
         place, port = self._place(), address.rpartition(":")[2]
         if event == "socket.getaddrinfo":
             self._looked_up |= {(place, port)}
@@ -129,7 +137,7 @@ class RecordedEffects:
         self.connections[Connection(address, place)] = None
 
     def _note_effect(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note what is about to be changed outside every boundary."""
+        """Note a change that is about to happen outside every boundary."""
         if is_busy():
             return
         if event == "open":
@@ -142,12 +150,12 @@ class RecordedEffects:
                 return
         try:
             with undisturbed():
-                inside = is_inside()
-                if self._outside is None and not inside:
+                in_crossing = is_inside()
+                if self._outside is None and not in_crossing:
                     self._outside = self._make_outside()
                 if self._outside is not None:
-                    self._outside.heard(event, arguments, inside=inside)
-        except Exception as error:  # the program changes what it changes, whatever is wrong with us
+                    self._outside.heard(event, arguments, inside=in_crossing)
+        except Exception as error:  # a fault of ours must not keep the program from it
             self._problem(
                 f"an effect outside every boundary is not noted: {type(error).__name__}: {error} (no-effect)"
             )
@@ -158,55 +166,55 @@ class RecordedEffects:
         )  # lazy: most programs change nothing outside a boundary
 
         project = self._activation.project
-        outside = OutsideEffects(project.name, lambda: function_of_project(project), own=self._own())
+        outside = OutsideEffects(project.name, lambda: function_of_project(project), own=self._own_files())
         if self.recorder is not None:
             self.recorder.outside = outside
         return outside
 
-    def _own(self) -> list[str]:
-        """Return the files that are ours."""
+    def _own_files(self) -> list[str]:
+        """Return the files that belong to autochron."""
         return [(self._url or "").removeprefix("sqlite:///")]
 
     def _keep_state(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Keep what a file holds that the program is about to write, and note what it reads inside a boundary."""
+        """Keep the content of a file that the program is about to write, and note what it reads inside a boundary."""
         if is_busy():
             return
-        # Outside every boundary only what may be written inside one later matters: a database, a file left open.
+        # Outside every boundary only what a boundary may write later matters: a database, or a file that is left open.
         keeps_all = self._keeper is not None or self._activation.rules.snapshots or is_inside()
         if not keeps_all and (event in LISTS or (event == "open" and not _writes(arguments))):
             return
-        part = None if self.of_call is None else self.of_call()
+        of_call = None if self.of_call is None else self.of_call()
         try:
             with undisturbed():
-                keeper = (part or self).keeper()
+                keeper = (of_call or self).keeper()
             keeper.heard(event, arguments)
-        except Exception as error:  # the program opens what it opens, whatever is wrong with us
+        except Exception as error:  # a fault of ours must not keep the program from it
             self._problem(
                 f"what it was about to change is not kept: {type(error).__name__}: {error} (no-snapshot)"
             )
 
     def keeper(self) -> StateKeeper:
-        """Return who keeps the state of this trace."""
+        """Return the keeper of this trace's file contents, which is made on demand."""
         if self._keeper is None:
             from autochron.effects.keeper import StateKeeper  # lazy: most programs open no file to write
             from autochron.effects.snapshots import folder_of_store
 
             rules, url = self._activation.rules, self._url
             folder = folder_of_store(url)
-            assert url is not None and folder is not None  # noqa: S101, PT018 - else nothing is kept
+            assert url is not None and folder is not None  # noqa: S101, PT018 - called only if contents are kept
             self._keeper = StateKeeper(
                 folder,
                 rules.root or os.getcwd(),
                 rules=rules.snapshots,
                 automatic=rules.snapshot,
-                own=self._own(),
+                own=self._own_files(),
                 is_inside=is_inside,
                 began=self._began,
             )
         return self._keeper
 
     def count_kept(self) -> int:
-        """Return of how many files the contents were kept."""
+        """Return the number of files whose contents were kept."""
         return len(self._keeper or ())
 
     def snapshots(self) -> tuple[Snapshot, ...]:
@@ -218,7 +226,7 @@ class RecordedEffects:
         return () if self._keeper is None else self._keeper.reads()
 
     def effects(self) -> tuple[OutsideEffect, ...]:
-        """Return what was changed outside every boundary, each with the rule that nearly fits."""
+        """Return the changes outside every boundary, each with the rule that nearly fits."""
         if self._outside is None:
             return ()
         from autochron.diagnostics.near_rules import (
@@ -228,25 +236,29 @@ class RecordedEffects:
         rules = self._activation.rules
         try:
             effects = self._outside.effects()
-        except Exception as error:  # a function of `os` that the program has put in the place of Python's
+        except Exception as error:  # the program may have replaced functions of `os`
             self._problem(
                 f"what changed outside of boundaries is not known: {type(error).__name__}: {error} (unlooked)"
             )
             return ()
-        return tuple(structs.replace(each, near=near_rule(rules, each.function)) for each in effects)
+        return tuple(structs.replace(effect, near=near_rule(rules, effect.function)) for effect in effects)
 
     def unmatched_snapshots(self) -> list[Unwoven]:
-        """Return the [[snapshot]] tables that are for nothing."""
+        """Return a ledger entry for each [[snapshot]] table that has no effect."""
         if not self._activation.rules.snapshots or not self.keeps_state:
             return []
         reason = "there is nothing of that name, and nothing opened it; write the path from the rules' folder"
         return [
-            Unwoven(f"[[snapshot]] {each.path}", f"{each.place}: {reason}", "snapshot-without-match")
-            for each in self.keeper().unmatched()
+            Unwoven(
+                f"[[snapshot]] {snapshot_rule.path}",
+                f"{snapshot_rule.place}: {reason}",
+                "snapshot-without-match",
+            )
+            for snapshot_rule in self.keeper().unmatched()
         ]
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
-    """Return whether a file is opened to be written, and is no bytecode."""
+    """Return whether an `open` event is for writing a file that is no bytecode."""
     path, _, flags = (*arguments, None, 0)[:3]
     return bool((flags or 0) & _WRITES) and "__pycache__" not in str(path)

@@ -1,4 +1,4 @@
-"""What a test asks a recording: the same as a replay, of what crossed so far."""
+"""A recording as a test sees it: the interface of a replay, over what has crossed so far."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class _KeptOutcome(NamedTuple):
-    """What a crossing gave, as the object that it was."""
+    """The outcome of a crossing as the original object."""
 
     value: Any
     error: BaseException | None = None
 
 
 class Recorded:
-    """A recording around a block of a test, to be asked as a replay is: everything was live."""
+    """A recording around a block of a test. It answers like a replay in which everything was live."""
 
     def __init__(self, name: str, rules: Rules) -> None:
         self._name = name
@@ -38,7 +38,7 @@ class Recorded:
         self._values: dict[int, Any] = {}
         self._crossings: tuple[int, Crossings] | None = None
         self.of_calls: tuple[Trace, ...] = ()
-        """The traces that calls have of their own by [[trace]] rules, once it is over."""
+        """The traces of calls that [[trace]] rules made, once the block is over."""
 
     def __repr__(self) -> str:
         return "<replay that is recorded>"
@@ -50,11 +50,11 @@ class Recorded:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has begun and ended."""
+        """Whether the block has begun and ended."""
         return self._trace is not None
 
     def __enter__(self) -> Self:
-        # Not in memory: the processes that the agent starts record into it, too.
+        # Not a store in memory: processes that the agent starts must record into it, too.
         folder = tempfile.mkdtemp(prefix="autochron-")
         try:
             block = record(self._name, store=open_store(os.path.join(folder, "traces.db")), rules=self._rules)
@@ -63,7 +63,7 @@ class Recorded:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         self._folder, self._block = folder, block
-        self._keep(block.recorder)
+        self._keep_values(block.recorder)
         return self
 
     def __exit__(
@@ -75,15 +75,19 @@ class Recorded:
         try:
             block.__exit__(kind, error, tb)
             self._problems = block.problems
-            ids = [each.header.id for each in block.store.summaries() if each.header.id != block.id]
+            summaries = block.store.summaries()
+            ids = [summary.header.id for summary in summaries if summary.header.id != block.id]
             self.of_calls = tuple(map(block.store.load, ids))
             self._trace = block.trace()
         finally:
             block.store.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _keep(self, recorder: Any) -> None:
-        """Keep what model calls give: a trace has what the provider answered, and a test asks for the SDK's object."""
+    def _keep_values(self, recorder: Any) -> None:
+        """Keep the results of model calls.
+
+        A trace keeps what the provider answered, and a test asks for the SDK's object.
+        """
         note: Callable[[Crossing[Any], Any], Any] = recorder.returned
 
         def returned(crossing: Crossing[Any], value: Any) -> Any:
@@ -94,22 +98,26 @@ class Recorded:
         recorder.returned = returned
 
     def trace(self) -> Trace:
-        """Read what is recorded so far."""
+        """Return what is recorded so far."""
         return self._begun.trace() if self._trace is None else self._trace
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong on our side, in one line each."""
+        """What went wrong on our side, one line each."""
         return self._problems if self.is_over else self._begun.problems
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, address: str) -> ReplayedCrossing:
-        """Return a crossing by its address, or by its name where there is one; NotCrossedError."""
+        """Return a crossing by its address, or by its name if only one has that name.
+
+        Raises:
+            NotCrossedError: there is none, or there are several.
+        """
         return crossing_at(self.crossings, address, lambda _name, _nth: None)
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Return the crossings of a name that were given these arguments among others; true where there is one."""
+        """Return the crossings of a name whose inputs include these arguments. The result is true if there is one."""
         return self.crossings.called(name, **arguments)
 
     def sequence(self) -> list[str]:
@@ -123,12 +131,12 @@ class Recorded:
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Return the crossings of a kind or a name; all were live."""
+        """Return the crossings of a kind or a name. All of them were live."""
         return self.crossings.only(kind=kind, name=name, live=live)
 
     @property
     def crossings(self) -> Crossings:
-        """What crossed so far, in order of start."""
+        """The crossings so far, in order of start."""
         trace = self.trace()
         count = len(trace.envelopes)
         if self._crossings is None or self._crossings[0] != count:
@@ -136,14 +144,14 @@ class Recorded:
         return self._crossings[1]
 
     def _live(self, envelope: Envelope) -> ReplayedCrossing:
-        kept = None
+        outcome = None
         if isinstance(envelope.outcome, Returned) and envelope.seq in self._values:
-            kept = cast("LogEntry", _KeptOutcome(self._values[envelope.seq]))
-        return ReplayedCrossing(Replayed(mode="live", envelope=envelope, recorded=envelope), kept, ())
+            outcome = cast("LogEntry", _KeptOutcome(self._values[envelope.seq]))
+        return ReplayedCrossing(Replayed(mode="live", envelope=envelope, recorded=envelope), outcome, ())
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:
-        """Nothing: there is no record to disagree with."""
+        """Always empty: there is no record to disagree with."""
         return ()
 
     def run(self, *_command: str, timeout: float | None = None) -> NoReturn:
@@ -158,7 +166,7 @@ class Recorded:
         )
 
     def call(self) -> NoReturn:
-        """Refuse: the call that a trace is of is known once there is a trace.
+        """Refuse: there is a recorded call only after the recording.
 
         Raises:
             UsageError: always.

@@ -1,4 +1,4 @@
-"""A recording: what a session's crossings are written by, and its last word."""
+"""A recording: the session that writes crossings into a store, and the footer at its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from autochron.recording.envelope_prep import Tally
 from autochron.recording.recorder import Recorder
 from autochron.recording.stored_trace import StoredTrace
 from autochron.redaction.redactor import Redactor
-from autochron.session.children import Children, Handing, Numbers
+from autochron.session.children import ChildContext, Children, Numbers
 from autochron.session.preparation import Preparation
 from autochron.session.recorded_effects import RecordedEffects
 from autochron.session.session import Session
@@ -59,39 +59,40 @@ else:
     )
 
 
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-
-
 _recording: Recording | None = None
+"""The recording of this process, and not of a call in it."""
 _forks_noted = False
 
 
 def _leave_parent() -> None:
-    """Stop recording in a forked process where children are not recorded."""
+    """Stop recording in a forked process if children are not recorded."""
     if _recording is not None and _recording.children is None:
         _recording.leave_parent()
 
 
 class Joined(Struct, frozen=True):
-    """What a child process records into."""
+    """The place in a trace of a child process that records.
+
+    Attributes:
+        first: first sequence number of the range that is reserved for this process.
+    """
 
     sink: Sink
     lane: str
     first: int
-    """The first seq of ours."""
-    handing: Handing
+    context: ChildContext
 
 
 class Recording(Session):
-    """A session that records into a store, or a child process's part in one.
+    """A session that records into a store, or the part of one that a child process has.
 
     Attributes:
-        requests: the traces that calls have of their own.
-        report: told what is wrong on our side; of the trace of a call by the process's own recording.
-        is_guarded: whether somebody sees to it that what waits is written before the process ends.
-        before_exec: what is done before the process is replaced, in the place of `flush`.
+        requests: the traces of calls; None if no rule makes any.
+        report: called with a problem on our side. In the recording of a call, it is that of the process's recording.
+        is_guarded: whether the caller ensures that `flush` runs before the process ends.
+        before_exec: called in the place of `flush` before the process is replaced.
         effects: what the program does outside every boundary.
-        call, outer, is_part, is_joined: see `preparation.Recorded`.
+        call, outer, is_part, is_joined: see `preparation.RecordedProcess`.
     """
 
     def __init__(
@@ -117,12 +118,12 @@ class Recording(Session):
         self._store = store
         self._joined = joined
         self._lane = MAIN if joined is None else joined.lane
-        began = unpatched.perf_counter_ns() if joined is None else joined.handing.began
+        began = unpatched.perf_counter_ns() if joined is None else joined.context.began
         self._sink: Sink = store.begin(header) if joined is None else joined.sink
         if header.children and store.url is not None:
             is_sync = durability == "sync"
-            handing = _handing(activation, store.url, header, began, self._lane, sync=is_sync)
-            self.children = Children(self, handing, _seq_of, self._forked)
+            context = _context(activation, store.url, header, began, self._lane, sync=is_sync)
+            self.children = Children(self, context, _seq_of, self._forked)
         self.effects = RecordedEffects(activation, store.url, began, self.problem, is_part=is_part)
         self.effects.children = self.children
         self.watched = self.effects.watched
@@ -150,16 +151,16 @@ class Recording(Session):
 
     @property
     def tally(self) -> Tally:
-        """What the crossings came to."""
+        """The counts and notes of the crossings."""
         return self._preparation.tally
 
     def _make_requests(self) -> requests.Requests:
-        made = requests.Requests(self.activation, self.problem, self._open_part)
-        self.effects.of_call = made.effects_of_call
-        return made
+        call_traces = requests.Requests(self.activation, self.problem, self._open_part)
+        self.effects.of_call = call_traces.effects_of_call
+        return call_traces
 
     def mask_key(self) -> MaskKey | None:
-        """Return the user's key for masks; None, with a problem noted, where there is none."""
+        """Return the user's key for masks; None, with a problem noted, if there is none."""
         from autochron.redaction.mask_key import mask_key  # lazy: few inputs are masked
 
         try:
@@ -179,7 +180,7 @@ class Recording(Session):
             self.start(self.recorder, self.recorder.transport)
         else:
             numbers = Numbers(self._reserve, TAKEN, joined.first)
-            parent = joined.handing.parent
+            parent = joined.context.parent
             self.start(
                 self.recorder, self.recorder.transport, lane=joined.lane, parent=parent, numbers=numbers
             )
@@ -189,7 +190,7 @@ class Recording(Session):
         _recording = self
 
     def over(self, kernel: Kernel) -> Kernel | Kernels:
-        """Return what woven code calls."""
+        """Return the handler that woven code calls."""
         return kernel if self.requests is None else self.requests.over(kernel)
 
     def make_kernel(self) -> Kernel:
@@ -205,13 +206,13 @@ class Recording(Session):
         if self.requests is not None:
             self.requests.only_failed = True
         if self.children is not None:
-            self.children.handing = structs.replace(self.children.handing, only_failed=True)
+            self.children.context = structs.replace(self.children.context, only_failed=True)
 
     def watch(self) -> None:
         """Look for calls that escape the record, in this process and those that it starts."""
         super().watch()
         if self.children is not None:
-            self.children.handing = structs.replace(self.children.handing, watch=True)
+            self.children.context = structs.replace(self.children.context, watch=True)
 
     def _open_part(self, header: Header) -> Recording:
         part = Recording(
@@ -233,7 +234,7 @@ class Recording(Session):
             self.forget_call(error)
 
     def forget_call(self, error: Exception) -> None:
-        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+        """Drop the recorded call because noting it failed on our side, and report the error."""
         self.call = None
         self.report(
             f"the call that a trace of {self.header.command.target} is of could not be noted: {type(error).__name__}: {error}"
@@ -245,8 +246,8 @@ class Recording(Session):
         self._close(None, error, NOTHING_SAID)
 
     def _reserve(self) -> int:
-        """Take another run of seqs from the store."""
-        reserve: Any = self._sink.reserve  # type: ignore[attr-defined]  # of a store that others join, too
+        """Reserve another range of sequence numbers in the store; return the first one."""
+        reserve: Any = self._sink.reserve  # type: ignore[attr-defined]  # of stores that other processes join
         return int(reserve(self._lane)[1])
 
     def _forked(self, root: Root | None) -> None:
@@ -278,20 +279,20 @@ class Recording(Session):
             atexit.register(self.flush, None)
 
     def printed(self, text: str, *, is_written: bool = False) -> None:
-        """Note what is printed, or written by `os.write`; a forked process has another recorder."""
+        """Note text that is printed, or written by `os.write`, with the present recorder: a fork has one of its own."""
         self.recorder.stdio.printed(text, is_written=is_written)
 
     def hear(self) -> None:
-        """Have told what is printed inside crossings also where another stream stands in the place of standard output."""
+        """Note what is printed inside crossings, also while the program replaces standard output by another stream."""
         self.recorder.stdio.heard = identity(sys.stdout)
         self.recorder.stdio.listen = listen_to_prints_anywhere
 
     def taken(self, kind: str, count: int) -> None:
-        """Note how much is taken from standard input."""
+        """Note how much the program takes from standard input, and in which unit."""
         self.recorder.stdio.taken(kind, count)
 
     def take_no_time(self) -> None:
-        """Let nothing wait from now on: who started this process may kill it as soon as it has what it asked for."""
+        """Write everything at once from now on: the parent may kill this process once it has what it asked for."""
         if isinstance(self.writer, Writer):
             self.writer.be_sync()
 
@@ -301,59 +302,59 @@ class Recording(Session):
         return self._lane != MAIN
 
     def step_aside(self) -> None:
-        """Stop in a child process that begins a session of its own."""
+        """Stop, in a child process that begins a session of its own."""
         reason = "a session of its own began there, and from then on it is not recorded here"
         self.effects.noted[Unwoven(f"the process of lane {self._lane}", reason, "child-process")] = None
         self.flush(None)
         self.leave_parent()
 
-    def finish(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> Footer:
-        """Switch recording off, write the last word and give it."""
-        self.end(status, error, said)
-        if self.footer is None:  # it could not be made, and the writer has told why
+    def finish(self, status: int | None, error: str | None, transcript: Said = NOTHING_SAID) -> Footer:
+        """Switch recording off, write the footer, and return it."""
+        self.end(status, error, transcript)
+        if self.footer is None:  # it could not be made, and the writer has noted why
             self._preparation.footer = Footer(status=status, error=error, lost=self.lost)
         footer = self.footer
         assert footer is not None  # noqa: S101 - see above
         return footer
 
-    def end(self, status: int | None, error: str | None, said: Said = NOTHING_SAID) -> None:
-        """Switch recording off, and have the last word written; in memory that waits for a reader."""
+    def end(self, status: int | None, error: str | None, transcript: Said = NOTHING_SAID) -> None:
+        """Switch recording off, and have the footer written. A recording in memory makes it when somebody reads it."""
         global _recording  # noqa: PLW0603 - forks belong to the process
         _recording = None
         if gate.is_on():
             self.stop()
         if self.requests is not None:
             self.requests.finish()
-        self._close(status, error, said)
+        self._close(status, error, transcript)
 
-    def _close(self, status: int | None, error: str | None, said: Said) -> None:
+    def _close(self, status: int | None, error: str | None, transcript: Said) -> None:
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self.effects.noted[Unwoven(address, reason, "open")] = None
-        self.writer.end(self._preparation.ending(status, error, said))
+        self.writer.end(self._preparation.ending(status, error, transcript))
 
     @property
     def footer(self) -> Footer | None:
-        """The last word, once the recording has ended."""
+        """The footer, once the recording has ended."""
         if self._preparation.footer is None:
             self.writer.flush()
         return self._preparation.footer
 
-    def flush(self, status: int | None, said: Said = NOTHING_SAID) -> None:
-        """Write all that waits, and the last word in case it is the last."""
+    def flush(self, status: int | None, transcript: Said = NOTHING_SAID) -> None:
+        """Write everything that waits, and a footer in case the process ends now."""
         if self.requests is not None:
             self.requests.flush()
         self.recorder.hand_over()
         self.writer.flush()
-        self.writer.submit(self._preparation.ending(status, None, said))
+        self.writer.submit(self._preparation.ending(status, None, transcript))
         self.writer.flush()
 
     def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
-        """Return what notes connections, child processes and changes outside every crossing."""
+        """Return the listener that notes connections, child processes, and changes outside every crossing."""
         return self.effects.hear
 
     def on_exec(self) -> None:
-        """Write all that waits."""
+        """Write everything that waits: the process is about to be replaced."""
         if self.before_exec is None:
             self.flush(None)
         else:
@@ -365,37 +366,41 @@ class Recording(Session):
         return self.recorder.lost + self.writer.lost
 
     def summary(self, store: str) -> RunSummary:
-        """Say what the recording came to; once it is finished."""
+        """Summarize the recording, once it is finished.
+
+        Args:
+            store: where the trace is, as the user is told.
+        """
         footer = self.footer
         assert footer is not None  # noqa: S101 - finished
         tally = self.tally
-        parted = self.stored.ended_children() if self.has_started else []
-        kept = tally.counts
-        ended = sum(kept.values()) - self._open()
-        if self.lost or self.has_started or self.stored.count() != ended or self._open():
-            kept, footer = self.stored.counts(footer)
+        ends = self.stored.ended_children() if self.has_started else []
+        counts = tally.counts
+        ended_count = sum(counts.values()) - self._open()
+        if self.lost or self.has_started or self.stored.count() != ended_count or self._open():
+            counts, footer = self.stored.counts(footer)
         return RunSummary(
             trace=self.header.id,
             store=store,
-            counts=tuple(sorted(kept.items())),
-            crossings=max(ended, sum(kept.values()) + footer.lost),
+            counts=tuple(sorted(counts.items())),
+            crossings=max(ended_count, sum(counts.values()) + footer.lost),
             footer=footer,
-            opaque=_all(tally.opaque, [end.opaque for end in parted]),
-            by_type=_all(tally.by_type, [end.by_type for end in parted]),
+            opaque=_all(tally.opaque, [end.opaque for end in ends]),
+            by_type=_all(tally.by_type, [end.by_type for end in ends]),
             requests=self._count_requests(),
-            masked=_all(tally.masked, [end.masked for end in parted]),
-            problems=_all(self.problems, [end.problems for end in parted]),
+            masked=_all(tally.masked, [end.masked for end in ends]),
+            problems=_all(self.problems, [end.problems for end in ends]),
             stale=self._stale(),
         )
 
     def _stale(self) -> tuple[str, ...]:
-        """Name the rules of single lines that are for nothing any more."""
+        """Return a message for each rule of a single line that has no effect any more."""
         values = self.activation.values
         ignores = () if self.watching is None else self.watching.stale()
         return ignores if values is None else (*ignores, *values.asked.stale)
 
     def _count_requests(self) -> int:
-        """Count the traces of calls, those of child processes too."""
+        """Count the traces of calls, also those of child processes."""
         if self.requests is None or not self.has_started:
             return 0 if self.requests is None else self.requests.count
         names = {str(rule.target) for rule in self.activation.rules.traces}
@@ -403,7 +408,7 @@ class Recording(Session):
         return self.requests.count if count is None else count
 
     def drop(self) -> bool:
-        """Drop the trace; tell whether that is done."""
+        """Drop the trace; return whether that succeeded."""
         try:
             self._store.drop([self.header.id])
         except AutochronError as error:
@@ -417,19 +422,22 @@ class Recording(Session):
         return self.children is not None and self.children.has_started
 
     def _open(self) -> int:
-        """Count the crossings that had not ended when the run did, and after which others of their names had ended."""
+        """Count the crossings that had not ended when the run did, and that `tally.counts` includes.
+
+        It includes one if a later crossing of the same name has ended, since it keeps the highest occurrence.
+        """
         addresses = (
-            each.what.rstrip("]").rpartition("[") for each in self.effects.noted if each.slug == "open"
+            entry.what.rstrip("]").rpartition("[") for entry in self.effects.noted if entry.slug == "open"
         )
         return sum(int(nth) < self.tally.counts.get(name, 0) for name, _, nth in addresses)
 
 
-def _handing(
+def _context(
     activation: Activation, url: str, header: Header, began: int, lane: str, *, sync: bool
-) -> Handing:
-    """Say what the processes are told that a recorded program starts."""
+) -> ChildContext:
+    """Return the context of the processes that a recorded program starts."""
     rules = activation.rules
-    return Handing(
+    return ChildContext(
         mode="record",
         process=unpatched.getpid(),
         place=url,
@@ -448,5 +456,5 @@ def _seq_of(crossing: Crossing[Any] | Remote | None) -> int | None:
     return None if crossing is None else crossing.seq
 
 
-def _all(own: Iterable[str], others: list[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*own, *(each for several in others for each in several)]))
+def _all(own: Iterable[str], lists: list[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*own, *(text for texts in lists for text in texts)]))

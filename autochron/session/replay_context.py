@@ -1,4 +1,4 @@
-"""`with autochron.replay(...)`: a recorded trace around a block of a program, with some of it live."""
+"""`with autochron.replay(...)`: serve a recorded trace to a block of a program, with parts of it live."""
 
 from __future__ import annotations
 
@@ -42,47 +42,50 @@ _FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
 
 
 def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
-    """Return fields of outcomes by the address of their crossing.
+    """Return fields of outcomes, by the address of their crossing.
 
     Raises:
-        UsageError: one names no field.
+        UsageError: a text names no field of an outcome.
     """
-    found: dict[str, list[str]] = {}
-    for each in [fields] if isinstance(fields, str) else fields:
-        parts = _FIELD.fullmatch(str(each))
-        if parts is None:
+    by_address: dict[str, list[str]] = {}
+    for field in [fields] if isinstance(fields, str) else fields:
+        match = _FIELD.fullmatch(str(field))
+        if match is None:
             raise UsageError(
-                f'volatile={each!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
+                f'volatile={field!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
             )
-        found.setdefault(parts[1], []).append(parts[2])
-    return found
+        by_address.setdefault(match[1], []).append(match[2])
+    return by_address
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
-    """Serve a recorded trace to the boundaries that are crossed while a block runs, but for what is live.
+    """Serve a recorded trace to the boundaries that are crossed while a block runs, except for what is live.
 
     Args:
         trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
-        live: what runs for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a function that
-            tells of a recorded envelope whether it is live, or several of these. What encloses something live runs, too.
-        swap: functions in whose place others run: `{"shop.tools:refund": "shop.fixed:refund"}`, or to a callable.
+        live: what runs for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a function
+            that takes a recorded envelope and returns whether it is live, or several of these. What encloses something
+            live runs, too.
+        swap: functions to replace, with their replacements: `{"shop.tools:refund": "shop.fixed:refund"}`, or a
+            callable as the replacement.
         store: where the trace is; as for `record`.
         rules: as for `record`.
-        inputs: what a changed input of a stubbed crossing is. Default: an error, but a warning for a model when anything is
-            live; `strict` makes that an error, too, `warn` makes all of them warnings, `ignore` says nothing. What
-            follows from something live is never an error.
-        deny: what live crossings are kept from: `network`, `subprocess`, `files`.
+        inputs: how severe a changed input of a stubbed crossing is. Default: an error, but for a model only a warning
+            if anything is live. `strict` makes that an error, too; `warn` makes all of them warnings; `ignore` drops
+            them. A consequence of something live is never an error.
+        deny: what is denied to live crossings: `network`, `subprocess`, `files`.
         check: whether a divergence raises when the block is left.
-        allow_unwoven: whether to go on although the model asked for a tool that no rule wove, which would be run for real.
-        watch: whether to look for non-deterministic calls outside every boundary: `findings`. It takes milliseconds.
-        volatile: fields of outcomes that tell nothing, because they are others in each run: `issue_refund[1].outcome.id`.
-            A verdict leaves them out.
+        allow_unwoven: whether to replay although the model asked for a tool that no rule wove, and that would run for
+            real.
+        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. Beginning to look
+            takes milliseconds.
+        volatile: fields of outcomes that differ in each run: `issue_refund[1].outcome.id`. A verdict ignores them.
 
     Raises:
         TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
         PlanError: the trace has no such crossing, or something can't be swapped.
         UnwovenToolError: the model asked for a tool that no boundary is known to cover.
-        DivergenceError: on leaving the block, where replay and record disagree.
+        DivergenceError: on leaving the block, if replay and record disagree.
     """
 
     def __init__(
@@ -104,55 +107,55 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._live = live
         self._swap = swap or {}
         self._store = store
-        self._given = rules
+        self._rules = rules
         self._inputs = inputs
         self._deny = deny
         self._check = check
         self._allow_unwoven = allow_unwoven
         self._watch = watch
-        self._read: tuple[Rules, Record, ReplayPlan, tuple[Swap, ...]] | None = None
+        self._prepared: tuple[Rules, Record, ReplayPlan, tuple[Swap, ...]] | None = None
         self._session: Replaying | None = None
         self._rerun: Rerun | None = None
         self._crossings: tuple[int, Crossings] | None = None
         self.is_over = False
-        """Whether it has begun and ended."""
+        """Whether the replay has begun and ended."""
         self._judge = IncidentJudge(
             None if isinstance(trace, Trace) else trace, volatile_fields(volatile), swaps=bool(self._swap)
         )
-        self._puts_back = False
+        self._restores_globals = False
         self._backup: ModuleBackup | None = None
         self._observes = False
-        """Whether it is noted what live crossings do to the state of the project's modules."""
+        """Whether to note what live crossings do to the state of the project's modules."""
         self._ran = False
-        """Whether it was to take place in another process."""
+        """Whether `run` was called, so that the replay took place in another process."""
 
     def __repr__(self) -> str:
         trace = self._reference
-        named = trace.header.id if isinstance(trace, Trace) else str(trace)
-        return f"<replay of {named}>"
+        reference = trace.header.id if isinstance(trace, Trace) else str(trace)
+        return f"<replay of {reference}>"
 
     def __enter__(self) -> Self:
         refuse_second()
-        if self._read is None:
+        if self._prepared is None:
             self.prepare()
-        assert self._read is not None  # noqa: S101 - it has just been made
-        (rules, record, plan, swaps), self._read = self._read, None
+        assert self._prepared is not None  # noqa: S101 - it has just been made
+        (rules, record, plan, swaps), self._prepared = self._prepared, None
         activation = activate(with_swaps(rules, swaps) if swaps else rules)
         if not self._allow_unwoven:
             refuse_unwoven(record)
             refuse_uncovered(record, rules, activation)
         elif not plan.is_full:
             refuse_uncovered(record, rules, activation, live=plan)
-        # All of an earlier time, for a replay may be begun again; else this one would not be ended.
+        # A replay may begin again. With the values of its first time, `__exit__` would not end it.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._judge.forget()
         scope = StateScope(self._places(rules, record), observes=self._observes)
         self._session = Replaying(
             activation, record, Redactor.of(activation.rules), plan, swaps=swaps, scope=scope
         )
-        self._put_back = set_environment(record, plan)
-        if self._puts_back and not plan.is_full:
-            from autochron.effects.module_backup import ModuleBackup  # lazy: for tests
+        self._restore_environment = set_environment(record, plan)
+        if self._restores_globals and not plan.is_full:
+            from autochron.effects.module_backup import ModuleBackup  # lazy: only tests need it
 
             self._backup = ModuleBackup(activation.project.owns)
         self._session.begin()
@@ -161,13 +164,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return self
 
     def prepare(self) -> None:
-        """Read the trace and weave, so that to begin takes less time; who forks then does this once for all."""
-        rules = rules_for(self._given)
+        """Read the trace and weave, so that beginning takes less time. A parent does this once for all of its forks."""
+        rules = rules_for(self._rules)
         record = self._open(rules)
         plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
         swaps = swaps_for(self._swap, rules) if self._swap else ()
         activate(with_swaps(rules, swaps) if swaps else rules)
-        self._read = (rules, record, plan, swaps)
+        self._prepared = (rules, record, plan, swaps)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _tb: TracebackType | None
@@ -176,38 +179,38 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if session is None or self.is_over:
             return
         self.is_over = True
-        self._put_back()
+        self._restore_environment()
         if session.watching is not None:
             session.watching.end()
         if self._ran:
             gate.switch_off()
-        whole = kind is None or self._is_end(kind, session)
+        came_to_end = kind is None or self._is_end(kind, session)
         if self._rerun is None:
-            session.finish(whole=whole)
+            session.finish(whole=came_to_end)
         if self._backup is not None and not self._ran:
             self._backup.put_back()
         self._backup = None
-        if self._check and whole:
+        if self._check and came_to_end:
             self.verify()
         elif self._check and error is not None:
             self._note_in(error)
 
     @staticmethod
     def _is_end(kind: type[BaseException], session: Replaying) -> bool:
-        """Return whether a program ends so: it exits, or what it raises is what the record ended with."""
+        """Return whether a program ends like this: by SystemExit, or by the exception that ended the recorded run."""
         footer = session.record.footer
         return issubclass(kind, SystemExit) or (footer is not None and footer.error == kind.__qualname__)
 
     def _note_in(self, error: BaseException) -> None:
-        """Say in what the block raised that replay and record disagreed: it may be why, and is not raised itself."""
-        errors = [each for each in self.divergences if each.severity == "error"]
+        """Add a note to the block's exception that replay and record disagree, which may be the reason for it."""
+        errors = [divergence for divergence in self.divergences if divergence.severity == "error"]
         if errors and not isinstance(error, DivergenceError):
-            more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-            with suppress(Exception):  # what an exception of the program's own makes of it
-                error.add_note(f"autochron: replay and record disagree: {errors[0].message}{more}")
+            others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+            with suppress(Exception):  # an exception class of the program may break `add_note`
+                error.add_note(f"autochron: replay and record disagree: {errors[0].message}{others}")
 
     def _places(self, rules: Rules, record: Record) -> tuple[SnapshotFolder, ...]:
-        """Return the folders in which the contents of the trace's snapshots may be; none where it has no snapshot."""
+        """Return the folders that may have the contents of the trace's snapshots; none if it has no snapshots."""
         if isinstance(self._reference, Trace) or record.footer is None or not record.footer.snapshots:
             return ()
         store = self._store if isinstance(self._store, str) else getattr(self._store, "url", None)
@@ -227,8 +230,13 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return store_for(self._store, rules).record(reference)
 
     def verify(self) -> None:
-        """Raise DivergenceError where replay and record disagree so far."""
-        _ = self._begun  # what has not begun is not judged
+        """Check that replay and record agree so far.
+
+        Raises:
+            DivergenceError: they disagree.
+            UsageError: the replay has not begun.
+        """
+        _ = self._begun  # raises if the replay has not begun
         errors = self.unexplained()
         if errors:
             raise DivergenceError(errors[0].message, errors, self.tree())
@@ -237,26 +245,26 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """Draw the crossings of this replay so far: what was live, what differed, and what did not happen.
 
         Args:
-            limit: lines; what matters is kept.
+            limit: greatest number of lines; the most important ones are kept.
         """
-        from autochron.report.tree import DRAWN_WHOLE, draw_replay  # lazy: only for who looks
+        from autochron.report.tree import DRAWN_WHOLE, draw_replay  # lazy: few replays are drawn
 
-        replayed = [each.replayed for each in self.crossings]
+        replayed = [crossing.replayed for crossing in self.crossings]
         recorded = self.record if self.record.size <= DRAWN_WHOLE else ()
         return draw_replay(replayed, self.divergences, recorded).lines(limit)
 
     def run(self, *command: str, timeout: float | None = None) -> Rerun:
-        """Replay the recorded command in a process of its own, or another: `replay.run("agent.py", "--fast")`.
+        """Replay the recorded command in a process of its own, or another command: `replay.run("agent.py", "--fast")`.
 
-        What crossed there is what this replay gives from then on.
+        From then on, `crossings`, `divergences` and verdicts are those of that process.
 
         Args:
-            command: a program and its arguments, as after `autochron replay TRACE --`; default the recorded one.
-            timeout: seconds.
+            command: a program and its arguments, as after `autochron replay TRACE --`; default the recorded command.
+            timeout: limit in seconds.
 
         Raises:
             UsageError: something crossed in this process already, or the replay could not begin.
-            InconclusiveError: the program was killed, so that nothing is known of what it did.
+            InconclusiveError: the program was killed, so nothing is known of what it did.
             subprocess.TimeoutExpired: it took longer than `timeout`.
         """
         from autochron.session.subprocess_replay import Refusing, run_again  # lazy: most tests run in process
@@ -285,17 +293,18 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return self._rerun
 
     def call(self) -> Any:
-        """Make the call again that the trace is of, in this process: of a trace that a [[trace]] rule made.
+        """Make the recorded call again, in this process. The trace must be of a call, as a [[trace]] rule makes it.
 
-        The function is imported and called with the recorded arguments; a request is sent through the test client to the
-        application that took it.
+        The function is imported and called with the recorded arguments. A request is sent through the test client to
+        the application that took it. Any exception of the call is raised.
 
         Returns:
-            What the function returned, once it is there; of a generator its items in a list; of a request the response.
+            The result of the function; of an awaitable its result, of a generator the list of its items, of a request
+            the response.
 
         Raises:
-            UsageError: the trace is of no call, or the call can't be made again: an argument was no value, or something that
-                it needs is no longer there. Whatever the call raises goes on.
+            UsageError: the trace is of no call, or the call can't be made again: an argument was recorded without its
+                value, or something that it needs no longer exists.
         """
         from autochron.session.calling import call_again  # lazy: for traces of calls
 
@@ -310,11 +319,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     def verdict(
         self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
     ) -> Verdict:
-        """Return whether what went wrong when the trace was recorded is reproduced, prevented, or neither is known.
+        """Return whether the incident is reproduced or prevented, or whether neither is known.
 
         Args:
             addresses: crossings of the record, such as `issue_refund[1]`; by default each live one.
-            raises: exceptions that are a right answer here, although by their type they look like a crash.
+            raises: exceptions that are a right answer here, although their type looks like that of a crash.
 
         Raises:
             NotCrossedError: the record has no such crossing.
@@ -324,18 +333,18 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     def assert_not_reproduced(
         self, *addresses: str, raises: type[BaseException] | tuple[type[BaseException], ...] = ()
     ) -> None:
-        """Raise unless what went wrong when the trace was recorded is prevented.
+        """Raise unless the incident is prevented.
 
-        Of a trace of a program that failed: unless `run()` ends well now. Else: unless each of these crossings, by default
-        each live one, was given what it was given then and did something else, or is no longer reached. It is what a test
-        of an incident begins with, until someone says what should happen instead.
+        In a trace of a program that failed, it is prevented if `run()` ends well now. Otherwise it is prevented if
+        each of the crossings got the recorded input and did something else, or is no longer reached. The test of an
+        incident begins with this check. Later it is replaced by one of what should happen instead.
 
         Args:
             addresses: as for `verdict`.
             raises: as for `verdict`.
 
         Raises:
-            ReproducedError: an AssertionError that says what happened again, and the file and line where the fix goes.
+            ReproducedError: an AssertionError that says what was reproduced, and the file and line where the fix goes.
             InconclusiveError: an AssertionError that says why neither is known, and what to do.
             NotCrossedError: the record has no such crossing.
         """
@@ -346,41 +355,41 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._judge.refuse_unless_prevented(replayed, addresses, raises, line_of_caller(2))
 
     def _replayed(self) -> ReplayedBlock:
-        """Return what this replay came to so far, to judge it by."""
+        """Return the results of this replay so far, for the judge."""
         return ReplayedBlock(self._begun, self._rerun, self.crossings, self.divergences)
 
     def observation(self) -> Observation | None:
-        """Return what was seen of live crossings; None where the replay has not begun."""
+        """Return what was observed of live crossings; None if the replay has not begun."""
         return None if self._session is None else self._replayed().observation()
 
     def put_globals_back(self) -> None:
-        """Put back, when the replay ends, what live crossings changed in the globals of the project's modules."""
-        self._puts_back = True
+        """Restore the globals of the project's modules that live crossings changed, when the replay ends."""
+        self._restores_globals = True
 
     def observe(self) -> None:
-        """Note what live crossings do to the state of the project's modules: for a test, which asks for a verdict."""
+        """Note what live crossings do to the state of the project's modules: a test's verdict needs it."""
         self._observes = True
 
     def still_did(self) -> list[str]:
-        """Return in words what live crossings did, where the verdict is that the incident is prevented."""
+        """Return messages of what live crossings still did, if the verdict is that the incident is prevented."""
         return self._judge.still_did()
 
     def unexplained(self) -> list[Divergence]:
-        """Return the errors among the divergences, without those that follow from the incident's being prevented."""
+        """Return the divergences that are errors and no consequence of the incident's being prevented."""
         return self._judge.unexplained(self._replayed()) if self.has_begun else []
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, address: str) -> ReplayedCrossing:
-        """Return a crossing by its address, or by its name where there is one.
+        """Return a crossing by its address, or by its name if only one has that name.
 
         Raises:
-            NotCrossedError: it did not happen in this replay, or more than one has that name.
+            NotCrossedError: it did not happen in this replay, or several crossings have that name.
         """
         return crossing_at(self.crossings, address, self._begun.record.find)
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Return the crossings of a name that were given these arguments among others; true where there is one."""
+        """Return the crossings of a name whose inputs include these arguments. The result is true if there is one."""
         return self.crossings.called(name, **arguments)
 
     def sequence(self) -> list[str]:
@@ -394,7 +403,16 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Return the crossings of a kind or a name, or those that were live or were not."""
+        """Return the crossings that fit each of the criteria.
+
+        Args:
+            kind: kind of the boundary.
+            name: name of the boundary.
+            live: whether it was live.
+
+        Raises:
+            UsageError: there is no such kind.
+        """
         return self.crossings.only(kind=kind, name=name, live=live)
 
     @property
@@ -410,7 +428,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:
-        """Where replay and record disagree, in the order in which it was noticed."""
+        """Where replay and record disagree, in the order of notice."""
         if self._session is None:
             return ()
         if self._rerun is not None:
@@ -419,10 +437,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The non-deterministic calls that were made so far, with those that a boundary or an ignore covers.
+        """The non-deterministic calls so far, including those that a boundary or an ignore covers.
 
         Raises:
-            UsageError: nobody looks for them: say `watch=True`.
+            UsageError: the replay began without `watch=True`.
         """
         watching = self._begun.watching
         if watching is None:
@@ -430,30 +448,34 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         return watching.findings()
 
     def planned(self) -> tuple[Record, ReplayPlan]:
-        """Return the record and what of it is live, whether or not the replay has begun."""
+        """Return the record and the plan, also before the replay has begun."""
         if self._session is not None:
             return self._session.record, self._session.plan
-        record = self._open(rules_for(self._given))
+        record = self._open(rules_for(self._rules))
         return record, plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
 
     @property
     def swaps(self) -> tuple[Swap, ...]:
-        """The functions in whose place others run, with how often they did."""
+        """The swaps, each with the number of its calls."""
         return () if self._session is None else self._session.swaps
 
     @property
     def is_swapping(self) -> bool:
-        """Whether functions run in the place of others."""
+        """Whether the replay swaps functions."""
         return bool(self._swap)
 
     @property
     def session(self) -> Replaying:
-        """What serves; UsageError before the replay has begun."""
+        """The session that serves.
+
+        Raises:
+            UsageError: the replay has not begun.
+        """
         return self._begun
 
     @property
     def reran(self) -> bool:
-        """Whether it took place in a process of its own: `run()`."""
+        """Whether the replay took place in a process of its own, by `run()`."""
         return self._ran
 
     @property

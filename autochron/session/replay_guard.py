@@ -1,4 +1,4 @@
-"""Hear of each audit event of a replayed program, and refuse what a replay does not do again."""
+"""Listen to the audit events of a replayed program, and refuse effects that a replay must not repeat."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from autochron._runtime.unpatched import getframe, os
 from autochron.effects.events import SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.live_state import is_temporary
 from autochron.isolation import denials, network
+from autochron.isolation.process_starts import takes_part
 from autochron.isolation.refusals import innermost, is_live
-from autochron.session.children import takes_part
 from autochron.session.session import place_in
 
 if TYPE_CHECKING:
@@ -27,17 +27,19 @@ _EXEC = "os.exec"
 _NATIVE = "ctypes.dlopen"
 
 EVERYWHERE = frozenset({_EXEC, _NATIVE})
-"""Events that are heard of, too, where the whole program works on a scratch copy."""
+"""Audit events to listen to, too, if the whole program works on a scratch copy."""
 
 EFFECTS = STATE_EVENTS | TEMPORARY_EVENTS | SIGNAL_EVENTS
-"""Events by which a program changes what is outside of it."""
+"""Audit events of changes outside the process."""
 
 
 class ReplayGuard:
-    """Refuses connections, programs, signals and changes of files outside what is live, and inside what is denied.
+    """Refuses effects of a replayed program: connections, programs, signals and changes of files.
+
+    Outside live crossings it refuses all, and inside them what is denied.
 
     Attributes:
-        outside: what the program changes outside everything live, where that is compared.
+        outside: notes what the program changes outside live crossings; None if that is not compared.
     """
 
     def __init__(
@@ -52,10 +54,16 @@ class ReplayGuard:
         everywhere: bool,
         is_joined: bool,
     ) -> None:
-        """Take what refuses and notes.
+        """Make one.
 
         Args:
-            everywhere: whether the whole program works on a scratch copy, and not only what is live.
+            refusals: refuses and notes.
+            isolation: knows what the plan denies to live crossings.
+            processes: starts child processes.
+            director: notes divergences.
+            plan: what is live, and what is denied.
+            activation: the rules in force, and the project.
+            everywhere: whether the whole program works on a scratch copy, and not only live crossings.
             is_joined: whether this process is a child of another one of the replay.
         """
         self.outside: ReplayedEffects | None = None
@@ -69,12 +77,16 @@ class ReplayGuard:
         self._is_joined = is_joined
         self._process = unpatched.getpid()
         self._native: set[str] = set()
-        """The lines that call into C, each noted once."""
+        """The lines of the project that load a library of C, each noted once."""
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse what reaches out of the process outside what is live, and inside what is denied.
+        """Refuse what reaches out of the process outside live crossings, and inside them what is denied.
 
-        A child process that takes part is let start.
+        A child process that takes part may start.
+
+        Args:
+            event: name of the audit event.
+            arguments: arguments of the audit event.
 
         Raises:
             DeniedError, NetworkRefusedError, UnwovenToolError: it is refused.
@@ -109,7 +121,7 @@ class ReplayGuard:
         return place_in(self._activation.project)
 
     def _guard_effect(self, crossing: Any, event: str, arguments: tuple[Any, ...], *, live: bool) -> None:
-        """Refuse changes of files that get past the scratch copy, and signals; note what goes to the copy."""
+        """Refuse changes of files that bypass the scratch copy, and signals. Note changes that go to the copy."""
         if self.outside is not None and not live:
             self.outside.heard(event, arguments)
         if event in SIGNAL_EVENTS:
@@ -119,7 +131,7 @@ class ReplayGuard:
             self._refusals.guard_state(crossing, event, arguments, live=live)
 
     def _note_native(self) -> None:
-        """Note once that a line of the project calls into C, where nobody sees what is changed."""
+        """Note once that a line of the project calls a library of C, whose changes nobody sees."""
         frame: Any = getframe(3)
         while frame is not None and str(frame.f_globals.get("__name__")).startswith(
             ("ctypes", "autochron._runtime.audit")
@@ -137,14 +149,14 @@ class ReplayGuard:
             self._director.note("unwatched", place, message, severity="warning")
 
     def _guard_exec(self, arguments: tuple[Any, ...], *, live: bool) -> None:
-        """Refuse that a forked process becomes another program, as `os.spawnvp` has it."""
+        """Refuse that a forked process becomes another program, as in `os.spawnvp`."""
         is_fork = self._is_joined or unpatched.getpid() != self._process
         if not live and is_fork and not takes_part(_EXEC, arguments) and network.can_run(arguments[0]):
             name = os.path.basename(network.text_of(arguments[0]))
             self._refusals.refuse_program(self._place(), f"a child process of {name}")
 
     def _deny(self, crossing: Any, event: str, arguments: tuple[Any, ...], frame: FrameType | None) -> None:
-        """Refuse what is denied to a live crossing; it is an error whatever becomes of the exception."""
+        """Refuse what is denied to a live crossing. It is an error even if the program catches the exception."""
         reached = self._isolation.reached(event, arguments, frame)
         if reached is None:
             if event == _EXEC and self._isolation.is_partial and network.can_run(arguments[0]):
@@ -154,7 +166,7 @@ class ReplayGuard:
         raise self._refusals.refusal(crossing, reached)
 
     def _note_temporary(self, arguments: tuple[Any, ...]) -> None:
-        """Leave a temporary file where it is, unless it is made in the project."""
+        """Leave a temporary file out of the scratch copy, unless it is made in the project."""
         path, state = os.fsdecode(arguments[0]), self._refusals.state
         if state is not None and is_temporary(path, (self._activation.rules.root, os.curdir)):
             state.scratch.leave_alone(os.path.realpath(path))

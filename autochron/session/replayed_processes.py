@@ -1,4 +1,4 @@
-"""The processes that a replayed program starts: those that take part are served, and the others noted or refused."""
+"""The processes that a replayed program starts: those that join are served, and the others are noted or refused."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from autochron.crossing.crossing import is_inside
 from autochron.crossing.lanes import Remote
 from autochron.errors import UnwovenToolError
 from autochron.isolation import network
+from autochron.isolation.process_starts import find_pth_file, spawned_by_fork, takes_part
 from autochron.isolation.refusals import is_live
 from autochron.replaying.child_reports import ChildEvent, ChildReport, read_lanes
 from autochron.replaying.lookup import parent_of
 from autochron.replaying.replay_folder import ReplayFolder
 from autochron.session.children import (
     UNKNOWN,
+    ChildContext,
     Children,
-    Handing,
-    Started,
-    find_line,
-    spawned_by_fork,
-    takes_part,
+    StartedProcess,
     unmanaged_processes,
 )
 from autochron.session.session import place_in
@@ -43,12 +41,13 @@ class JoinedLane(NamedTuple):
     """The part of a trace that a child process of a replay serves: one lane.
 
     Attributes:
-        handing: what the processes are told that it starts.
-        parent: the crossing that it was started in.
+        lane: the lane.
+        context: the context of the processes that the child process starts.
+        parent: the crossing in which the child process was started.
     """
 
     lane: str
-    handing: Handing
+    context: ChildContext
     parent: Remote | None
 
 
@@ -56,7 +55,7 @@ class ReplayedProcesses:
     """Starts, serves and gathers the processes of a replay.
 
     Attributes:
-        children: tells the processes that start which part of the trace is theirs; None where the trace has none.
+        children: hands child processes their contexts; None if the trace has no child processes.
     """
 
     def __init__(
@@ -69,7 +68,17 @@ class ReplayedProcesses:
         swaps: tuple[Swap, ...],
         problem: Callable[[str], None],
     ) -> None:
-        """Take what is served, what refuses programs, and who is told what is wrong on our side."""
+        """Make one.
+
+        Args:
+            director: serves, and notes divergences.
+            record: the record that is served.
+            plan: what is live, and what is denied.
+            activation: the rules in force, and the project.
+            refusals: refuses programs.
+            swaps: the functions that are replaced.
+            problem: called with a message if something is wrong on our side.
+        """
         self.children: Children | None = None
         self._director = director
         self._record = record
@@ -79,32 +88,38 @@ class ReplayedProcesses:
         self._swaps = swaps
         self._problem = problem
         self._folder: ReplayFolder | None = None
-        """What the processes read and report to; of the first process only."""
+        """The folder that processes read the replay from and report to. Only the first process has it."""
         self._snapshots: list[str] = []
         self._report: ChildReport | None = None
-        """What this process reports to the first one; None in that one."""
+        """The report of this process to the first one; None in the first one."""
         self._noted: set[tuple[str, str]] = set()
-        """What was noted, each once: who and what."""
+        """What was noted, so that each is noted once: the process or crossing, and the place or message."""
 
     def join(self, owner: Owner, joined: JoinedLane, forked: Callable[[Root | None], None]) -> None:
-        """Take part in the replay of another process, which started this one."""
-        self.children = Children(owner, joined.handing, parent_of, forked)
+        """Take part in the replay of the process that started this one."""
+        self.children = Children(owner, joined.context, parent_of, forked)
 
     def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[Root | None], None]) -> None:
-        """Have the processes served that the program starts; `snapshots` are folders with the contents of files."""
+        """Have the processes served that the program starts.
+
+        Args:
+            owner: the session.
+            snapshots: folders with the contents of the trace's snapshots.
+            forked: called in a forked process with its lane.
+        """
         self._snapshots = snapshots
         self._folder = self._make_folder()
-        self.children = Children(owner, self._handing(self._folder), parent_of, forked)
+        self.children = Children(owner, self._context(self._folder), parent_of, forked)
         self.children.before_first = self._folder.fill
 
     def _make_folder(self) -> ReplayFolder:
-        swaps = [(each.old, each.new if isinstance(each.new, str) else None) for each in self._swaps]
+        swaps = [(swap.old, swap.new if isinstance(swap.new, str) else None) for swap in self._swaps]
         return ReplayFolder(self._record, self._plan, swaps)
 
-    def _handing(self, folder: ReplayFolder) -> Handing:
-        """Return what the processes are told that the replayed program starts."""
+    def _context(self, folder: ReplayFolder) -> ChildContext:
+        """Return the context of the processes that the replayed program starts."""
         state, rules, header = self._refusals.state, self._activation.rules, self._record.header
-        return Handing(
+        return ChildContext(
             mode="replay",
             process=unpatched.getpid(),
             place=folder.path,
@@ -119,11 +134,11 @@ class ReplayedProcesses:
 
     @property
     def have_started(self) -> bool:
-        """Whether the program has started any."""
+        """Whether the program has started any process."""
         return self.children is not None and self.children.has_started
 
     def is_alone(self) -> bool:
-        """Return whether none that the program started is at work."""
+        """Return whether no process that the program started is expected to join."""
         return self.children is None or not self.children.started
 
     # --- a process starts --------------------------------------------------------------------------------------------
@@ -139,19 +154,23 @@ class ReplayedProcesses:
         everywhere: bool,
         watched: bool,
     ) -> None:
-        """Let a process start that takes part, or that something live starts; refuse or note every other.
+        """Let a process start that joins, or that something live starts. Refuse or note every other.
 
         Args:
             crossing: the innermost open one, which is live or not.
-            event, arguments: the audit event.
+            event: name of the audit event.
+            arguments: arguments of the audit event.
             child: the process in words.
             live: whether something live starts it.
             everywhere: whether the whole program works on a scratch copy.
-            watched: whether what is denied to live crossings can be refused only in processes that take part.
+            watched: whether something is denied to live crossings that can be refused only in processes that join.
+
+        Raises:
+            UnwovenToolError: it is refused.
         """
         if live:
-            comes = self.children is not None and find_line() is not None and "python" in child
-            if not comes:
+            joins = self.children is not None and find_pth_file() is not None and "python" in child
+            if not joins:
                 self._refusals.guard_words(crossing, event, arguments, child)
         elif everywhere:
             spawned = spawned_by_fork(event)
@@ -159,53 +178,59 @@ class ReplayedProcesses:
                 child = f"a child process of {os.path.basename(network.text_of(spawned[0]))}"
             if self.children is None:
                 self._refusals.refuse_program(self._place(), child)
-                return  # it is let be
+                return  # an allowed effect: the refusal did not raise
             if not takes_part(*((event, arguments) if spawned is None else ("os.posix_spawn", spawned))):
                 self._start_unmanaged(self.children, event, arguments, child)
                 return
-        by = self._refusals.named(crossing)[0] if live else None
-        self._start(event, arguments, child, by=by, watched=watched)
+        starter = self._refusals.named(crossing)[0] if live else None
+        self._start(event, arguments, child, starter=starter, watched=watched)
 
     def _start_unmanaged(
         self, children: Children, event: str, arguments: tuple[Any, ...], child: str
     ) -> None:
-        """Let a program start that starts Python processes which were recorded, such as a shell; refuse every other."""
+        """Let a program start that starts recorded Python processes, such as a shell. Refuse every other."""
         self._share_scratch()
-        lane = children.start(event, arguments, child, told_of=False)
+        lane = children.start(event, arguments, child, is_reported=False)
         if lane is not None:
             self._refuse_uninstalled(child, lane)
-            if self._is_recorded(lane) or any(f"{lane}/{UNKNOWN}" in each.lane for each in self._record):
+            if self._is_recorded(lane) or any(
+                f"{lane}/{UNKNOWN}" in envelope.lane for envelope in self._record
+            ):
                 return
         self._refusals.refuse_program(self._place(), child)
 
     def _start(
-        self, event: str, arguments: tuple[Any, ...], child: str, *, by: str | None, watched: bool
+        self, event: str, arguments: tuple[Any, ...], child: str, *, starter: str | None, watched: bool
     ) -> None:
-        """Let a child process start; `by` is the live crossing that it starts in."""
+        """Let a child process start; `starter` is the address of the live crossing that starts it, if there is one."""
         self._share_scratch()
-        told_of = by is None and not is_inside()
-        watched_by = by if by is not None and watched else None
-        # A shell does what it does itself, whatever it starts.
-        if watched_by is not None and (self.children is None or event == "os.system"):
-            self.note_unwatched(watched_by, f"starts {child}")
-            watched_by = None
+        is_reported = starter is None and not is_inside()
+        denied_crossing = starter if starter is not None and watched else None
+        # The shell's own commands are not seen, even if it starts processes that join.
+        if denied_crossing is not None and (self.children is None or event == "os.system"):
+            self.note_unwatched(denied_crossing, f"starts {child}")
+            denied_crossing = None
         if self.children is not None:
             lane = self.children.start(
-                event, arguments, child, told_of=told_of or watched_by is not None, by=watched_by or ""
+                event,
+                arguments,
+                child,
+                is_reported=is_reported or denied_crossing is not None,
+                denied_crossing=denied_crossing or "",
             )
-            if lane is not None and by is None:
+            if lane is not None and starter is None:
                 self._refuse_uninstalled(child, lane)
-        elif told_of:
+        elif is_reported:
             self._note_started(child, self._place())
 
     def _share_scratch(self) -> None:
-        """Have what is on the scratch copy written where other processes see it."""
+        """Have the content of the scratch copy written to disk, where other processes see it."""
         if self._refusals.state is not None:
             self._refusals.state.scratch.is_shared = True
 
     def _refuse_uninstalled(self, child: str, lane: str) -> None:
-        """Refuse to start a process that was recorded and would now do for real what it did."""
-        if find_line() is None and self._is_recorded(lane):
+        """Refuse to start a recorded process that could not join and would do for real what it did."""
+        if find_pth_file() is None and self._is_recorded(lane):
             place = self._place()
             message = (
                 f"{child} would be started for real at {place}: it was recorded, and autochron is not installed here so that"
@@ -215,7 +240,7 @@ class ReplayedProcesses:
             raise UnwovenToolError(message)
 
     def _is_recorded(self, lane: str) -> bool:
-        return any(f"{each.lane}/".startswith(f"{lane}/") for each in self._record)
+        return any(f"{envelope.lane}/".startswith(f"{lane}/") for envelope in self._record)
 
     def _place(self) -> str:
         return place_in(self._activation.project)
@@ -223,7 +248,7 @@ class ReplayedProcesses:
     # --- forks -------------------------------------------------------------------------------------------------------
 
     def forked(self, root: Root) -> Remote | None:
-        """Go on in a forked process; return the crossing that it was forked in."""
+        """Go on in a forked process; return the crossing in which it was forked."""
         self.report_to_first(root.lane)
         self._share_scratch()
         if self.children is not None:
@@ -233,39 +258,46 @@ class ReplayedProcesses:
 
     def report_to_first(self, lane: str) -> None:
         """Have what is noted in this process reported to the first one."""
-        assert self.children is not None  # noqa: S101 - what it is a child of
-        self._report = ChildReport(self.children.handing.place, lane)
+        assert self.children is not None  # noqa: S101 - a process that reports has been given a context
+        self._report = ChildReport(self.children.context.place, lane)
         self._director.serve_child(self._report, lane)
 
     def pause(self) -> None:
-        """Hear of no process until a fork goes on: forks are no part of the program here, and get a folder anew."""
+        """Pay no attention to processes until a fork of this process goes on.
+
+        The forks are ours and no part of the program. Each of them gets a new folder.
+        """
         if self._folder is not None and self.children is not None:
             self._folder.remove()
             self._folder = self._make_folder()
-            self.children.handing = self._handing(self._folder)
+            self.children.context = self._context(self._folder)
             self.children.before_first = self._folder.fill
             self.children.begin()
             processes.attend(None)
 
     def resume(self) -> None:
-        """Hear of processes again, in a fork of the one that paused."""
+        """Pay attention to processes again, in a fork of the process that paused."""
         if self.children is not None:
             processes.attend(self.children)
 
     def clear(self) -> None:
-        """Remove what a fork has left that could not: a process that it started may still have written there."""
+        """Remove the folder of a fork that could not: a process that it started may have gone on writing there."""
         if self._folder is not None:
             self._folder.clear()
 
     def remove(self) -> None:
-        """Remove what was laid out for the processes."""
+        """Remove the folder."""
         if self._folder is not None:
             self._folder.remove()
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def leave(self, problems: Iterable[str]) -> None:
-        """Report in a child process that it has come to its end."""
+        """Report in a child process that it ends.
+
+        Args:
+            problems: what went wrong on our side.
+        """
         report = self._report
         if report is None:
             return
@@ -278,18 +310,26 @@ class ReplayedProcesses:
             if swap.calls:
                 report.tell(ChildEvent(kind="swapped", text=swap.old))
         if self.children is not None:
-            self._note_unmanaged(self.children.started, read_lanes(self.children.handing.place))
+            self._note_unmanaged(self.children.started, read_lanes(self.children.context.place))
         report.tell(ChildEvent(kind="ended"))
 
     def gather(self) -> tuple[str, ...]:
-        """Take in what the processes reported; return the lanes of those that are still at work, each with a slash."""
+        """Merge the reports of the processes into this one.
+
+        Returns:
+            The lanes of the processes that are still running, each with a slash at its end.
+        """
         folder, children = self._folder, self.children
         if folder is None:
             return ()
         if children is None or not children.has_started:
             folder.remove()
             return ()
-        expected = [each.lane for each in children.started if not each.by and self._is_recorded(each.lane)]
+        expected = [
+            process.lane
+            for process in children.started
+            if not process.denied_crossing and self._is_recorded(process.lane)
+        ]
         reports, running = folder.gather(expected)
         for events in reports:
             self._director.merge(events)
@@ -305,12 +345,12 @@ class ReplayedProcesses:
         folder.remove()
         return tuple(f"{lane}/" for lane in running)
 
-    def _note_unmanaged(self, started: Iterable[Started], lanes: Collection[str]) -> None:
-        for each in unmanaged_processes(started, lanes):
-            if each.by:
-                self.note_unwatched(each.by, f"starts {each.what}", each.place)
+    def _note_unmanaged(self, started: Iterable[StartedProcess], lanes: Collection[str]) -> None:
+        for process in unmanaged_processes(started, lanes):
+            if process.denied_crossing:
+                self.note_unwatched(process.denied_crossing, f"starts {process.description}", process.place)
             else:
-                self._note_started(each.what, each.place)
+                self._note_started(process.description, process.place)
 
     def _note_started(self, child: str, place: str) -> None:
         message = f"{child} was started again for real at {place}; make the call a boundary, and record again"
@@ -318,13 +358,20 @@ class ReplayedProcesses:
             self._noted.add((child, place))
             self._director.note("child", place, message, severity="warning")
 
-    def note_unwatched(self, by: str, does: str, place: str | None = None) -> None:
-        """Note that something is denied to a process that can't be kept from it; `place` is by default the line that runs."""
+    def note_unwatched(self, starter: str, action: str, place: str | None = None) -> None:
+        """Note that a live crossing starts a process from which we can't keep what is denied.
+
+        Args:
+            starter: address of the crossing.
+            action: what it does, in words.
+            place: the line that does it; by default the one that is running.
+        """
         denied = " and ".join(sorted(self._plan.deny))
         message = (
-            f"{by} {does} at {place or self._place()}, where it is not seen whether it reaches for what is denied ({denied}):"
-            " only Python processes that take part in the replay are kept from it; deny subprocess, too, or have it served"
+            f"{starter} {action} at {place or self._place()}, where it is not seen whether it reaches for what is denied"
+            f" ({denied}): only Python processes that take part in the replay are kept from it; deny subprocess, too, or have"
+            " it served"
         )
-        if (by, message) not in self._noted:
-            self._noted.add((by, message))
-            self._director.note("child", by, message, severity="notice")
+        if (starter, message) not in self._noted:
+            self._noted.add((starter, message))
+            self._director.note("child", starter, message, severity="notice")

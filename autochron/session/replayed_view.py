@@ -1,4 +1,4 @@
-"""What a test asks a replay: crossings by address, what was called, in which order, and what was live."""
+"""A replay as a test sees it: crossings by address, what was called, in which order, and what was live."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class ReplayedCrossing:
     """One crossing of a replay.
 
     Attributes:
-        name, nth, address: what it is called by, as in the record: `place_order[1]`.
+        name, nth, address: what it is called, as in the record: `place_order[1]`.
         kind: `model`, `tool`, `router` or `ambient`.
         live: whether it ran for real.
-        input: what it was given in this replay: parameter to value, as JSON data; of a model call the request that was sent.
-        recorded: its record; None where it was not recorded.
+        input: its input in this replay: parameter to value, as JSON data; of a model call the request that was sent.
+        recorded: its record; None if it was not recorded.
         replayed: how it went, as a trace keeps it.
     """
 
-    __slots__ = ("_given", "_met", "_told", "recorded", "replayed")
+    __slots__ = ("_divergences", "_entry", "_handed_out", "recorded", "replayed")
 
-    def __init__(self, replayed: Replayed, met: LogEntry | None, told: Iterable[Divergence]) -> None:
+    def __init__(self, replayed: Replayed, entry: LogEntry | None, divergences: Iterable[Divergence]) -> None:
         self.replayed = replayed
         self.recorded = replayed.recorded
-        self._met = met
-        self._told = tuple(told)
-        self._given: list[Any] = []
-        """What was asked of it: results and inputs that were made for that."""
+        self._entry = entry
+        self._divergences = tuple(divergences)
+        self._handed_out: list[Any] = []
+        """The last results and inputs that a test has read from it."""
 
     def gave(self, value: object) -> bool:
-        """Return whether a value is what was asked of it, and not one that is equal."""
-        return any(each is value for each in self._given)
+        """Return whether a value is one of the objects that a test has read from it, and not only equal."""
+        return any(returned is value for returned in self._handed_out)
 
     def __repr__(self) -> str:
         return f"<{self.address} {self.kind}, {self.replayed.mode}, given {_short(self.replayed.envelope)}>"
@@ -81,12 +81,12 @@ class ReplayedCrossing:
 
     @property
     def kind(self) -> Kind:
-        """What the boundary stands for."""
+        """The kind of the boundary."""
         return self._envelope.kind
 
     @property
     def lane(self) -> str:
-        """The task or thread that it was in."""
+        """The lane: the task, thread or process in which it ran."""
         return self._envelope.lane
 
     @property
@@ -96,28 +96,28 @@ class ReplayedCrossing:
 
     @property
     def invented(self) -> bool:
-        """Whether it is an ambient value that was not recorded, and was made up of the trace's time or of chance."""
+        """Whether it is an ambient value that was not recorded, and was made up from the trace's time or by chance."""
         return self.replayed.mode == "invented"
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:
         """Where it and its record disagree."""
-        return self._told
+        return self._divergences
 
     @property
     def input(self) -> Any:
-        """What it was given in this replay, as JSON data."""
-        return self._handed(self._envelope.arguments)
+        """The input in this replay, as JSON data."""
+        return self._hand_out(self._envelope.arguments)
 
-    def _handed(self, value: Any) -> Any:
-        self._given = [*self._given[-3:], value]
+    def _hand_out(self, value: Any) -> Any:
+        self._handed_out = [*self._handed_out[-3:], value]
         return value
 
     @property
     def error(self) -> BaseException | None:
-        """What it raised, or None."""
-        if self._met is not None and self._met.error is not None:
-            return self._met.error
+        """The exception that it raised, or None."""
+        if self._entry is not None and self._entry.error is not None:
+            return self._entry.error
         end = _end_of(self._envelope)
         if not isinstance(end, Raised):
             return None
@@ -126,22 +126,22 @@ class ReplayedCrossing:
 
     @property
     def result(self) -> Any:
-        """What it returned, or with a stream its return value; raises what it raised.
+        """What it returned; of a stream its return value. An exception of the crossing is raised.
 
         Raises:
-            CodecError: it can't be made again in this program.
+            CodecError: the value can't be rebuilt in this program.
         """
         error = self.error
         if error is not None:
             raise error
-        return self._handed(self._returned())
+        return self._hand_out(self._returned())
 
     def _returned(self) -> Any:
-        met, envelope = self._met, self._envelope
+        entry, envelope = self._entry, self._envelope
         if self._is_streamed_by_http():
             raise CodecError(f"{self.address} gave a stream, which the agent has read; ask for its `.items`")
-        if met is not None and met.value is not NOTHING:
-            return met.value
+        if entry is not None and entry.value is not NOTHING:
+            return entry.value
         end = _end_of(envelope)
         if isinstance(end, Returned) and not (envelope.reenters or end.argument):
             return codec.decode(end.value)
@@ -158,7 +158,7 @@ class ReplayedCrossing:
         return bool(exchanges) and exchanges[-1].body.startswith(_STREAMS)
 
     def _argument(self, path: str) -> Any:
-        """Return an argument that was returned: as it was when it was, so with what the call changed in it."""
+        """Return an argument that the crossing returned, with the changes that the call made in it."""
         name, _, member = path.partition(".")
         changed = {} if self._envelope.changed is None else decode(self._envelope.changed)
         if name in changed:
@@ -173,7 +173,7 @@ class ReplayedCrossing:
 
     @property
     def items(self) -> list[Any]:
-        """The items of a stream, as far as it was read; of one that came over HTTP its events, as JSON data.
+        """The items of a stream that were read; of a stream over HTTP its events, as JSON data.
 
         Raises:
             UsageError: it is no stream.
@@ -184,12 +184,12 @@ class ReplayedCrossing:
         if self._envelope.exchanges:
             body = bodies.read_body(self._envelope.exchanges[-1].body)
             if isinstance(body, dict) and isinstance(body.get("events"), list):
-                return [each.get("data", each) for each in body["events"]]
+                return [event.get("data", event) for event in body["events"]]
         raise UsageError(f"{self.address} is no stream; ask for its `.result`")
 
 
 _STREAMS = (b'{"events":', b'{"lines":', b'{"frames":')
-"""How the stored bodies of streams begin."""
+"""How stored bodies of streams begin."""
 
 
 def _end_of(envelope: Envelope) -> Returned | Raised | Abandoned | Closed:
@@ -203,7 +203,7 @@ def _short(envelope: Envelope) -> str:
 
 
 class Sequenced(list[str]):
-    """Addresses of crossings, in order of start; a list, which is known for what it is where it is compared."""
+    """Addresses of crossings, in order of start. A class of its own, so that a comparison with it is recognized."""
 
     __slots__ = ()
 
@@ -217,8 +217,8 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         return "\n".join(map(repr, self)) or "no crossing"
 
     def sequence(self) -> list[str]:
-        """Return their addresses, in order of start."""
-        return Sequenced(each.address for each in self)
+        """Return the addresses of the crossings, in order of start."""
+        return Sequenced(crossing.address for crossing in self)
 
     def only(
         self,
@@ -227,61 +227,83 @@ class Crossings(tuple[ReplayedCrossing, ...]):
         name: str | None = None,
         live: bool | None = None,
     ) -> Crossings:
-        """Return those of a kind or a name, or those that were live or were not; UsageError for what is no kind."""
-        if kind is not None and kind not in KINDS:  # else a slip would pass where none is expected
+        """Return the crossings that fit each of the criteria.
+
+        Args:
+            kind: kind of the boundary.
+            name: name of the boundary.
+            live: whether it was live.
+
+        Raises:
+            UsageError: there is no such kind.
+        """
+        if (
+            kind is not None and kind not in KINDS
+        ):  # a misspelt kind must not pass a test that expects no crossing
             raise UsageError(f"only(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
         return Crossings(
-            each
-            for each in self
-            if (kind is None or each.kind == kind)
-            and (name is None or each.name == name)
-            and (live is None or each.live == live)
+            crossing
+            for crossing in self
+            if (kind is None or crossing.kind == kind)
+            and (name is None or crossing.name == name)
+            and (live is None or crossing.live == live)
         )
 
     def called(self, name: str, /, **arguments: Any) -> Called:
-        """Return the crossings of a name that were given these arguments among others; true where there is one.
+        """Return the crossings of a name whose inputs include these arguments. The result is true if there is one.
 
-        A value may be anything that compares: `called("refund", amount=pytest.approx(9.5), note=unittest.mock.ANY)`.
+        An expected value may be anything that compares: `called("refund", amount=pytest.approx(9.5),
+        note=unittest.mock.ANY)`.
         """
         named = self.only(name=name)
-        found = Called(each for each in named if _fits(each.input, arguments))
-        if not found:
-            asked = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
-            found.told = _said(name, asked, named)
-        return found
+        matches = Called(crossing for crossing in named if _fits(crossing.input, arguments))
+        if not matches:
+            expected = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+            matches.explanation = _explain(name, expected, named)
+        return matches
 
 
-def _fits(given: Any, arguments: Mapping[str, Any]) -> bool:
-    if not isinstance(given, dict):
+def _fits(recorded_input: Any, arguments: Mapping[str, Any]) -> bool:
+    if not isinstance(recorded_input, dict):
         return False
-    return all(expected == given.get(name, _ABSENT) for name, expected in arguments.items())
+    return all(expected == recorded_input.get(name, _ABSENT) for name, expected in arguments.items())
 
 
 class Called(Crossings):
-    """What `called` found. Where that is nothing, its text says what the calls of that name were given."""
+    """The crossings that `called` found. If there are none, the representation shows the inputs of all calls of that name."""
 
-    told = "no crossing"
+    explanation = "no crossing"
 
     def __repr__(self) -> str:
-        return super().__repr__() if self else self.told
+        return super().__repr__() if self else self.explanation
 
 
-def _said(name: str, asked: str, named: Crossings) -> str:
+def _explain(name: str, expected: str, named: Crossings) -> str:
     if not named:
         return f"no crossing of {name}"
-    # In one line: so pytest shows it.
-    given = "; ".join(f"{each.address} was given {_short(each.replayed.envelope)}" for each in named)
-    return f"no {name}({asked}); {given}"
+    # In one line, for pytest shows only that much.
+    inputs = "; ".join(
+        f"{crossing.address} was given {_short(crossing.replayed.envelope)}" for crossing in named
+    )
+    return f"no {name}({expected}); {inputs}"
 
 
 def gathered(
     replayed: Iterable[tuple[Replayed, LogEntry | None]], divergences: Iterable[Divergence]
 ) -> Crossings:
-    """Return the crossings of a replay, each with what is told of it."""
-    told: dict[str, list[Divergence]] = {}
-    for each in divergences:
-        told.setdefault(each.address, []).append(each)
-    return Crossings(ReplayedCrossing(one, met, told.get(one.envelope.address, ())) for one, met in replayed)
+    """Return the crossings of a replay, each with its divergences.
+
+    Args:
+        replayed: the crossings; each with its log entry if it happened in this process.
+        divergences: where replay and record disagree.
+    """
+    by_address: dict[str, list[Divergence]] = {}
+    for divergence in divergences:
+        by_address.setdefault(divergence.address, []).append(divergence)
+    return Crossings(
+        ReplayedCrossing(crossing, entry, by_address.get(crossing.envelope.address, ()))
+        for crossing, entry in replayed
+    )
 
 
 def crossing_at(
@@ -289,18 +311,24 @@ def crossing_at(
 ) -> ReplayedCrossing:
     """Return the crossing of an address, or the only one of a name.
 
+    Args:
+        crossings: the crossings of the replay.
+        address: the address, or the name.
+        recorded: returns a recorded crossing by name and occurrence.
+
     Raises:
-        NotCrossedError: there is none, or more than one; it says what there is.
+        NotCrossedError: there is none, or there are several. The message names what there is.
+        UsageError: the address is no string.
     """
     if not isinstance(address, str):
         raise UsageError(f"replay[{address!r}]: give an address, such as 'issue_refund[1]', or a name")
     parts = split_address(address)
     named = crossings.only(name=address if parts is None else parts[0])
-    found = [each for each in named if parts is None or each.nth == parts[1]]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotCrossedError(f"{address} crossed {len(found)}×; say which: {', '.join(named.sequence())}")
+    matches = [crossing for crossing in named if parts is None or crossing.nth == parts[1]]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotCrossedError(f"{address} crossed {len(matches)}×; say which: {', '.join(named.sequence())}")
     if parts is not None and recorded(*parts) is not None:
         raise NotCrossedError(
             f"{address} was recorded and did not happen in this replay; what did: {_listed(crossings)}"

@@ -1,4 +1,4 @@
-"""A replay: what a session's crossings are served by, and what became of its processes."""
+"""A replay: the session that serves a record to crossings, and takes in what child processes report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autochron.isolation.effect_rules import AllowedEffects
 from autochron.isolation.live_observation import IN_PROCESS, LiveObservation, StateScope
 from autochron.isolation.refusals import Refusals, innermost, is_live
 from autochron.isolation.replayed_effects import ReplayedEffects
-from autochron.model import Divergence, Evidence, Finding, Replayed, ReplaySummary
+from autochron.model import Divergence, Evidence, Finding, Replayed, ReplaySummary, Severity
 from autochron.replaying.director import Director
 from autochron.replaying.plan import FULL, ReplayPlan
 from autochron.session.header import other_versions
@@ -37,21 +37,34 @@ if TYPE_CHECKING:
 
 
 MAIN_MODULES = frozenset({"__main__", "__mp_main__"})
-"""What the program's own file is called while it runs, and under another name in a test."""
+"""Names of the program's own file as a module while it runs; a test imports it by another name."""
 
 _STATE_EFFECTS = frozenset({"file", "database"})
 
 
 def _has_state(footer: Footer | None) -> bool:
-    """Return whether files or databases were changed outside every boundary in the recorded run."""
-    return footer is not None and any(each.kind in _STATE_EFFECTS for each in footer.effects)
+    """Return whether the recorded run changed files or databases outside every boundary."""
+    return footer is not None and any(effect.kind in _STATE_EFFECTS for effect in footer.effects)
 
 
 class Replaying(Session):
-    """A session that serves a trace, or to a child process its part of one; a `ports.Replayer`."""
+    """A session that serves a trace, or in a child process its part of one; a `ports.Replayer`.
+
+    Attributes:
+        record: the record that is served.
+        plan: what is live, and what is denied to it.
+        director: serves, and notes divergences.
+        swaps: functions that are replaced.
+        broke: how the program crashed, if no refusal ended it.
+        uncaught: type of the exception that ended the program.
+        calls: the calls of the function that the trace is of; None if no rule makes traces of calls.
+        before_exec: called before the process is replaced.
+        allowed: effects outside every boundary that the rules allow.
+        processes: the child processes.
+    """
 
     _changed_files = 0
-    """How many files and databases were changed outside every boundary."""
+    """Number of files and databases that were changed outside every boundary."""
 
     def __init__(
         self,
@@ -64,53 +77,72 @@ class Replaying(Session):
         swaps: tuple[Swap, ...] = (),
         scope: StateScope = IN_PROCESS,
     ) -> None:
+        """Make one.
+
+        Args:
+            activation: the rules in force, and the project.
+            record: the record that is served.
+            redactor: masks inputs as in the recording.
+            plan: what is live, and what is denied to it.
+            joined: the part of the trace that this process serves; None in the first process.
+            swaps: functions that are replaced.
+            scope: what works on a scratch copy.
+        """
         super().__init__(activation, redactor)
         self.record = record
         self.plan = plan
         self.director = Director(record, redactor, plan, activation.state_of)
         self.swaps = swaps
-        """Functions in whose place others run."""
         self._joined = joined
-        self._scope = scope = scope if joined is None else scope._replace(folder=joined.handing.scratch)
+        self._scope = scope = scope if joined is None else scope._replace(folder=joined.context.scratch)
         self.broke: str | None = None
-        """How the program crashed, where no refusal ended it."""
         self.uncaught: str | None = None
-        """The type of the exception that ended the program."""
         self.calls: TracedCalls | None = None
-        """The calls of the function that the trace is of; None where no rule makes traces of calls."""
         self.before_exec: Callable[[], None] | None = None
-        """What is done before the process is replaced."""
         self.allowed = AllowedEffects(activation.rules.effects, everything=scope.allows_effects)
         isolation = denials.Isolation(plan.deny, activation.project)
-        refusals = Refusals(isolation, self.director, record, activation.project)
-        refusals.telemetry = lambda: senders(activation.rules.packs)
-        refusals.allowed = self.allowed
-        refusals.refuses_all = plan.is_full and scope.everywhere
+        refusals = self._make_refusals(isolation)
         self._live = LiveObservation(activation.project, self.director, refusals, scope)
         self.processes = ReplayedProcesses(
             self.director, record, plan, activation, refusals, swaps, self.problem
         )
-        self._guard = ReplayGuard(
+        self._guard = self._make_guard(isolation, refusals)
+        self.watched = isolation.events | (EVERYWHERE if scope.everywhere else frozenset())
+        if scope.everywhere or not plan.is_full or _has_state(record.footer):
+            self._set_up_state()
+        self._set_up_processes()
+
+    def _make_refusals(self, isolation: denials.Isolation) -> Refusals:
+        activation = self.activation
+        refusals = Refusals(isolation, self.director, self.record, activation.project)
+        refusals.telemetry = lambda: senders(activation.rules.packs)
+        refusals.allowed = self.allowed
+        refusals.refuses_all = self.plan.is_full and self._scope.everywhere
+        return refusals
+
+    def _make_guard(self, isolation: denials.Isolation, refusals: Refusals) -> ReplayGuard:
+        return ReplayGuard(
             refusals,
             isolation,
             self.processes,
             self.director,
-            plan,
-            activation,
-            everywhere=scope.everywhere,
-            is_joined=joined is not None,
+            self.plan,
+            self.activation,
+            everywhere=self._scope.everywhere,
+            is_joined=self._joined is not None,
         )
-        self.watched = isolation.events | (EVERYWHERE if scope.everywhere else frozenset())
-        if scope.everywhere or not plan.is_full or _has_state(record.footer):
-            self._set_up_state()
-        if joined is not None:
-            self.processes.join(self, joined, self._forked)
-        elif record.header.children and activation.rules.children:
-            self.processes.lay_out(self, [each.path for each in scope.places], self._forked)
+
+    def _set_up_processes(self) -> None:
+        """Join the replay of another process, or have the child processes served that the program starts."""
+        if self._joined is not None:
+            self.processes.join(self, self._joined, self._forked)
+        elif self.record.header.children and self.activation.rules.children:
+            folders = [place.path for place in self._scope.places]
+            self.processes.lay_out(self, folders, self._forked)
         self.children = self.processes.children
 
     def _set_up_state(self) -> None:
-        """Make the scratch copy, and where all is served, compare what the program changes there."""
+        """Make the scratch copy. If nothing is live, also compare what the program changes there with the record."""
         activation, record = self.activation, self.record
         root = activation.rules.root or os.getcwd()
         state = self._live.make_state(
@@ -123,12 +155,12 @@ class Replaying(Session):
             self._guard.outside = outside
 
     def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
-        """Return what refuses."""
+        """Return the listener that refuses effects."""
         return self._guard.hear
 
     def begin(self) -> None:
         """Switch serving on."""
-        self.redactor.load()  # not when it is needed: the program may break `open` or `__import__` until then
+        self.redactor.load()  # now, since the program may break `open` or `__import__` before it is needed
         joined = self._joined
         invents = self._scope.observes and self._scope.everywhere and not self.plan.is_full
         if invents or self.record.header.ambient or self.activation.values is not None:
@@ -147,7 +179,7 @@ class Replaying(Session):
         self.start(self.director, self.director.transport, lane=joined.lane, parent=joined.parent)
 
     def stop(self) -> None:
-        """Switch serving off, and take off what files are watched by."""
+        """Switch serving off, and remove the patches that watch files."""
         super().stop()
         self._live.stop()
 
@@ -160,15 +192,16 @@ class Replaying(Session):
         return self._live.sources()
 
     def gather_evidence(self) -> tuple[Evidence, ...]:
-        """Return what was seen of live crossings, also once the replay is over."""
+        """Return what was observed of live crossings. Also works after the replay."""
         return self._live.evidence()
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
-        """Return what woven code calls: the trace of a call begins where that call does."""
-        whole = self._of_calls(kernel)
-        return Swapping(whole, self.swaps, self.activation) if self.swaps else whole
+        """Return the handler that woven code calls: the kernel, or what wraps it for traced calls and for swaps."""
+        handler = self._of_calls(kernel)
+        return Swapping(handler, self.swaps, self.activation) if self.swaps else handler
 
     def _of_calls(self, kernel: Kernel) -> Kernel | Kernels:
+        """Return the kernel, or a handler that follows the calls of the function that the trace is of."""
         if not self.activation.rules.traces:
             return kernel
         from autochron.crossing.kernels import Kernels, TracedCallToken  # lazy: few rules are for services
@@ -202,16 +235,20 @@ class Replaying(Session):
         self.begin_again(self.director, self.director.transport, lane=root.lane, parent=parent)
 
     def leave(self) -> None:
-        """Report in a child process that it has come to its end."""
+        """Report in a child process that it ends."""
         self.processes.leave(self.problems)
 
     def finish(self, *, whole: bool = True) -> Sequence[Divergence]:
-        """Switch serving off; return the divergences. `whole` says whether the program came to its end."""
+        """Switch serving off; return the divergences.
+
+        Args:
+            whole: whether the program came to its end. If not, nothing is reported as missing.
+        """
         if gate.is_on():
             self.stop()
         running = self.processes.gather()
         for swap in self.swaps if whole else ():
-            failed = any(each.severity == "error" for each in self.director.divergences)
+            failed = any(divergence.severity == "error" for divergence in self.director.divergences)
             if swap.fault or not (swap.calls or failed):
                 self.director.note("missing", swap.old, swap.never_called())
         refusal = self.activation.cache_refusal
@@ -224,75 +261,85 @@ class Replaying(Session):
         return self.director.divergences
 
     def excuse_refusals(self) -> None:
-        """Take refused connections for notes where the recorded run made them, too, and nothing that is compared differs."""
+        """Turn refused connections from errors into notices, in a full replay.
+
+        Only if the recorded run made these connections, too, and there is no other error.
+        """
         divergences, footer = self.director.divergences, self.record.footer
-        errors = [each for each in divergences if each.severity == "error"]
+        errors = [divergence for divergence in divergences if divergence.severity == "error"]
         if not errors or footer is None or not self.plan.is_full:
             return
-        known = {each.address for each in footer.connections}
-        if any(each.kind != "network" or each.path not in known for each in errors):
+        recorded = {connection.address for connection in footer.connections}
+        if any(error.kind != "network" or error.path not in recorded for error in errors):
             return
         divergences[:] = [
             structs.replace(
-                each, severity="notice", message=f"{each.message}; nothing that is compared depended on it"
+                divergence,
+                severity="notice",
+                message=f"{divergence.message}; nothing that is compared depended on it",
             )
-            if each.severity == "error"
-            else each
-            for each in divergences
+            if divergence.severity == "error"
+            else divergence
+            for divergence in divergences
         ]
 
     def _compare_effects(self) -> None:
-        """Note what the program did otherwise outside every boundary."""
+        """Note differences in what the program changed outside every boundary."""
         outside = self._guard.outside
         if outside is None or self._joined is not None:
             return
         differences = outside.differences(has_children=self.processes.have_started)
         self._changed_files = outside.count()
-        for each in differences:
+        for difference in differences:
+            severity: Severity = difference.severity
             # In a test's own process modules may have been imported before the replay, with what they change.
-            severity = "warning" if each.severity == "error" and not self._scope.everywhere else each.severity
-            self.director.note(
-                "effect", each.effect.site, each.message, severity=severity, path=each.effect.what
-            )
+            if severity == "error" and not self._scope.everywhere:
+                severity = "warning"
+            effect = difference.effect
+            self.director.note("effect", effect.site, difference.message, severity=severity, path=effect.what)
 
     def put_away(self) -> None:
-        """Remove what was laid out for a replay that does not take place in this process."""
+        """Remove the folders of a replay that does not take place in this process."""
         self._live.discard()
         self.processes.remove()
 
     def pause(self) -> None:
-        """Hear of no process until a fork goes on in the place of this one."""
+        """Pay no attention to child processes until a fork goes on in the place of this process."""
         self.processes.pause()
 
     def take_over(self) -> None:
-        """Go on in a fork in the place of the process that paused."""
+        """Go on in a fork, in the place of the process that paused."""
         self.director.take_over()
         if self._live.state is not None:
             self._live.state.scratch.fork()
         self.processes.resume()
 
     def clear(self) -> None:
-        """Remove what such a fork has left that could not."""
+        """Remove what a fork has left because it could not remove it."""
         if self._live.state is not None:
             self._live.state.scratch.discard_fork()
         self.processes.clear()
 
     def replayed(self) -> Iterator[Replayed]:
         """Yield the crossings so far, in order of start."""
-        return (each for each, _ in self.director.each_replayed())
+        return (replayed for replayed, _ in self.director.each_replayed())
 
     def divergences(self) -> Sequence[Divergence]:
-        """Return where replay and record disagree so far, in the order in which it was noticed."""
+        """Return where replay and record disagree so far, in the order of notice."""
         return self.director.divergences
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return the non-deterministic calls that were made so far; none where nobody looks for them."""
+        """Return the non-deterministic calls so far; none if nobody asked to look for them."""
         return () if self.watching is None else self.watching.findings()
 
     def summary(self, status: int) -> ReplaySummary:
-        """Say what the replay came to."""
+        """Summarize the replay.
+
+        Args:
+            status: exit status of the program.
+        """
         divergences = tuple(self.director.divergences)
-        same = not any(each.severity == "error" for each in divergences)
+        same = not any(divergence.severity == "error" for divergence in divergences)
         versions = None if same else other_versions(self.record.header, self.record.footer)
         return ReplaySummary(
             trace=self.record.header.id,
@@ -315,14 +362,14 @@ class Replaying(Session):
         )
 
     def on_exec(self) -> None:
-        """Do what is to be done before the process is replaced."""
+        """Call `before_exec`: the process is about to be replaced."""
         if self.before_exec is not None:
             self.before_exec()
 
     def is_live(self) -> bool:
-        """Return whether what runs now is live: the innermost open crossing is."""
+        """Return whether the running code is live, which means that the innermost open crossing is."""
         return is_live(innermost())
 
     def live_of(self, crossing: Any) -> bool:
-        """Return whether a crossing is live, for child processes."""
+        """Return whether a crossing is live. Child processes get to know it."""
         return is_live(crossing)

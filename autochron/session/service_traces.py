@@ -1,4 +1,4 @@
-"""A trace for each call of a service: what `[[trace]]` rules make of a recording."""
+"""Traces of the calls of a service, one for each call: what `[[trace]]` rules add to a recording."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ class CallTrace(Protocol):
     effects: RecordedEffects
 
     def make_kernel(self) -> Kernel:
-        """Make the kernel of a trace that is one call's."""
+        """Make the kernel of the call's trace."""
 
     def note_call(self, point: Point, arguments: tuple[Any, ...]) -> None:
         """Note the arguments of the call that the trace is of."""
 
     def forget_call(self, error: Exception) -> None:
-        """Go on without the call that the trace is of, and say why: noting it failed on our side."""
+        """Drop the recorded call because noting it failed on our side, and report the error."""
 
     def flush(self, status: int | None) -> None:
-        """Write what waits."""
+        """Write everything that waits."""
 
     def close_part(self, error: str | None) -> None:
         """Close the trace of a call."""
 
     def drop(self) -> bool:
-        """Drop the trace; return whether that is done."""
+        """Drop the trace; return whether that succeeded."""
 
 
 class Requests:
-    """Opens a trace when a call begins, and closes it when it ends.
+    """Opens a trace when a call begins, and closes it when the call ends.
 
-    Closing waits for the store, and so it is done on a thread of its own: a service answers other calls meanwhile.
+    Closing waits for the store, so it is done on a thread of its own. Meanwhile the service answers other calls.
 
     Attributes:
-        count: how many calls had a trace.
+        count: number of calls that had a trace.
         only_failed: whether the traces of calls that returned are dropped.
     """
 
@@ -63,7 +63,13 @@ class Requests:
         problem: Callable[[str], None],
         open_trace: Callable[[Header], CallTrace],
     ) -> None:
-        """Take who is told what is wrong on our side, and what opens a recording beside that of the process."""
+        """Make one.
+
+        Args:
+            activation: the rules in force.
+            problem: called with a message if something is wrong on our side.
+            open_trace: opens a recording beside that of the process.
+        """
         self.count = 0
         self.only_failed = False
         self._activation = activation
@@ -75,19 +81,19 @@ class Requests:
         self._lock = unpatched.RLock()
 
     def over(self, main: Kernel) -> Kernels:
-        """Return the handler that knows the traces of calls."""
+        """Return the handler that leads each traced call to the kernel of its own trace."""
         self._kernels = Kernels(main, self.begin)
         return self._kernels
 
     def begin(self, point: Point, arguments: tuple[Any, ...]) -> TracedCallToken | None:
-        """Open the trace of a call."""
+        """Open the trace of a call. Return None, and note a problem, if that fails."""
         target = f"{point.module}:{point.called}"
         try:
             rules = self._activation.rules
             command = Command("block", target, (), header.folder_of(rules))
             trace = self._open_trace(header.header(rules, command, target))
             kernel = trace.make_kernel()
-        except Exception as error:  # the service answers, whatever is wrong with us
+        except Exception as error:  # a fault of ours must not keep the service from answering
             self._problem(
                 f"a call of {target} has no trace of its own: {type(error).__name__}: {error} (trace-not-opened)"
             )
@@ -99,26 +105,32 @@ class Requests:
         return TracedCallToken(kernel, _Call(self, kernel, trace))
 
     def effects_of_call(self) -> RecordedEffects | None:
-        """Return what notes the effects of the call that runs now; None outside of calls."""
+        """Return what notes the effects of the traced call that is running; None outside such calls."""
         current = CURRENT.get(None)
         kernel = None if current is None else current.root.kernel
         trace = None if kernel is None else self._under_way.get(kernel)
         return None if trace is None else trace.effects
 
     def flush(self) -> None:
-        """Write what waits, also of calls that are under way."""
+        """Write everything that waits, also of calls that are under way."""
         self._close_ended()
         for trace in list(self._under_way.values()):
             trace.flush(None)
 
     def finish(self) -> None:
-        """Close every trace; calls that are under way are cut off there."""
+        """Close all traces, also those of calls that are under way."""
         for kernel in list(self._under_way):
             self.end(kernel, None, cut_off=True)
         self._close_ended()
 
     def end(self, kernel: Kernel, error: BaseException | None, *, cut_off: bool = False) -> None:
-        """Close the trace of a call, on a thread of its own."""
+        """Close the trace of a call.
+
+        Args:
+            kernel: the kernel of the call's trace.
+            error: what the call raised.
+            cut_off: whether the call is still running. Then the caller closes the trace; otherwise a thread does.
+        """
         trace = self._under_way.pop(kernel, None)
         if trace is None:
             return
@@ -129,7 +141,7 @@ class Requests:
 
             try:
                 HiddenThread(self._close_ended)
-            except RuntimeError:  # no thread to be had: `finish` does it
+            except RuntimeError:  # no thread can be started; `finish` closes the trace
                 return
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -144,7 +156,7 @@ class Requests:
 
 
 class _Call:
-    """Hears of a call that has a trace of its own."""
+    """Observes a call that has a trace of its own."""
 
     __slots__ = ("_kernel", "_requests", "_trace")
 
@@ -154,7 +166,10 @@ class _Call:
         self._trace = trace
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for a channel of a request: the request's body is heard through it."""
+        """Return what the body gets in the place of an argument.
+
+        For the channel of a request, that is a channel that records the request's body.
+        """
         request = None if self._trace.call is None else self._trace.call.request
         return argument if request is None else request.substitute(argument)
 
@@ -163,7 +178,7 @@ class _Call:
         self._note("item", item)
 
     def returned(self, value: Any) -> None:
-        """Note the outcome, and close the trace."""
+        """Note the result, and close the trace."""
         self._note("returned", value)
         self._requests.end(self._kernel, None)
 
@@ -173,15 +188,15 @@ class _Call:
         self._requests.end(self._kernel, error)
 
     def served(self) -> None:
-        """Close the trace: nothing is served while one is recorded."""
+        """Close the trace. A recording serves nothing, so there is no outcome."""
         self._requests.end(self._kernel, None)
 
-    def _note(self, what: str, value: Any) -> None:
+    def _note(self, method: str, value: Any) -> None:
         call = self._trace.call
         if call is None:
             return
         try:
-            getattr(call, what)(value)
+            getattr(call, method)(value)
         except Exception as error:
             if is_interruption(error):
                 raise

@@ -1,4 +1,4 @@
-"""A session: one recording or one replay, from switching the gate on to the last word."""
+"""A session: one recording or one replay, from switching the gate on to the end."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 
 def place_in(project: Project) -> str:
-    """Return the project's line that runs now, `?` where there is none."""
+    """Return the project's line that is running, or `?` if there is none."""
     return line_of_project(project, 3) or "?"
 
 
 class Problems(list[str]):
-    """What is wrong on our side, each once.
+    """The problems on our side, each once.
 
-    An object of its own: those who are given `note` keep no session alive, so a session is freed as soon as it is let go.
+    A class of its own: whoever gets its method `note` does not keep the session alive, so a session is freed as soon
+    as nobody needs it.
     """
 
     __slots__ = ("_mask",)
@@ -45,14 +46,14 @@ class Problems(list[str]):
         self._mask = mask
 
     def note(self, message: str) -> None:
-        """Note a problem, in one line; it may quote a value of the program's, so it is masked."""
+        """Note a problem, in one line. The message is masked, for it may quote a value of the program."""
         message = self._mask(message)
         if message not in self:
             self.append(message)
 
 
 class Session(ABC):
-    """What recording and replaying share: a kernel in force, lanes, and an eye on the network."""
+    """What recording and replaying share: the kernel in force, lanes, and the watch over the network."""
 
     def __init__(self, activation: Activation, redactor: Redactor | None = None) -> None:
         self.activation = activation
@@ -62,12 +63,12 @@ class Session(ABC):
         self.connections: dict[Connection, None] = {}
         self.kernel: Kernel
         self.watched: frozenset[str] = frozenset()
-        """Audit events that are heard of besides those of connections and children."""
+        """Audit events to listen to besides those of connections and child processes."""
         self.children: Children | None = None
-        """Passes the session on to the processes that the program starts; None if these are unmanaged."""
+        """Hands child processes their contexts; None if they don't join."""
         self._token: Any = None
         self.watching: Watching | None = None
-        """Who looks for calls that escape the record; None where nobody does."""
+        """Looks for calls that escape the record; None if nobody asked for that."""
 
     def watch(self) -> None:
         """Look for calls that escape the record."""
@@ -85,7 +86,15 @@ class Session(ABC):
         parent: Remote | None = None,
         numbers: Callable[[], int] | None = None,
     ) -> None:
-        """Put the handler in force; in a child process in its lane."""
+        """Put a handler in force.
+
+        Args:
+            handler: the recorder or the director.
+            transport: begins a request of an HTTP client inside a model crossing.
+            lane: lane in which this process begins.
+            parent: the crossing in which another process started this one.
+            numbers: returns the next sequence number; None to count from 1.
+        """
         types.set_root(self.activation.rules.root)
         self.activation.hold()
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
@@ -109,7 +118,17 @@ class Session(ABC):
         parent: Remote | None,
         numbers: Callable[[], int] | None = None,
     ) -> None:
-        """Put a handler in force in a forked process: what is open belongs to the parent, and so do contexts."""
+        """Put a handler in force in a forked process.
+
+        What is open in crossings and contexts belongs to the parent, so it is dropped.
+
+        Args:
+            handler: the recorder or the director.
+            transport: begins a request of an HTTP client inside a model crossing.
+            lane: lane of the forked process.
+            parent: the crossing in which it was forked.
+            numbers: returns the next sequence number; None to count from 1.
+        """
         BUSY.clear()
         HELD.root = None
         self.kernel = Kernel(handler, self.problem, lane=lane, parent=parent, numbers=numbers)
@@ -123,7 +142,7 @@ class Session(ABC):
         gate.switch_on(handler_of_all)
 
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
-        """Return what woven code calls: the kernel, or what knows those of the traces that calls have of their own."""
+        """Return the handler that woven code calls: the kernel, or a wrapper of it for traced calls or swaps."""
         return kernel
 
     @property
@@ -132,11 +151,14 @@ class Session(ABC):
         return self.kernel.base.lane != MAIN
 
     def step_aside(self) -> None:
-        """Stop in a child process that begins a session of its own."""
+        """Stop, in a child process that begins a session of its own."""
         self.leave_parent()
 
     def leave_parent(self) -> None:
-        """Stop in a forked process: it is about to be replaced, or its crossings would take the parent's places."""
+        """Stop in a forked process that is about to be replaced, or that gets no lane.
+
+        Otherwise its crossings would take the places of the parent's.
+        """
         gate.switch_off()
         network.watch(None, None)
         lane_hooks.carry(None)
@@ -150,7 +172,7 @@ class Session(ABC):
         lane_hooks.carry(None)
         if self.children is not None:
             self.children.end()
-        self.kernel.base.kernel = None  # nothing holds the other in a ring: what is let go is free at once
+        self.kernel.base.kernel = None  # breaks the reference cycle, so that both are freed at once
         if self._token is None:
             CURRENT.set(None)
             return
@@ -162,18 +184,18 @@ class Session(ABC):
 
     @abstractmethod
     def audit_listener(self) -> Callable[[str, tuple[Any, ...]], None]:
-        """Return what hears of audit events."""
+        """Return the listener to audit events."""
 
     @abstractmethod
     def on_exec(self) -> None:
-        """Hear that the process is about to be replaced."""
+        """Prepare for the process to be replaced."""
 
     def is_inside(self) -> bool:
-        """Return whether a crossing is open around what runs now that a replay would not run."""
+        """Return whether the running code is inside a crossing whose body a replay would not run."""
         return is_inside()
 
     def is_live(self) -> bool:
-        """Return whether what runs now is live in a replay."""
+        """Return whether the running code is live in a replay."""
         return False
 
     def live_of(self, crossing: Any) -> bool:
@@ -181,5 +203,5 @@ class Session(ABC):
         return False
 
     def place(self) -> str:
-        """Name the project's line that runs now."""
+        """Return the project's line that is running."""
         return place_in(self.activation.project)

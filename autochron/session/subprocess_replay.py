@@ -1,4 +1,4 @@
-"""Replay a recorded command in a process of its own, for a test that asks what became of it."""
+"""Replay a recorded command in a process of its own, for `replay.run()` in a test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
 
 LIMIT = "AUTOCHRON_LIMIT"
-"""Names the seconds that a replay may take, while an incident is tried."""
+"""Environment variable with the seconds that a replay may take while an incident is being tried."""
 
 if TYPE_CHECKING:
     from autochron.effects.snapshots import SnapshotFolder
@@ -34,20 +34,21 @@ if TYPE_CHECKING:
 
 
 class ReplayReport(Struct, frozen=True):
-    """What became of a replay."""
+    """The report of a replay to the process that started it."""
 
     summary: ReplaySummary
     replayed: tuple[Replayed, ...]
 
 
 class Rerun(Struct, frozen=True):
-    """A recorded command that was run again.
+    """A recorded command that was replayed in a process of its own.
 
     Attributes:
         status: its exit status.
-        stdout, stderr: what it printed.
-        summary: what the replay came to.
-        crossings: what crossed.
+        stdout: its standard output.
+        stderr: its standard error.
+        summary: the summary of the replay.
+        crossings: the crossings of the replay.
     """
 
     status: int
@@ -58,10 +59,17 @@ class Rerun(Struct, frozen=True):
 
 
 class Refusing:
-    """What woven code calls once a replay took place in another process: here nothing would be served, and all be done."""
+    """The handler of woven code after a replay took place in another process.
+
+    Nothing would be served in this process, so each call would run for real.
+    """
 
     def enter(self, point: Point, _arguments: tuple[Any, ...]) -> None:
-        """Refuse a call of a boundary; UsageError."""
+        """Refuse a call of a boundary.
+
+        Raises:
+            UsageError: the boundary is not ambient.
+        """
         if any(rule.kind != "ambient" for rule in point.rules):
             raise UsageError(
                 f"{point.module}:{point.called} was called after replay.run(), and would run for real; do one or the other"
@@ -69,7 +77,7 @@ class Refusing:
 
 
 def write_report(path: str, summary: ReplaySummary, replayed: Iterable[Replayed]) -> None:
-    """Write what became of a replay, for the process that started it."""
+    """Write the report of a replay for the process that started it."""
     with open(path, "wb") as file:
         file.write(msgspec.json.encode(ReplayReport(summary, tuple(replayed))))
 
@@ -85,55 +93,100 @@ def run_again(
     timeout: float | None,
     places: Sequence[SnapshotFolder] = (),
 ) -> Rerun:
-    """Replay in a process of its own.
+    """Replay a command in a process of its own.
+
+    Args:
+        record: the record to serve.
+        rules: path of the rule file.
+        plan: what is live, and what is denied to it.
+        swaps: functions to replace.
+        command: program and arguments; if empty, the recorded command.
+        allow_unwoven: whether to replay although the model asked for a tool that no rule wove.
+        timeout: limit in seconds.
+        places: folders with the contents of the trace's snapshots.
 
     Raises:
-        UsageError: the replay could not begin; it quotes what was said.
-        InconclusiveError: the program was killed, or while an incident is tried it did not end in time.
+        UsageError: the replay could not begin; the message quotes its standard error.
+        InconclusiveError: the program was killed, or did not end in time while an incident is being tried.
         subprocess.TimeoutExpired: it took longer than `timeout`.
     """
-    limit = os.environ.get(LIMIT) if timeout is None else None
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         trace = os.path.join(folder, "trace.jsonl")
         write_trace(Trace(record.header, tuple(record), record.footer), trace)
-        report, settled = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
-        with open(settled, "wb") as file:
+        report, plan_file = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
+        with open(plan_file, "wb") as file:
             file.write(msgspec.json.encode(plan))
-        words = ["-m", "autochron", "replay", trace, "--quiet"]
-        words += ["--rules", rules] if rules else []
-        words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_named(swap)}")]
-        words += ["--allow-unwoven"] if allow_unwoven else []
-        words += ["--trust", digest_of(record.header.command)] if not command else []
-        words += ["--", *command] if command else []
+        words = _command_line(trace, rules, swaps, allow_unwoven=allow_unwoven)
+        words += ["--", *command] if command else ["--trust", digest_of(record.header.command)]
         environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
-        environment |= {REPORT: report, PLAN: settled, SCRATCH: os.path.join(folder, "scratch")}
-        environment[PLACES] = os.pathsep.join(each.path for each in places)
-        try:
-            status, *streams = _finished(words, environment, timeout if limit is None else float(limit))
-        except subprocess.TimeoutExpired:
-            if limit is None:
-                raise
-            raise InconclusiveError(
-                f"the program had not ended after {float(limit):,.0f} s, far longer than the recorded run took, and was"
-                " stopped"
-            ) from None
-        stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
-        said = stderr.strip()[-2000:]
-        if not os.path.exists(report):
-            raise UsageError(f"the replay ended with status {status} and told nothing: {said}")
-        with open(report, "rb") as file:
-            text = file.read()
-        if not text:
-            raise InconclusiveError(
-                f"the program {_died(status)}, so nothing is known of what it did; {said}"
-            )
-        told = msgspec.json.decode(text, type=ReplayReport)
-    crossings = gathered(((each, None) for each in told.replayed), told.summary.divergences)
-    return Rerun(told.summary.status, stdout, stderr, told.summary, crossings)
+        environment |= {REPORT: report, PLAN: plan_file, SCRATCH: os.path.join(folder, "scratch")}
+        environment[PLACES] = os.pathsep.join(place.path for place in places)
+        status, stdout, stderr = _run_in_time(words, environment, timeout)
+        summary, replayed = _read_report(report, status, stderr)
+    crossings = gathered(((crossing, None) for crossing in replayed), summary.divergences)
+    return Rerun(summary.status, stdout, stderr, summary, crossings)
 
 
-def _died(status: int) -> str:
-    """Say how a process ended that could tell nothing."""
+def _command_line(trace: str, rules: str | None, swaps: Sequence[Swap], *, allow_unwoven: bool) -> list[str]:
+    """Return the words after the interpreter that replay a trace file, without the command to replay."""
+    words = ["-m", "autochron", "replay", trace, "--quiet"]
+    words += ["--rules", rules] if rules else []
+    words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_new_name(swap)}")]
+    return [*words, "--allow-unwoven"] if allow_unwoven else words
+
+
+def _run_in_time(
+    words: list[str], environment: dict[str, str], timeout: float | None
+) -> tuple[int, str, str]:
+    """Run an interpreter to its end, within `timeout` or the limit for trying an incident, both in seconds.
+
+    Returns:
+        Its status, standard output and standard error.
+
+    Raises:
+        InconclusiveError: it exceeded the limit for trying an incident.
+        subprocess.TimeoutExpired: it exceeded `timeout`.
+    """
+    limit = os.environ.get(LIMIT) if timeout is None else None
+    try:
+        status, *streams = _finished(words, environment, timeout if limit is None else float(limit))
+    except subprocess.TimeoutExpired:
+        if limit is None:
+            raise
+        raise InconclusiveError(
+            f"the program had not ended after {float(limit):,.0f} s, far longer than the recorded run took, and was stopped"
+        ) from None
+    stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
+    return status, stdout, stderr
+
+
+def _read_report(path: str, status: int, stderr: str) -> tuple[ReplaySummary, tuple[Replayed, ...]]:
+    """Read the report of a replay that has ended.
+
+    Args:
+        path: path of the report.
+        status: exit status of the process.
+        stderr: its standard error, for messages.
+
+    Raises:
+        UsageError: there is no report.
+        InconclusiveError: the report is empty.
+    """
+    shown = stderr.strip()[-2000:]
+    if not os.path.exists(path):
+        raise UsageError(f"the replay ended with status {status} and told nothing: {shown}")
+    with open(path, "rb") as file:
+        text = file.read()
+    if not text:
+        raise InconclusiveError(
+            f"the program {_describe_end(status)}, so nothing is known of what it did; {shown}"
+        )
+    report = msgspec.json.decode(text, type=ReplayReport)
+    return report.summary, report.replayed
+
+
+def _describe_end(status: int) -> str:
+    """Describe how a process ended that wrote no report."""
     if status >= 0:
         return f"ended at once with status {status}"
     try:
@@ -145,7 +198,10 @@ def _died(status: int) -> str:
 def _finished(
     words: list[str], environment: dict[str, str], timeout: float | None
 ) -> tuple[int, bytes, bytes]:
-    """Run an interpreter with some words to its end; with what it has started it is killed where that takes too long."""
+    """Run an interpreter to its end; return its status, standard output and standard error.
+
+    After `timeout` seconds the process and all that it has started are killed.
+    """
     with start_python(words, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             stdout, stderr = process.communicate(timeout=timeout)
@@ -156,7 +212,7 @@ def _finished(
     return process.returncode, stdout, stderr
 
 
-def _named(swap: Swap) -> str:
+def _new_name(swap: Swap) -> str:
     if not isinstance(swap.new, str):
         raise UsageError(f"swap {swap.old}: in another process the new function must be named as module:name")
     return swap.new

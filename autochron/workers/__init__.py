@@ -1,1 +1,1 @@
-"""Processes that work for us: how they are forked or started, limited, silenced, asked and ended."""
+"""Worker processes: how they are forked or started, limited, silenced, asked and ended."""

@@ -1,4 +1,4 @@
-"""Commands of ours that are started in an interpreter of their own."""
+"""Start commands of ours in an interpreter of their own."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ def start_python(
     keep_open: Sequence[int] = (),
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start this interpreter with some words; streams that nobody asks for are silent.
+    """Start this interpreter with some words. Standard streams that are not passed are the null device.
 
     Args:
         words: what follows the interpreter's path, such as `-m` and a module.
         environment: all of its environment.
-        stdin, stdout, stderr: its standard streams.
-        folder: where it works; None: where this process does.
+        stdin: its standard input.
+        stdout: its standard output.
+        stderr: its standard error.
+        folder: its working folder; None for that of this process.
         keep_open: the descriptors that it inherits beside its standard streams.
-        own_session: whether it leads a session, and so a process group: signals to our group don't reach it, and it
-            can be killed with all that it has started.
+        own_session: whether it leads a session, and so a process group. Then signals to our group don't reach it, and
+            it can be killed with all that it has started.
     """
     return subprocess.Popen(
         [sys.executable, *words],

@@ -1,4 +1,4 @@
-"""How processes that work for us are killed, with those that they have started."""
+"""Kill worker processes, together with those that they have started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from autochron._runtime.unpatched import os
 
 
 def kill_group(group: int) -> bool:
-    """Kill a process group; return whether there was one that we may kill."""
+    """Kill a process group.
+
+    Args:
+        group: its id.
+
+    Returns:
+        Whether there was such a group that we may kill.
+    """
     try:
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -18,9 +25,14 @@ def kill_group(group: int) -> bool:
 
 
 def kill_child(process: int, *, with_group: bool) -> int:
-    """Kill a child of this process, wait for its end, and return its status as `os.waitpid` does.
+    """Kill a child of this process, and wait for its end.
 
-    With `with_group`, the child leads a process group, and all processes of that are killed.
+    Args:
+        process: its id.
+        with_group: whether it leads a process group, all of which is killed.
+
+    Returns:
+        Its status, as `os.waitpid` encodes it.
     """
     if not (with_group and kill_group(process)):
         with suppress(ProcessLookupError):

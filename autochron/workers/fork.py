@@ -1,7 +1,8 @@
-"""One piece of work in a fork: its limits hold whatever the code does, and how it ended is told apart.
+"""Do one piece of work in a fork. Limits hold whatever the code does, and the result says how the fork ended.
 
-A time-out by SIGALRM is none: code in C runs past it, and a broad `except` swallows it. The parent waits for so long and
-kills the child's process group. Should the parent be gone, the limit of processor time ends the child.
+A time limit by SIGALRM would not hold: code in C runs past it, and a broad `except` swallows it. So the parent waits
+for a limited time and then kills the child's process group. If the parent is gone, the limit of processor time ends
+the child.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from autochron.workers.limits import Limits, address_space, limit_process
 from autochron.workers.pipes import deadline_after, read_part, write_all
 from autochron.workers.silence import silence
 
-_ours: set[int] = set()
-"""Descriptors that forks with a group of their own close."""
+_kept_from_forks: set[int] = set()
+"""Descriptors that forks with a process group of their own close."""
 
 
 class ForkEnd(NamedTuple):
     """How a fork ended.
 
     Attributes:
-        said: what it wrote.
-        is_whole: whether that is all, and it ended by itself.
-        signal: that which killed it, or 0.
+        said: the bytes that it wrote.
+        is_whole: whether these are complete, and it ended by itself.
+        signal: number of the signal that killed it, or 0.
         status: its exit status, or 0.
         is_late: whether it was ended because it took too long.
     """
@@ -43,52 +44,65 @@ class ForkEnd(NamedTuple):
 
 
 _END = b"\n.\n"
-"""Behind what was written whole."""
+"""Ends the bytes of a fork that has written all of them."""
 
 
 def keep_from_forks(*descriptors: int) -> None:
-    """Have every fork with a group of its own close these: what it writes there would be taken for what we say."""
-    _ours.update(descriptors)
+    """Have each fork with a process group of its own close these descriptors.
+
+    What it writes there would be taken for ours.
+    """
+    _kept_from_forks.update(descriptors)
 
 
 def close_ours(*descriptors: int) -> None:
-    """Close what was kept from forks."""
-    for each in descriptors:
-        _ours.discard(each)
-        os.close(each)
+    """Close descriptors that were kept from forks."""
+    for descriptor in descriptors:
+        _kept_from_forks.discard(descriptor)
+        os.close(descriptor)
 
 
 def fork_process() -> int:
-    """Fork this process with the function that the program can't have replaced; return as `os.fork` does."""
+    """Fork this process by the original `os.fork`, which the program can't have replaced; return as that does."""
     fork = unpatched.fork
-    assert fork is not None  # noqa: S101 - asked before
+    assert fork is not None  # noqa: S101 - the caller has checked that forks exist
     process: int = fork()
     return process
 
 
 Tell: TypeAlias = Callable[[bytes], None]
-"""Writes what is known so far, should the rest not come."""
+"""Writes a part of the result early, in case the rest is never written."""
 
 
 def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True) -> ForkEnd:
-    """Do some work in a fork of this process, which must have one thread; return what it wrote, and how it ended.
+    """Do some work in a fork of this process, which must have one thread only.
 
-    With `apart` it leads a process group of its own, which is killed at the end with all that was started in it.
+    Args:
+        work: does the work, and returns the bytes of the result. It may write parts of them early.
+        limits: what the fork may take.
+        apart: whether the fork leads a process group of its own, which is killed at the end with all that was started
+            in it.
+
+    Returns:
+        The bytes that it wrote, and how it ended.
     """
-    came = parted(limits, apart=apart)
-    if isinstance(came, Fork):
+    fork_or_end = parted(limits, apart=apart)
+    if isinstance(fork_or_end, Fork):
         try:
-            came.end(work(came.tell))
+            fork_or_end.end(work(fork_or_end.tell))
         finally:
             unpatched.immediate_exit(1)
-    return came
+    return fork_or_end
 
 
 def at_rest(limits: Limits) -> Callable[[], None]:
-    """Do here, once, what each fork would: for a process that does nothing but fork.
+    """Do once, in this process, what each fork would do first. For a process that only forks.
+
+    Args:
+        limits: what each fork may take.
 
     Returns:
-        What `parted` takes as `lift`.
+        A function that `parted` takes as `lift`.
     """
     gc.disable()
     silence()
@@ -96,76 +110,81 @@ def at_rest(limits: Limits) -> Callable[[], None]:
 
 
 def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | None = None) -> ForkEnd | Fork:
-    """Fork; return in the child the `Fork` that it answers with, and in this process how the child ended.
+    """Fork. In the child, return the `Fork` by which it writes its result. In this process, wait for the child's end.
 
     Args:
         limits: what the child may take.
         apart: whether the child leads a process group of its own, as in `forked`.
-        lift: what `at_rest` returned; None: the child is limited and silenced itself.
+        lift: what `at_rest` returned; None if the child has to be limited and silenced itself.
     """
     size = address_space()
     reading, writing = os.pipe()
     process = fork_process()
     if process == 0:
         os.close(reading)
-        return _begun(writing, limits, size, apart=apart, lift=lift)
+        return _begin(writing, limits, size, apart=apart, lift=lift)
     os.close(writing)
     if apart:
-        with suppress(OSError):  # it has done so already, or has ended
+        with suppress(OSError):  # the child has done so itself, or has ended
             os.setpgid(process, process)
-    said, is_late = b"", True
+    output, is_late = b"", True
     try:
-        said, is_late = _heard(reading, limits.seconds)
+        output, is_late = _read_all(reading, limits.seconds)
     finally:
         os.close(reading)
-        status = _ended(process, is_over=is_late or said.endswith(_END), apart=apart)
-    if said.endswith(_END) and not is_late:
-        return ForkEnd(said.removesuffix(_END), is_whole=True)
+        status = _end(process, is_over=is_late or output.endswith(_END), apart=apart)
+    if output.endswith(_END) and not is_late:
+        return ForkEnd(output.removesuffix(_END), is_whole=True)
     discard_of(process)
     if is_late:
-        return ForkEnd(said, is_late=True)
+        return ForkEnd(output, is_late=True)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return ForkEnd(said, signal=number, is_late=number == signal.SIGXCPU)
-    return ForkEnd(said, status=os.WEXITSTATUS(status))
+        return ForkEnd(output, signal=number, is_late=number == signal.SIGXCPU)
+    return ForkEnd(output, status=os.WEXITSTATUS(status))
 
 
 class Fork:
-    """A fork, to itself."""
+    """A fork, as seen by itself: writes its result."""
 
     def __init__(self, writing: int) -> None:
-        """Take the descriptor that the parent reads from."""
+        """Make one.
+
+        Args:
+            writing: the descriptor that the parent reads from.
+        """
         self._writing = writing
         self._process = unpatched.getpid()
         self.lift: Callable[[], None] = lambda: None
-        """Lifts the limit of memory, so that there is some to report what happened."""
+        """Lifts the limit of memory, so that enough is left to report the result."""
 
-    def tell(self, said: bytes) -> None:
-        """Write what is known so far."""
-        if unpatched.getpid() != self._process:  # one that the work has forked, and that came back to here
+    def tell(self, part: bytes) -> None:
+        """Write a part of the result."""
+        if unpatched.getpid() != self._process:  # a fork that the work has made, and that ran on to here
             unpatched.immediate_exit(0)
-        write_all(self._writing, said)
+        write_all(self._writing, part)
 
-    def end(self, said: bytes) -> NoReturn:
-        """Write the rest, and end."""
+    def end(self, result: bytes) -> NoReturn:
+        """Write the rest of the result, and end the process."""
         status = 1
         try:
             self.lift()
-            self.tell(said + _END)
+            self.tell(result + _END)
             status = 0
         finally:
             unpatched.immediate_exit(status)
 
 
-def _begun(writing: int, limits: Limits, size: int, *, apart: bool, lift: Callable[[], None] | None) -> Fork:
+def _begin(writing: int, limits: Limits, size: int, *, apart: bool, lift: Callable[[], None] | None) -> Fork:
+    """Set up a fork, in the child: its process group, limits, and silence."""
     try:
         fork = Fork(writing)
         if apart:
             os.setpgid(0, 0)
-            for each in _ours:
-                os.close(each)
+            for descriptor in _kept_from_forks:
+                os.close(descriptor)
         if lift is None:
-            gc.disable()  # a pass through all that the parent has would copy it
+            gc.disable()  # a collection would write to all pages that are shared with the parent, and so copy them
             silence()
             lift = limit_process(limits, size)
         fork.lift = lift
@@ -174,27 +193,33 @@ def _begun(writing: int, limits: Limits, size: int, *, apart: bool, lift: Callab
     return fork
 
 
-def _heard(descriptor: int, seconds: float) -> tuple[bytes, bool]:
-    """Return what a fork says until it has ended or the time is over, and whether it is over."""
+def _read_all(descriptor: int, seconds: float) -> tuple[bytes, bool]:
+    """Read what a fork writes until it has ended or the time is over; return that, and whether the time is over."""
     deadline = deadline_after(seconds)
-    said = bytearray()
-    while not said.endswith(_END):  # who was started by it may hold the pipe open
+    output = bytearray()
+    while not output.endswith(_END):  # a process that it started may hold the pipe open
         part = read_part(descriptor, deadline)
         if part is None:
-            return bytes(said), True
+            return bytes(output), True
         if not part:
             break
-        said += part
-    return bytes(said), False
+        output += part
+    return bytes(output), False
 
 
-def _ended(process: int, *, is_over: bool, apart: bool) -> int:
-    """End a fork with what it has left behind, at once where it has said all or is late; return its status."""
-    # One that has closed its pipe without its last word is about to end by itself.
+def _end(process: int, *, is_over: bool, apart: bool) -> int:
+    """End a fork and what it has left behind; return its status.
+
+    Args:
+        process: its id.
+        is_over: whether it has written everything or is late, so that it is killed at once.
+        apart: whether it leads a process group.
+    """
+    # A fork that has closed its pipe early is about to end by itself.
     for pause in () if is_over else (0, 0.001, 0.01, 0.1):
         unpatched.sleep(pause)
-        found, status = os.waitpid(process, os.WNOHANG)
-        if found:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
             if apart:
                 kill_group(process)
             return status

@@ -1,4 +1,4 @@
-"""What a fork may take of memory and processor time, held by the operating system whatever the code does."""
+"""Limits of memory and processor time for a fork. The operating system enforces them whatever the code does."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from typing import NamedTuple
 from autochron._runtime.unpatched import os
 
 MEMORY = 1 << 30
-"""Bytes that a fork may take beyond what its parent has."""
+"""Bytes of memory that a fork may take beyond those of its parent."""
 
 
 class Limits(NamedTuple):
-    """What a fork may take; `cores` is how many of them it may keep busy all the time."""
+    """What a fork may take.
+
+    Attributes:
+        seconds: time until its end.
+        memory: bytes beyond those of its parent.
+        cores: how many cores it may keep busy all the time.
+    """
 
     seconds: float
     memory: int = MEMORY
@@ -29,19 +35,21 @@ def limit_process(limits: Limits, size: int) -> Callable[[], None]:
         size: the bytes that `address_space` returned in the parent; with 0, memory is not limited.
 
     Returns:
-        A function that lifts the limit of memory, so that there is some to report what happened.
+        A function that lifts the limit of memory, so that enough is left to report the result.
     """
     seconds = int(limits.seconds * limits.cores) + 2
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    soonest = int(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (soonest if hard < 0 else min(soonest, hard), hard))
+    cpu_seconds = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds if hard < 0 else min(cpu_seconds, hard), hard))
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if not size:
         return lambda: None
-    most = size + limits.memory
-    with suppress(ValueError, OSError):  # a lower one is in force
-        resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+    bytes_allowed = size + limits.memory
+    with suppress(ValueError, OSError):  # a lower limit is in force
+        resource.setrlimit(
+            resource.RLIMIT_AS, (bytes_allowed if hard < 0 else min(bytes_allowed, hard), hard)
+        )
 
     def lift() -> None:
         with suppress(ValueError, OSError):
@@ -51,17 +59,17 @@ def limit_process(limits: Limits, size: int) -> Callable[[], None]:
 
 
 _known = (0, 0)
-"""A process, and its size when it forked first: to ask each time takes a fifth of what an empty fork does."""
+"""Id and size in bytes of this process, kept from its first fork. Reading it takes a fifth of the time of an empty fork."""
 
 
 def has_grown() -> None:
-    """Have the size of this process asked for again, after it has imported or made what every fork then has."""
+    """Have the size of this process read again, after it has imported modules that every fork will have."""
     global _known  # noqa: PLW0603 - a fact of the process
     _known = (0, 0)
 
 
 def address_space() -> int:
-    """Return the bytes of this process's addresses, as they were when it asked first; 0 where that can't be read."""
+    """Return the size of this process's address space in bytes, as first read; 0 if it can't be read."""
     global _known  # noqa: PLW0603 - a fact of the process
     process = os.getpid()
     if _known[0] != process:

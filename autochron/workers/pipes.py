@@ -1,4 +1,4 @@
-"""Pipes between a process and one that works for it: writing all of some bytes, and reading with a deadline."""
+"""Pipes between a process and its worker: write all of some bytes, and read with a deadline."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 
 _PART = 1 << 20
-"""Bytes that are read at once, at most."""
+"""Bytes of one read, at most."""
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes: one call of the system may write a part of them.
+    """Write all bytes. One system call may write only a part of them.
+
+    Args:
+        descriptor: where to write.
+        data: what to write.
 
     Raises:
         BrokenPipeError: nobody can read them any more.
@@ -23,12 +27,20 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def deadline_after(seconds: float) -> int:
-    """Return the time that `read_part` takes: so many seconds from now, in nanoseconds of the monotonic clock."""
+    """Return the deadline for `read_part` that is `seconds` from now, in nanoseconds of the monotonic clock."""
     return unpatched.perf_counter_ns() + int(seconds * 1e9)
 
 
 def read_part(descriptor: int, deadline: int) -> bytes | None:
-    """Return the next bytes of a pipe: none once it is closed, and None where the deadline passes first."""
+    """Read the next bytes of a pipe.
+
+    Args:
+        descriptor: where to read.
+        deadline: in nanoseconds of the monotonic clock.
+
+    Returns:
+        The bytes; empty if the pipe is closed; None if the deadline passes first.
+    """
     left = (deadline - unpatched.perf_counter_ns()) / 1e9
     if left <= 0 or not select.select([descriptor], [], [], left)[0]:
         return None
@@ -36,23 +48,31 @@ def read_part(descriptor: int, deadline: int) -> bytes | None:
 
 
 class WorkerDiedError(Exception):
-    """The process has ended, or has not answered in time."""
+    """The worker has ended, or has not answered in time."""
 
 
 class LineChannel:
-    """A pipe to a process that works for us, and one back: each request and each answer is a line."""
+    """A pipe to a worker, and one back. Each request and each answer is a line."""
 
     def __init__(self, writing: int, reading: int) -> None:
-        """Take the descriptors that requests are written to and answers are read from."""
+        """Make one.
+
+        Args:
+            writing: descriptor of the pipe for requests.
+            reading: descriptor of the pipe for answers.
+        """
         self.writing = writing
         self.reading = reading
         self._waiting = b""
 
     def send(self, line: bytes) -> None:
-        """Write a request, which ends with a newline.
+        """Write a request.
+
+        Args:
+            line: the request, with its newline.
 
         Raises:
-            WorkerDiedError: the process has ended.
+            WorkerDiedError: the worker has ended.
         """
         try:
             write_all(self.writing, line)
@@ -60,10 +80,13 @@ class LineChannel:
             raise WorkerDiedError from None
 
     def receive(self, seconds: float | None) -> bytes:
-        """Return the next answer with its newline; without `seconds` wait as long as it takes.
+        """Return the next answer, with its newline.
+
+        Args:
+            seconds: how long to wait; None to wait without a limit.
 
         Raises:
-            WorkerDiedError: the process has ended, or the time is over.
+            WorkerDiedError: the worker has ended, or the time is over.
         """
         deadline = None if seconds is None else deadline_after(seconds)
         parts = [self._waiting]

@@ -1,4 +1,4 @@
-"""The standard streams of a process that works for us: flushed before it is forked, and silent in it."""
+"""The standard streams of a worker: flushed before the fork, and silent in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autochron._runtime.unpatched import os
 
 
 def flush() -> None:
-    """Write what waits in the standard streams, which each fork would write again."""
+    """Flush the standard streams. Otherwise each fork would write what is buffered again."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
