@@ -133,7 +133,7 @@ def without_addresses(text: str) -> str:
 
 def with_addresses(text: str, moved: Callable[[int], int]) -> str:
     """Return a text in which `moved` has replaced each address."""
-    return _ADDRESS.sub(lambda found: hex(moved(int(found[1], 16))), text)
+    return _ADDRESS.sub(lambda address: hex(moved(int(address[1], 16))), text)
 
 
 def iterate_in(order: list[Any], original: Collection[Any]) -> Iterator[Any]:
