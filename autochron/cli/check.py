@@ -10,7 +10,7 @@ from autochron.cli.option_values import choice, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
 from autochron.model import CATEGORIES
-from autochron.report.findings import FORMS, percent, shown, write_checked
+from autochron.report.findings import FORMS, percent_covered, uncovered, write_checked
 from autochron.rules.loading import load_rules
 
 _DEEP = 6_000
@@ -40,8 +40,8 @@ def check(arguments: list[str]) -> int:
     if checked.unread:
         return 2
     if options.fail_under is not None:
-        return int(percent(checked.findings) < options.fail_under)
-    return int(bool(shown(checked)))
+        return int(percent_covered(checked.findings) < options.fail_under)
+    return int(bool(uncovered(checked)))
 
 
 def _parser() -> CommandParser:

@@ -86,14 +86,14 @@ def run(arguments: list[str]) -> int:
         if not (strict or least is not None or file):
             return None
         from autochron import __version__
-        from autochron.report.findings import percent, write_file
+        from autochron.report.findings import percent_covered, write_file
 
         found = summary.footer.findings
         if file:
             checked = Checked(findings=found, stale=summary.stale, autochron=__version__)
             write_file(checked, file, sys.stderr)
         escaped = strict and any(each.covered is None and each.tier == "direct" for each in found)
-        return UNMARKED if escaped or (least is not None and percent(found) < least) else None
+        return UNMARKED if escaped or (least is not None and percent_covered(found) < least) else None
 
     name = parsed.values.get("--name")
     return run_recorded(options, command, name, report, only_failed=keep == "failed")

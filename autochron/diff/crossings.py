@@ -187,13 +187,17 @@ class CrossingComparer:
             difference = _difference_of_exchanges(first_exchange, second_exchange, excuse)
             if difference is not None:
                 self._note_differing(read_body(first_exchange.body), read_body(second_exchange.body))
-                path, *values = difference
+                path, first_value, second_value = difference
                 where = path if len(first.exchanges) == 1 else f"{at}.{path}"
-                yield _field_difference("exchange", first, "was answered otherwise", (where, *values))
+                yield _field_difference(
+                    "exchange", first, "was answered otherwise", (where, first_value, second_value)
+                )
                 return
         if len(first.exchanges) != len(second.exchanges):
-            counts = [plural(len(envelope.exchanges), "request") for envelope in (first, second)]
-            yield _field_difference("exchange", first, "sent more or fewer requests", ("requests", *counts))
+            before, after = (plural(len(envelope.exchanges), "request") for envelope in (first, second))
+            yield _field_difference(
+                "exchange", first, "sent more or fewer requests", ("requests", before, after)
+            )
 
     def _outcome(self, first: Envelope, second: Envelope) -> Iterator[Difference]:
         first_outcome, second_outcome = first.outcome, second.outcome
