@@ -1,4 +1,4 @@
-"""`autochron incident`."""
+"""The command `autochron incident`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ _LIVE = ("kind:tool",)
 
 
 def incident(arguments: list[str]) -> int:
-    """Turn a trace into an incident."""
+    """Run `autochron incident new`: write a folder with a regression test for a trace, and try the test.
+
+    Returns:
+        The exit status: 0 if the test fails as it should, or wasn't tried; 1 if it doesn't.
+
+    Raises:
+        UsageError: an option or a word is wrong, or the folder can't be used.
+        UntrustedTraceError: nobody has allowed the trace's command to run.
+    """
     options = _parser().read(arguments)
     action, *words = options.words or [""]
     if action != "new":
@@ -39,7 +47,7 @@ def incident(arguments: list[str]) -> int:
     record, rules = load_record(Options(options.rules, options.store), reference)
     if not options.no_try:
         refuse_foreign(record.header, reference, rules, ("incident", *arguments), options.trust)
-    wanted = create.IncidentRequest(
+    request = create.IncidentRequest(
         record,
         rules,
         tuple(options.live or _LIVE),
@@ -52,27 +60,25 @@ def incident(arguments: list[str]) -> int:
         accepted=tuple(options.accept or ()),
         places=snapshot_places(reference, options.store, rules),
     )
-    made = _written(wanted, is_live_given=options.live is not None)
+    new = _write(request, is_live_given=options.live is not None)
     if options.no_try:
         tried = None
-        trial.settle(wanted, made, Baseline(), settled=True)
+        trial.settle(request, new, Baseline(), settled=True)
     else:
-        tried = trial.finish(wanted, made, counted_on(sys.stderr, "trying the test"))
-    write_incident(made, tried, sys.stdout)
+        tried = trial.finish(request, new, counted_on(sys.stderr, "trying the test"))
+    write_incident(new, tried, sys.stdout)
     return 0 if tried is None or tried.is_right else 1
 
 
-def _written(wanted: IncidentRequest, *, is_live_given: bool) -> Incident:
-    """Write the folder; an error about what is live names the option where it wasn't given."""
+def _write(request: IncidentRequest, *, is_live_given: bool) -> Incident:
+    """Write the folder. If the default for --live doesn't suit the trace, the error names this option as the remedy."""
     from autochron.incident import create  # lazy: as above
     from autochron.report.tree import draw_trace
 
-    record = wanted.record
+    record = request.record
+    call = record.footer.call if record.footer else None
     try:
-        return create.write(
-            wanted,
-            draw_trace(record, record.get, record.footer.call if record.footer else None).lines(),
-        )
+        return create.write(request, draw_trace(record, record.get, call).lines())
     except PlanError as error:
         if is_live_given:
             raise
