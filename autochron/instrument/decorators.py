@@ -25,17 +25,25 @@ def boundary(
     name: str | None = None, *, kind: Kind = "tool", state: str | None = None
 ) -> Callable[[_F], _F]: ...
 def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None) -> Any:
-    """Make a function of one's own a boundary: `@autochron.boundary("place_order", kind="tool")`.
+    """Make a function a boundary, without a rule.
 
-    The function stays the same object; its code crosses the boundary while a recording or replay is under way.
+    Use it as `@autochron.boundary`, or as `@autochron.boundary("place_order", kind="tool")`, also on a method. The function
+    stays the same object. Its calls are recorded or served while a recording or a replay is under way; at other times the
+    function runs as before.
 
     Args:
-        name: of its crossings; default the function's name. It may be a template, as in a rule.
+        name: the name of its crossings; default the function's name. It may be a template, such as `order_{symbol}`, with
+            the function's parameters, as in a rule. Without parentheses, it is the function itself.
         kind: `model`, `tool`, `router` or `ambient`.
-        state: what it works on beside its arguments, as in a rule: where a later crossing of that state is live, so is this.
+        state: a name for the state that it shares with other boundaries, such as `ledger`. Where a later crossing of this
+            state is live in a replay, this one runs, too, so that its effects are there.
+
+    Returns:
+        The function itself; with arguments a decorator that returns it.
 
     Raises:
-        UsageError: the kind is none, the state is empty, or what is decorated is no function written in Python.
+        UsageError: the kind is unknown, the state or the name is invalid, or the decorated object is no function written in
+            Python.
     """
     if kind not in KINDS:
         raise UsageError(f"boundary(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
@@ -74,16 +82,20 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
 
 
 def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
-    """Make the calls of one client boundaries.
-
-    A client of a library that a shipped pack covers is given back as it is: the pack weaves its calls where all of them
-    pass. For any other object a proxy is given whose public methods cross, also those of the objects that hang on it
-    (`client.orders.create`), named by their path.
+    """Make the calls of one client boundaries: `client = autochron.wrap(Broker())`.
 
     Args:
         client: any object.
-        name: the root of the names; default its class's name in lower case.
-        kind: of its crossings.
+        name: the first part of the names of its crossings; default the name of its class in lower case.
+        kind: the kind of its crossings: `model`, `tool`, `router` or `ambient`.
+
+    Returns:
+        A proxy. The calls of its public methods are crossings, also those of the objects that are its attributes. They are
+        named by their path, such as `broker.orders.create`. A client of a library that a shipped pack covers is returned
+        as it is, because the pack covers the calls of all its clients.
+
+    Raises:
+        UsageError: the kind is unknown.
     """
     if kind not in KINDS:
         raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
