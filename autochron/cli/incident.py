@@ -11,8 +11,11 @@ from autochron.program.replay import load_record
 from autochron.program.run import Options
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from autochron.incident.create import IncidentRequest
-    from autochron.model import Incident
+    from autochron.model import Incident, Rules
+    from autochron.ports import Record
 
 _LIVE = ("kind:tool",)
 
@@ -37,17 +40,34 @@ def incident(arguments: list[str]) -> int:
             "autochron incident new last incidents/refund"
         )
     from autochron._runtime.progress import counted_on  # lazy, as the others: not for a usage error
-    from autochron.incident import create, trial
+    from autochron.incident import trial
     from autochron.replaying.command_trust import refuse_foreign
     from autochron.report.incidents import write_incident
     from autochron.reproduction.baseline import Baseline
-    from autochron.reproduction.snapshot_places import snapshot_places
 
     reference, folder = words
     record, rules = load_record(Options(options.rules, options.store), reference)
     if not options.no_try:
         refuse_foreign(record.header, reference, rules, ("incident", *arguments), options.trust)
-    request = create.IncidentRequest(
+    request = _request(options, record, rules, reference, folder)
+    new = _write(request, is_live_given=options.live is not None)
+    if options.no_try:
+        tried = None
+        trial.settle(request, new, Baseline(), settled=True)
+    else:
+        tried = trial.finish(request, new, counted_on(sys.stderr, "trying the test"))
+    write_incident(new, tried, sys.stdout)
+    return 0 if tried is None or tried.is_right else 1
+
+
+def _request(
+    options: Namespace, record: Record, rules: Rules, reference: str, folder: str
+) -> IncidentRequest:
+    """Return the request that the options and the two words make."""
+    from autochron.incident.create import IncidentRequest  # lazy: as above
+    from autochron.reproduction.snapshot_places import snapshot_places
+
+    return IncidentRequest(
         record,
         rules,
         tuple(options.live or _LIVE),
@@ -60,14 +80,6 @@ def incident(arguments: list[str]) -> int:
         accepted=tuple(options.accept or ()),
         places=snapshot_places(reference, options.store, rules),
     )
-    new = _write(request, is_live_given=options.live is not None)
-    if options.no_try:
-        tried = None
-        trial.settle(request, new, Baseline(), settled=True)
-    else:
-        tried = trial.finish(request, new, counted_on(sys.stderr, "trying the test"))
-    write_incident(new, tried, sys.stdout)
-    return 0 if tried is None or tried.is_right else 1
 
 
 def _write(request: IncidentRequest, *, is_live_given: bool) -> Incident:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 from autochron.cli.options import FLAG, VALUE, parse
@@ -86,6 +87,16 @@ def run(arguments: list[str]) -> int:
             "autochron run: --no-watch finds nothing that --strict, --fail-under and --report could tell"
         )
 
+    report = _reporter(quiet=quiet, strict=strict, least=least, file=file)
+    name = parsed.values.get("--name")
+    return run_recorded(options, command, name, report, only_failed=keep == "failed")
+
+
+def _reporter(
+    *, quiet: bool, strict: bool, least: float | None, file: str | None
+) -> Callable[[RunSummary], int | None]:
+    """Return the function that writes the reports after the program, and returns the status that replaces its 0, or None."""
+
     def report(summary: RunSummary) -> int | None:
         if not quiet or summary.lost:
             from autochron.report.run import write_run  # lazy: after the program
@@ -103,8 +114,7 @@ def run(arguments: list[str]) -> int:
         escaped = strict and any(finding.covered is None and finding.tier == "direct" for finding in findings)
         return UNMARKED if escaped or (least is not None and percent_covered(findings) < least) else None
 
-    name = parsed.values.get("--name")
-    return run_recorded(options, command, name, report, only_failed=keep == "failed")
+    return report
 
 
 def _percentage(text: str | None) -> float | None:

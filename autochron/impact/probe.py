@@ -151,13 +151,7 @@ class Probe:
         return values
 
     def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
-        """Replay in this process, pass the outcome to `send`, and end the process.
-
-        Args:
-            tape: the values to serve; None for the first replay, which fills the tape.
-            variants: the variant of each site that is perturbed.
-            send: called once, with the outcome.
-        """
+        """Replay in this process, pass the outcome to `send`, and end the process. Other arguments are those of `forked`."""
         activation, modules_before = self._activation, set(sys.modules)
         values = self._perturb(tape, variants)
         trust_nobody()
@@ -168,7 +162,6 @@ class Probe:
         program = Program(self._command)
         replayer: Replayer = Replaying(activation, self._record, _DistinguishingRedactor(), FULL)
         capture = Capture()
-        footer = self._record.footer
         process = unpatched.getpid()
         is_done = False
 
@@ -191,7 +184,7 @@ class Probe:
 
         exit_hooks.guard(cut_short)
         replayer.before_exec = lambda: cut_short(None)
-        capture.serve_recorded(footer)
+        capture.serve_recorded(self._record.footer)
         capture.start()
         replayer.begin()
         replayer.watch()

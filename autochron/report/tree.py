@@ -308,22 +308,12 @@ def draw_replay(
         rank = max(_rank(drawn.notes), int(crossing.mode != "served"), 2 * (drawn.mark == _EXTRA))
         node = _node(crossing.envelope, rank=rank, remark=crossing.mode)
         nodes.append(((crossing.envelope.seq, 0), node))
-    missing = {
-        address
-        for address, unplaced in by_address.items()
-        if any(divergence.kind == "missing" for divergence in unplaced)
-    }
+    missing = _missing_addresses(by_address)
     replayed_seqs = {seq: place for place, seq in places.items()}
     for place, node, drawn in list(_missing(missing, replayed_seqs, recorded if missing else (), by_address)):
         shown[node.key] = drawn
         nodes.append((place, node))
         del by_address[drawn.envelope.address]
-    rest = [
-        Note(divergence.message, divergence.severity)
-        for unplaced in by_address.values()
-        for divergence in unplaced
-    ]
-    rest.sort(key=lambda note: _HEAVIEST.index(note.severity))
     ordered = [node for _, node in sorted(nodes, key=lambda placed: placed[0])]
 
     def find(place: int) -> DrawnCrossing:
@@ -332,7 +322,26 @@ def draw_replay(
             return shown[place]
         return DrawnCrossing(get(places[place]))
 
-    return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=rest)
+    notes_at_end = _notes_without_crossing(by_address)
+    return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=notes_at_end)
+
+
+def _missing_addresses(by_address: Mapping[str, Sequence[Divergence]]) -> set[str]:
+    return {
+        address
+        for address, divergences in by_address.items()
+        if any(divergence.kind == "missing" for divergence in divergences)
+    }
+
+
+def _notes_without_crossing(by_address: Mapping[str, Sequence[Divergence]]) -> list[Note]:
+    """Return notes for divergences of crossings that are not drawn, the gravest first."""
+    notes = [
+        Note(divergence.message, divergence.severity)
+        for divergences in by_address.values()
+        for divergence in divergences
+    ]
+    return sorted(notes, key=lambda note: _HEAVIEST.index(note.severity))
 
 
 _LIVE: Part = ("●", "green")
