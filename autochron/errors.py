@@ -1,6 +1,6 @@
-"""What autochron raises: one class a cause, each with a slug that the documentation explains.
+"""The exceptions that autochron raises. Each class has one cause, and a slug that the documentation explains.
 
-A message says the fact, the place and the remedy; `str(error)` ends with the slug in brackets.
+A message says what happened, where, and how to mend it. `str(error)` ends with the slug in parentheses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from autochron.escaping import terminal_lines
 
 
 class AutochronError(Exception):
-    """Everything that autochron raises on purpose; the command line prints it as one line and exits with 2."""
+    """The base class of all exceptions that autochron raises on purpose. The command line prints it and exits with 2.
+
+    Attributes:
+        slug: the name of the cause, for documentation and programs.
+        message: the text without the slug.
+    """
 
     slug: ClassVar[str] = "autochron"
 
@@ -22,36 +27,36 @@ class AutochronError(Exception):
         self.message = message
 
     def __str__(self) -> str:
-        """Return the message with the slug, with what a terminal would obey made visible."""
+        """Return the message and the slug, with control characters escaped, so that they can't steer a terminal."""
         return f"{terminal_lines(self.message)} ({self.slug})"
 
 
 class UsageError(AutochronError):
-    """A command or a call of ours was used in a way that it can't mean."""
+    """A command or a function of autochron was called with arguments that make no sense."""
 
     slug = "usage"
 
 
 class UntrustedTraceError(AutochronError):
-    """A trace names a command that nobody said may be run."""
+    """A trace names a command that nobody has allowed to run."""
 
     slug = "untrusted-trace"
 
 
 class MaskKeyError(AutochronError):
-    """The file of the user's key for digests of masked values holds none."""
+    """The file with the user's key for digests of masked values holds no valid key."""
 
     slug = "bad-mask-key"
 
 
 class RuleError(AutochronError):
-    """A rule file can't be read or means nothing."""
+    """A rule file can't be read, or a rule in it is invalid."""
 
     slug = "bad-rule"
 
 
 class WeavingError(AutochronError):
-    """A code object can't be woven; it stays as it is and the ledger says why."""
+    """A code object can't be woven. It stays unchanged, and the ledger lists the reason."""
 
     slug = "not-woven"
 
@@ -63,54 +68,55 @@ class StoreError(AutochronError):
 
     @classmethod
     def of(cls, text: str) -> StoreError:
-        """Return the error of a text, which may be that of one that another process raised."""
+        """Return the error with a text, which may be the `str` of one that another process raised."""
         return cls(text.removesuffix(f" ({cls.slug})"))
 
 
 class TraceNotFoundError(StoreError):
-    """No trace, or more than one, fits a reference."""
+    """A reference fits no trace, or more than one."""
 
     slug = "no-such-trace"
 
 
 class TraceFormatError(AutochronError):
-    """A trace file was truncated, changed by hand, or is of a version that this release doesn't read."""
+    """A trace file is truncated, was edited, or has a version that this release doesn't read."""
 
     slug = "bad-trace"
 
 
 class CodecError(AutochronError):
-    """A stored value can't be turned back into a Python object."""
+    """A stored value can't be rebuilt as a Python object."""
 
     slug = "not-rebuilt"
 
 
 class OpaqueError(CodecError):
-    """A value was recorded as opaque, so it can't be served."""
+    """A value was recorded as opaque, that is by its type only, so it can't be served."""
 
     slug = "opaque"
 
 
 class PlanError(UsageError):
-    """A plan names what a trace does not have, or means nothing."""
+    """A replay plan is invalid, or names a crossing that the trace does not have."""
 
     slug = "bad-plan"
 
 
 class NotCrossedError(AutochronError, KeyError):
-    """A test asks for a crossing that a replay did not come to."""
+    """A test asks for a crossing that a replay did not reach."""
 
     slug = "not-crossed"
 
-    __str__ = AutochronError.__str__  # a KeyError's own would quote it
+    __str__ = AutochronError.__str__  # KeyError's own would quote the message
 
 
 class DivergenceError(AutochronError):
     """Replay and record disagree.
 
     Attributes:
-        divergences: all that were errors, where a whole replay was judged; `model.Divergence` each.
-        tree: the replay's crossings as lines, with what was live and what differed; empty where it is raised inside.
+        divergences: the divergences that are errors, each a `model.Divergence`; empty where the error is raised during the
+            replay.
+        tree: the replay's crossings as lines of text, with what was live and what differed; empty in the same case.
     """
 
     slug = "divergence"
@@ -121,20 +127,20 @@ class DivergenceError(AutochronError):
         self.tree = tuple(tree)
 
     def __str__(self) -> str:
-        """Return the message, and the tree below it."""
+        """Return the message, the number of further divergences, and the tree below it."""
         more = len(self.divergences) - 1
         first = super().__str__() + (f", and {more} more" if more > 0 else "")
         return "\n".join([first, *self.tree])
 
 
 class ReproducedError(AutochronError, AssertionError):
-    """What went wrong when a trace was recorded goes wrong again on a replay with new code."""
+    """An incident is reproduced: a replay with today's code does again what went wrong when the trace was recorded."""
 
     slug = "incident-reproduced"
 
 
 class InconclusiveError(AutochronError, AssertionError):
-    """A replay neither reproduces an incident nor gives evidence that it is prevented."""
+    """A replay neither reproduces an incident nor shows that it is prevented."""
 
     slug = "inconclusive"
 
@@ -146,13 +152,13 @@ class UnwovenToolError(AutochronError):
 
 
 class DeniedError(AutochronError, PermissionError):
-    """A live crossing reached for what the replay denies."""
+    """A live crossing tried to use what the replay denies: the network, another process or a file."""
 
     slug = "denied"
 
     def __init__(self, message: str) -> None:
         AutochronError.__init__(self, message)
-        self.errno = errno.EACCES  # as programs ask for it
+        self.errno = errno.EACCES  # programs that catch PermissionError read it
 
 
 class NetworkRefusedError(AutochronError, ConnectionRefusedError):
@@ -165,30 +171,30 @@ class NetworkRefusedError(AutochronError, ConnectionRefusedError):
 
 
 class JudgeError(AutochronError):
-    """A judge can't be asked, or doesn't answer."""
+    """A judge's model can't be asked, or doesn't answer."""
 
     slug = "judge"
 
 
 class JudgeSetupError(JudgeError):
-    """A judge's package, key, name or process is missing or wrong."""
+    """The package, key, name or process that a judge needs is missing or wrong."""
 
     slug = "judge-setup"
 
 
 class VerdictError(JudgeError):
-    """A judge's model answered with something that is no score with a reason."""
+    """A judge's model did not answer with a score and a reason."""
 
     slug = "bad-verdict"
 
 
 class NotJudgedError(JudgeError):
-    """A judgement isn't recorded, and no model may be called."""
+    """A judgement isn't recorded, and the mode allows no call of a model."""
 
     slug = "not-judged"
 
 
 class LabelsError(AutochronError):
-    """A file of labels says something that is no label."""
+    """A file of labels has a line that is no label."""
 
     slug = "bad-labels"

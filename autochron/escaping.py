@@ -1,8 +1,8 @@
-"""Text that comes from a trace, a model or a program, made safe for the language that it is written into.
+"""Escape text from a trace, a model or a program for the language that it is written into, one function for each language.
 
-One function a language. Whatever is not ours goes through one of them: names of crossings and tools, inputs, outputs, paths,
-headers and messages of errors. A control character, a line separator or a character that changes the direction of text is
-never written as it is: it could end a comment, hide code from a reader, or steer a terminal.
+All foreign text goes through one of them: names of crossings and tools, inputs, outputs, paths, headers and messages of
+errors. Control characters, line separators and characters that change the direction of text are never written as they are:
+they could end a comment, hide code from a reader, or steer a terminal.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ _IN_JSON = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    r"""Write what is not printable as an escape: `\n`, `\x1b`, `\u202e`. Characters in `keep` stay.
+    r"""Return a text in which unprintable characters are escaped: `\n`, `\x1b`, `\u202e`. Characters in `keep` stay.
 
     >>> visible("a\x1b[2Jb")
     'a\\x1b[2Jb'
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each in keep else _escape(each) for each in text)
+    return "".join(
+        character if character.isprintable() or character in keep else _escape(character)
+        for character in text
+    )
 
 
 def terminal_line(text: str) -> str:
-    """Write a text as one line of a terminal or a log; tabs stay."""
+    """Return a text as one line for a terminal or a log. Tabs stay."""
     return visible(text, keep="\t")
 
 
 def terminal_lines(text: str) -> str:
-    """Write a text of several lines to a terminal or a log; line feeds and tabs stay."""
+    """Return a text for a terminal or a log. Line feeds and tabs stay."""
     return visible(text, keep="\n\t")
 
 
 def python_string(text: str) -> str:
-    r"""Write a Python literal in double quotes, on one line.
+    r"""Return a Python string literal in double quotes, on one line.
 
     >>> python_string('say "hi"\n')
     '"say \\"hi\\"\\n"'
@@ -47,42 +50,42 @@ def python_string(text: str) -> str:
 
 
 def python_docstring(text: str) -> str:
-    """Write the inside of a docstring in triple double quotes, on one line; it means the text itself."""
+    """Return the inside of a docstring in triple double quotes, on one line. Its value is the text itself."""
     return _inside_quotes(text)
 
 
 def python_comment(text: str) -> str:
-    """Write the text of a comment, without its `#`, on one line."""
+    """Return a text for a Python comment, without the `#`, on one line."""
     return visible(text)
 
 
 def toml_string(text: str) -> str:
-    r"""Write a basic string of TOML, on one line. TOML has no lone surrogates: they become U+FFFD."""
+    r"""Return a basic TOML string, on one line. TOML has no lone surrogates, so they become U+FFFD."""
     parts = []
-    for each in text:
-        if each in '"\\':
-            parts.append(f"\\{each}")
-        elif each.isprintable():
-            parts.append(each)
-        elif "\ud800" <= each <= "\udfff":
+    for character in text:
+        if character in '"\\':
+            parts.append(f"\\{character}")
+        elif character.isprintable():
+            parts.append(character)
+        elif "\ud800" <= character <= "\udfff":
             parts.append("\\uFFFD")
         else:
-            code = ord(each)
+            code = ord(character)
             parts.append(f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}")
     return f'"{"".join(parts)}"'
 
 
 def markdown_text(text: str) -> str:
-    """Write a piece of a paragraph, a heading, an item or a cell, on one line: nothing in it is markup.
+    """Return a text for a paragraph, a heading, a list item or a cell, on one line, in which nothing is markup.
 
-    Spaces in front are left out: four of them begin a block of code.
+    Leading spaces are removed, because four of them begin a block of code.
     """
     shown = visible(text).lstrip(" ")
     return _NUMBER_IN_MARKDOWN.sub(r"\1\\\2", _SPECIAL_IN_MARKDOWN.sub(r"\\\g<0>", shown))
 
 
 def markdown_code(text: str) -> str:
-    """Write a span of code on one line, also in a cell of a table."""
+    """Return a text as a Markdown code span, on one line, which may also stand in a cell of a table."""
     shown = visible(text).replace("|", "¦")
     fence = "`" * (max((len(run) for run in _RUNS_OF_TICKS.findall(shown)), default=0) + 1)
     space = " " if not shown or shown[0] in "` " or shown[-1] in "` " else ""
@@ -90,7 +93,7 @@ def markdown_code(text: str) -> str:
 
 
 def markdown_block(text: str, language: str = "") -> str:
-    """Write a fenced block of code; line feeds and tabs stay."""
+    """Return a text as a fenced Markdown code block. Line feeds and tabs stay."""
     shown = visible(text, keep="\n\t")
     longest = max((len(run) for run in _RUNS_OF_TICKS.findall(shown)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -98,17 +101,17 @@ def markdown_block(text: str, language: str = "") -> str:
 
 
 def html_text(text: str) -> str:
-    """Write text or the value of a quoted attribute in HTML; line feeds and tabs stay."""
-    return "".join(_IN_HTML.get(each, each) for each in visible(text, keep="\n\t"))
+    """Return a text for HTML content or a quoted attribute. Line feeds and tabs stay."""
+    return "".join(_IN_HTML.get(character, character) for character in visible(text, keep="\n\t"))
 
 
 def html_json(text: str) -> str:
-    """Write JSON text for a `script` element: no end tag and no comment can begin in it."""
-    return "".join(_IN_JSON.get(each, each) for each in text)
+    """Return JSON text for a `script` element. No end tag and no comment can begin in it."""
+    return "".join(_IN_JSON.get(character, character) for character in text)
 
 
 def shell_word(text: str) -> str:
-    r"""Write one word of a command line for a POSIX shell; what is not printable as `$'\n'`.
+    r"""Return one word of a command line for a shell. A text with unprintable characters becomes `$'…'`, as bash reads it.
 
     >>> shell_word("a b"), shell_word("a\nb")
     ("'a b'", "$'a\\nb'")
@@ -118,26 +121,31 @@ def shell_word(text: str) -> str:
 
         return shlex.quote(text)
     parts = []
-    for each in text:
-        if each in "'\\":
-            parts.append(f"\\{each}")
-        elif each.isprintable():
-            parts.append(each)
-        elif each == "\n":
+    for character in text:
+        if character in "'\\":
+            parts.append(f"\\{character}")
+        elif character.isprintable():
+            parts.append(character)
+        elif character == "\n":
             parts.append("\\n")
         else:
-            parts.append("".join(f"\\x{byte:02x}" for byte in each.encode("utf-8", "surrogateescape")))
+            parts.append("".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape")))
     return f"$'{''.join(parts)}'"
 
 
 def _inside_quotes(text: str) -> str:
     return "".join(
-        f"\\{each}" if each in '"\\' else each if each.isprintable() else _escape(each) for each in text
+        f"\\{character}"
+        if character in '"\\'
+        else character
+        if character.isprintable()
+        else _escape(character)
+        for character in text
     )
 
 
 def _escape(character: str) -> str:
-    """Write a character as Python escapes it."""
+    """Return the escape that a Python string literal has for a character."""
     code = ord(character)
     if character == "\n":
         return "\\n"

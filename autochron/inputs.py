@@ -1,4 +1,4 @@
-"""What of a crossing is its input, for whoever records it and for whoever compares it with a record."""
+"""Select and write the input of a crossing. Recording and replay share this module, so that their inputs are comparable."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ if TYPE_CHECKING:
 Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
 
 LARGE = 2048
-"""Bytes of an input from which on the next one is written by `Growing`."""
+"""Size of an input in bytes from which on the next one of the same boundary is written by `Growing`."""
 
 _MAX_LANES = 64
-"""Lanes of one boundary whose last inputs are kept in memory."""
+"""The most lanes of one boundary whose last inputs are kept in memory."""
 
 
 class Inputs:
-    """What of a definition's arguments is the input: its parameters without the receiver, or the captured paths.
+    """Selects the input of a definition's calls: its parameters without the receiver, or the paths that a rule captures.
 
     Attributes:
-        caught: the index of `**kwargs`; -1 where there is none.
-        deferred: whether the input is left to the HTTP exchanges beneath, if there are any.
+        caught: the index of `**kwargs` among the parameters; -1 where there is none.
+        deferred: whether the HTTP exchanges inside the crossing replace the input, if there are any.
+        globals: the globals and cells that the definition names; False until they are looked up, None where there are none.
         whole: whether all arguments are input.
-        read: from the bound arguments to (names, values); a captured path that isn't there is in neither.
-        changing: does the same for what a rule's `changes` lead to; None where all arguments may change.
-        large: whether one was so large that the next is written by `growing`.
+        read: takes the bound arguments, and returns the names and values that are input. A captured path that is not there
+            is left out.
+        changing: the same for the paths of a rule's `changes`; None where all arguments may change.
+        large: whether an input was so large that the next one is written by `growing`.
     """
 
     __slots__ = ("_growing", "caught", "changing", "deferred", "globals", "large", "read", "whole")
@@ -53,7 +55,6 @@ class Inputs:
         caught = point.variadic[1]
         self._growing: Latest[str, Growing] = Latest(_MAX_LANES)
         self.globals: Any = False
-        """The globals and cells that the definition names; False until they are looked for, None where there are none."""
         self.large = False
         self.caught = -1 if caught is None else point.parameters.index(caught)
         self.deferred = (
@@ -68,7 +69,7 @@ class Inputs:
         has_receiver = is_method(point)
         if rule.capture:
             self.read = capture(rule.capture, point)
-        elif rule.outcome is not None and point.replaced:  # what is the outcome is no input
+        elif rule.outcome is not None and point.replaced:  # the argument that is the outcome is no input
             kept = [index for index in range(int(has_receiver), len(names)) if index not in point.replaced]
             names = tuple(names[index] for index in kept)
             self.read = lambda arguments: (names, tuple([arguments[index] for index in kept]))
@@ -80,7 +81,7 @@ class Inputs:
             self.read = lambda arguments: (names, arguments)
 
     def growing(self, lane: str) -> Growing:
-        """Return what writes the inputs of a lane, at the cost of what is new in them."""
+        """Return the writer of a lane's inputs, which encodes only the parts that are new since the last one."""
         growing = self._growing.get(lane)
         if growing is None:
             growing = Growing()
@@ -89,12 +90,18 @@ class Inputs:
 
 
 def is_method(point: Point) -> bool:
-    """Return whether the first parameter of a definition is its receiver, which is no input."""
+    """Return whether the first parameter of a definition is a receiver such as `self`, which is no input."""
     return point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
 
 
 def call_input(point: Point, arguments: tuple[Any, ...], request: Incoming | None) -> bytes:
-    """Write the input of a call that has a trace of its own; of an HTTP request its method, path and query."""
+    """Return the canonical input of a call that has a trace of its own.
+
+    Args:
+        point: the called function.
+        arguments: its bound arguments.
+        request: the HTTP request that made the call, if one did. Its argument is written as method, path and query.
+    """
     pairs = [*zip(point.parameters, arguments, strict=False)][is_method(point) :]
     if request is not None:
         pairs = [
@@ -108,7 +115,16 @@ def call_input(point: Point, arguments: tuple[Any, ...], request: Incoming | Non
 def masked_call_input(
     redactor: Redactor, body: bytes, parameter: str | None
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Mask the input of a call, and list the paths that were masked; `parameter` holds its HTTP request, if it has one."""
+    """Mask the input of a call that has a trace of its own.
+
+    Args:
+        redactor: masks the body, and the query of a request.
+        body: what `call_input` returned.
+        parameter: the name of the argument that is an HTTP request; None where there is none.
+
+    Returns:
+        The masked input, and the paths that were masked.
+    """
     masked, paths = redactor.mask_outcome(body)
     if parameter is None:
         return masked, paths
@@ -122,14 +138,14 @@ def masked_call_input(
 
 
 def with_request_body(body: bytes, parameter: str, content: bytes) -> bytes:
-    """Add the stored body of an HTTP request to the input of a call; it is known when the call has ended."""
+    """Return the input of a call with the stored body of its HTTP request, which is known only when the call has ended."""
     fields = decode(body, type=dict[str, Raw])
     request = decode(fields[parameter], type=dict[str, Raw])
     return encode({**fields, parameter: {**request, "body": Raw(content)}}, order="sorted")
 
 
 def inputs_of(crossing: Crossing[Any]) -> Inputs:
-    """Return how a crossing's input is read: decided once for a rule at a definition."""
+    """Return the `Inputs` of a crossing's boundary, which are made once for each rule at each definition."""
     boundary = crossing.boundary
     inputs: Inputs | None = boundary.inputs
     if inputs is None:
@@ -138,16 +154,19 @@ def inputs_of(crossing: Crossing[Any]) -> Inputs:
 
 
 def shaped_input(body: bytes, rule: BoundaryRule, *, from_wire: bool) -> bytes:
-    """Keep and mask of an input what its rule says; what is read from arguments was kept as they were read."""
+    """Return an input with the paths that its rule captures, and with those masked that it redacts.
+
+    `from_wire` tells that the input comes from an HTTP request. Of arguments only the captured paths were read.
+    """
     if rule.capture and from_wire:
         body = keep_paths(body, rule.capture)
     return redact_paths(body, rule.redact) if rule.redact else body
 
 
 def comparable_pair(raw: bytes, masked: bytes, rule: BoundaryRule, *, from_wire: bool) -> tuple[bytes, bytes]:
-    """Return an input as it is and as it is masked, both with only what a replay compares."""
+    """Return the unmasked and the masked input, both without the paths that the rule calls volatile."""
     if rule.capture and from_wire:
-        raw = keep_paths(raw, rule.capture)  # the other was kept when it was shaped
+        raw = keep_paths(raw, rule.capture)  # `shaped_input` did the same with the masked one
     return (
         (drop_paths(raw, rule.volatile), drop_paths(masked, rule.volatile))
         if rule.volatile
@@ -156,16 +175,16 @@ def comparable_pair(raw: bytes, masked: bytes, rule: BoundaryRule, *, from_wire:
 
 
 OUTCOME = "outcome"
-"""In `volatile` of a rule with `observe`: what of the outcome is not compared, and all of it where it stands alone."""
+"""The first step of paths in `volatile` that are not compared in the outcome of a rule with `observe`. Alone it means all."""
 
 
 def observed(rule: BoundaryRule, value: Any) -> bytes:
-    """Write what a call gave that is only compared; what is not compared is not written."""
+    """Return the stored form of the result of a rule with `observe`, which is only compared; `null` if it isn't."""
     return b"null" if OUTCOME in rule.volatile else codec.encode(value).body
 
 
 def sent_form(value: Any, thrown: BaseException | None) -> bytes:
-    """Write what the consumer of a stream sent or threw into it."""
+    """Return the canonical form of a value that a stream's consumer sent into it, or of the exception that it threw."""
     return canonical(("sent",), (value,)) if thrown is None else canonical(("thrown",), (thrown,))
 
 
@@ -173,7 +192,7 @@ _BODY = b'{"body":'
 
 
 def request_input(wire: Wire) -> bytes:
-    """Return the input of a model crossing as the provider gets it: method, path and body."""
+    """Return the input of a model crossing as its provider gets it: method, path and body of the HTTP request."""
     head = _head(wire)
     content = wire.content
     if not content:
@@ -182,7 +201,7 @@ def request_input(wire: Wire) -> bytes:
 
 
 def request_body(body: bytes, wire: Wire) -> bytes | None:
-    """Return the request's body as it stands in the input of a crossing; None where that was shaped otherwise."""
+    """Return the part of a crossing's input that is the request's body; None where a rule has changed the input's shape."""
     rest = b"," + _head(wire)[1:]
     return body[len(_BODY) : -len(rest)] if body.startswith(_BODY) and body.endswith(rest) else None
 
@@ -192,7 +211,7 @@ def _head(wire: Wire) -> bytes:
 
 
 _COMPACT = re.compile(rb'[\[{](?:[\[{]|"[^"\\]{0,64}":[^\s])').match
-"""Whether JSON is written without spaces, as its beginning tells."""
+"""Matches JSON whose beginning has no spaces between its tokens."""
 
 
 def json_or_stored(content: bytes) -> bytes:
@@ -200,7 +219,7 @@ def json_or_stored(content: bytes) -> bytes:
     if content[:1] in {b"{", b"["}:
         try:
             if _COMPACT(content) and b"\n" not in content:
-                decode(content, type=Raw)  # whether it is JSON at all, in a third of the time
+                decode(content, type=Raw)  # checks that it is JSON, in a third of the time of decoding
                 return content
             return encode(decode(content))
         except ValueError:

@@ -1,4 +1,4 @@
-"""The walk of two JSON values side by side, for all that compares such values."""
+"""Compare two JSON values, place by place. All comparisons of JSON values in the project use this walk."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-"""The side of a difference that has no such key or position."""
+"""Stands for the value of a side that has no such key or position."""
 
 Steps: TypeAlias = tuple[Any, ...]
-"""The keys and positions that lead to a place in both values."""
+"""The keys and positions on the way to a place in both values."""
 
 Pairs: TypeAlias = Iterable[tuple[Any, Any, Any]]
-"""The parts of two values that stand at the same place: the step to them, the first's and the second's."""
+"""Parts of two values at the same place: the step to them, the first value's part and the second's."""
 
 
 class JsonDifference(NamedTuple):
-    """One place at which two values differ."""
+    """One place at which two values differ, with the part of each; `ABSENT` for a side that has no such place."""
 
     steps: Steps
     first: Any
@@ -51,9 +51,9 @@ class JsonDifference(NamedTuple):
 
 
 def pair_members(first: Any, second: Any) -> Pairs | None:
-    """Return the members of two objects or two arrays in pairs; None for values that are compared as a whole.
+    """Return the members of two objects or two arrays in pairs; None for other values, which are compared as a whole.
 
-    Keys come in the first object's order, then in the second's. `ABSENT` stands for what one side lacks.
+    Keys come in the first object's order, then in the second's. `ABSENT` stands for a member that one side lacks.
     """
     if isinstance(first, dict) and isinstance(second, dict):
         keys = dict.fromkeys((*first, *second))
@@ -69,7 +69,7 @@ def pair_members(first: Any, second: Any) -> Pairs | None:
 
 
 def pair_equal_lengths(first: Any, second: Any) -> Pairs | None:
-    """Return the same as `pair_members`, but None for two arrays of different lengths."""
+    """Return what `pair_members` returns, but None for two arrays of different lengths."""
     if isinstance(first, list) and isinstance(second, list) and len(first) != len(second):
         return None
     return pair_members(first, second)
@@ -92,14 +92,14 @@ def differences_between(
     Args:
         first: a JSON value.
         second: the value that it is compared with.
-        pair: takes two values apart. Where it returns None, both are compared as a whole.
-        is_other: decides whether two values differ that are compared as a whole.
+        pair: returns the members of two values in pairs, or None if the two are to be compared as a whole.
+        is_other: returns whether two values differ that are compared as a whole.
     """
     waiting: list[tuple[Steps, Any, Any]] = [((), first, second)]
     while waiting:
-        steps, mine, theirs = waiting.pop()
-        pairs = pair(mine, theirs)
+        steps, first_part, second_part = waiting.pop()
+        pairs = pair(first_part, second_part)
         if pairs is not None:
-            waiting += reversed([((*steps, step), one, other) for step, one, other in pairs])
-        elif is_other(mine, theirs):
-            yield JsonDifference(steps, mine, theirs)
+            waiting += reversed([((*steps, step), left, right) for step, left, right in pairs])
+        elif is_other(first_part, second_part):
+            yield JsonDifference(steps, first_part, second_part)

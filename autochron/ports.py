@@ -1,4 +1,7 @@
-"""The narrow doors between the stages, so that each can be built and tested without the others."""
+"""The protocols between the rooms, so that each room can be built and tested without the others.
+
+Types that one room needs of another, but must not import, are here. docs/architecture.md says who implements which.
+"""
 
 from __future__ import annotations
 
@@ -26,38 +29,38 @@ P_contra = TypeVar("P_contra", contravariant=True)
 """A woven definition."""
 
 C_contra = TypeVar("C_contra", contravariant=True)
-"""An open crossing, with what its handler keeps of it."""
+"""An open crossing, with the data that its handler keeps in it."""
 
 
 class Token(Protocol):
-    """What a handler hands to woven code for one crossing that runs its body.
+    """What `WovenHandler.enter` returns for a crossing that runs its body. Its truth value is true.
 
-    A token is true. Faults of the recorder never leave these methods; a replay may raise.
+    A recorder's methods never raise an error of their own. Those of a replay may raise.
     """
 
     def returned(self, value: Any) -> Any:
-        """Note that the body returned; what this gives is what the caller gets."""
+        """Note that the body returned, and return the value that the caller gets."""
 
     def raised(self, error: BaseException) -> None:
-        """Note that the body raised; the error goes on to the caller."""
+        """Note that the body raised. The caller gets the error."""
 
     def yielded(self, item: Any) -> None:
-        """Note an item; the crossing is left until `resumed`."""
+        """Note that a generator yielded an item. The crossing is not current until `resumed` is called."""
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Note that the consumer came back."""
+        """Note that the consumer resumed the generator, by sending a value or throwing an exception."""
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for the argument that its point says may be replaced; asked before the body runs."""
+        """Return the value that the body gets for the argument that the point marks as replaced. Called before the body."""
 
 
 class Serving(Protocol):
-    """What a handler hands to woven code for a crossing whose body must not run. A serving is false."""
+    """What `WovenHandler.enter` returns for a crossing whose body must not run. Its truth value is false."""
 
     def __bool__(self) -> bool: ...
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Return (error, value) for a function; an error is raised from the woven frame."""
+        """Return (error, value) for a function. The woven frame raises an error that is not None."""
 
     def outcome_async(self) -> Any:
         """Return an awaitable of (error, value), for a coroutine function."""
@@ -66,45 +69,54 @@ class Serving(Protocol):
         """Return a generator that yields the items and returns (error, value), for a generator function."""
 
     def step_async(self, sent: Any) -> Any:
-        """Return an awaitable of (done, error, item), for an asynchronous generator function; `sent` answers the last."""
+        """Return an awaitable of (done, error, item), for an asynchronous generator function.
+
+        `sent` is what the consumer sent after the last item.
+        """
 
     def thrown(self, error: BaseException) -> bool:
-        """Return whether what was thrown into an asynchronous generator function leaves it; if not, a step comes next."""
+        """Return whether an error that was thrown into an asynchronous generator leaves it. If not, a step follows."""
 
 
 class WovenHandler(Protocol[P_contra]):
-    """What woven code calls: the kernel. Exactly one is in force in a process, or none."""
+    """What woven code calls: the kernel. A process has at most one at a time."""
 
     def enter(self, point: P_contra, arguments: tuple[Any, ...]) -> Token | Serving | None:
-        """Begin a crossing; None when the call is none."""
+        """Begin a crossing of a woven definition; return None if the call is no crossing."""
 
 
 class Transport(Protocol):
-    """Where every request of an HTTP client goes through, as a woven definition knows it.
+    """The function of an HTTP client that every request passes through.
 
-    `http.exchange` says what a wire is: an exchange under way.
+    A wire is an exchange under way; see `http.exchange`. `parameters` and `arguments` are the names and values of that
+    function's arguments.
     """
 
     def method_and_url(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[str, str]:
-        """Return method and URL of a request."""
+        """Return the method and the URL of a request."""
 
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
-        """Return the wire of a request, which begins."""
+        """Return a wire for a request that begins."""
 
     def attend(self, wire: Any, response: Any, ended: Callable[[Any], None]) -> None:
-        """Note a response; where its body is still to be read, listen to the reading, and call `ended` after it."""
+        """Note a response in its wire. Call `ended` once the body has been read, which may be later."""
 
     def rebuilt(self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
-        """Return the response that a client would have got for a request."""
+        """Return the client's response object for a recorded exchange."""
 
     def ended(
         self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
     ) -> BaseException | None:
-        """Return the exception that a client would have raised for a request."""
+        """Return the exception that the client raised in a recorded exchange; None where it raised none."""
 
 
 class Enclosing(Protocol):
-    """What encloses the crossings of a lane: a crossing that is open in this process, or in another one."""
+    """The crossing that encloses those of a lane. It is open in this process or in another one.
+
+    Attributes:
+        seq: its number in the trace.
+        collapses: whether a pack's model crossing inside it is part of it, and not a crossing of its own.
+    """
 
     seq: int
     collapses: bool
@@ -113,55 +125,55 @@ class Enclosing(Protocol):
 class CrossingHandler(Protocol[C_contra]):
     """What the kernel calls: the recorder, or the director of a replay.
 
-    A crossing is begun once and ended once. `returned` is only told of values that are there: an awaitable, an iterator
-    or a future that a call hands out is followed by the kernel, and told of when it is done.
+    A crossing begins once and ends once. If a call returns an awaitable, an iterator or a future, the kernel follows this
+    object, and calls `returned` or `raised` when it is done.
     """
 
     def begin(self, crossing: C_contra, arguments: tuple[Any, ...]) -> Serving | None:
-        """Note a start, before the body has touched the arguments; a serving keeps the body from running."""
+        """Note a start, before the body can change the arguments. If a serving is returned, the body doesn't run."""
 
     def returned(self, crossing: C_contra, value: Any) -> Any:
-        """Note the value; what this gives is what the caller gets."""
+        """Note the result, and return the value that the caller gets."""
 
     def raised(self, crossing: C_contra, error: BaseException) -> None:
-        """Note the error."""
+        """Note the error. The caller gets it."""
 
     def item(self, crossing: C_contra, item: Any) -> None:
         """Note one item of a stream."""
 
     def sent(self, crossing: C_contra, value: Any, thrown: BaseException | None) -> None:
-        """Note what the consumer of a stream sent or threw into it."""
+        """Note the value that a stream's consumer sent into it, or the exception that it threw."""
 
     def substituted(self, crossing: C_contra, argument: Any) -> Any:
-        """Return what the body gets for the argument that a rule's `outcome` names."""
+        """Return the value that the body gets for the argument that a rule's `outcome` names."""
 
     def follows(self, crossing: C_contra) -> bool:
-        """Return whether an iterator that a call hands out is to be followed item by item."""
+        """Return whether the kernel is to follow an iterator that a call returned, item by item."""
 
     def follows_object(self, crossing: C_contra, value: Any) -> bool:
-        """Return whether an object that a call hands out is to be followed step by step."""
+        """Return whether the kernel is to follow an object that a call returned, method call by method call."""
 
     def looked(self, crossing: C_contra, value: Any, *, at_end: bool = False) -> None:
-        """Note the state of such an object after a step, or at its end."""
+        """Note the state of a followed object after a method call, or at its end."""
 
     def detach(self, crossing: C_contra) -> Any:
-        """Return the program's objects that are kept of a crossing, and keep them no longer; None where nothing is kept."""
+        """Release the program's objects that are kept for a crossing, and return them; None where none are."""
 
     def attach(self, crossing: C_contra, objects: Any) -> None:
-        """Keep again what `detach` returned: the crossing is about to go on or to end."""
+        """Keep the objects again that `detach` returned, because the crossing is about to go on or to end."""
 
     def dropped(self, crossing: C_contra) -> None:
-        """Note that what a call handed out is gone, and never came to its end."""
+        """Note that the followed object is gone before it came to its end."""
 
 
 class OpenCrossing(Token, Protocol):
-    """An open crossing, as those see it who follow what it handed out to its end.
+    """An open crossing, for those that follow the object which its call returned.
 
     Attributes:
-        form: the shape of what it handed out.
-        handed: facts about that object which its shape does not tell, as JSON data.
-        done: whether its end was told.
-        is_stepping: whether a method of that object is running.
+        form: the shape of that object.
+        handed: facts about it which its shape does not tell, as JSON data.
+        done: whether its end was noted.
+        is_stepping: whether one of its methods is running.
     """
 
     form: Form
@@ -171,17 +183,17 @@ class OpenCrossing(Token, Protocol):
 
     @property
     def handler(self) -> CrossingHandler[Self]:
-        """Who is told of it."""
+        """The handler that notes the crossing."""
 
     def ended(self, value: Any) -> Any:
-        """Note that what was handed out came to its end; what this gives is what the consumer gets."""
+        """Note that the object came to its end, and return the value that the consumer gets."""
 
 
 class Replayer(Protocol):
-    """One replay in this process, to those who run it and want to know what it came to: impact, mutation and the commands.
+    """One replay in this process, for rooms that run one and read its results: impact, mutate, program and the commands.
 
     Attributes:
-        before_exec: what is done before the process is replaced.
+        before_exec: called before the process is replaced by another program; None for nothing.
     """
 
     before_exec: Callable[[], None] | None
@@ -191,75 +203,81 @@ class Replayer(Protocol):
         """The trace that is served."""
 
     def begin(self) -> None:
-        """Begin to serve."""
+        """Begin to serve crossings."""
 
     def watch(self) -> None:
-        """Look for calls that escape the record."""
+        """Begin to look for calls that escape the record."""
 
     def leave(self) -> None:
-        """Report, in a process that the program has forked, that it has come to its end."""
+        """Report that this process, which the program has forked, has come to its end."""
 
     def finish(self, *, whole: bool = True) -> Sequence[Divergence]:
-        """Stop serving and return the divergences; `whole` says whether the program came to its end."""
+        """Stop serving and return the divergences.
+
+        Args:
+            whole: whether the program came to its end, so that crossings that did not happen are missing.
+        """
 
     def put_away(self) -> None:
-        """Remove what was laid out for a replay that does not take place in this process."""
+        """Remove the files that were prepared, after a replay that took place in another process."""
 
     def replayed(self) -> Iterator[Replayed]:
         """Yield the crossings so far, in order of start."""
 
     def divergences(self) -> Sequence[Divergence]:
-        """Return where replay and record disagree so far."""
+        """Return the divergences so far."""
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return the calls that escaped the record so far; none where nobody looks for them."""
+        """Return the calls that escaped the record so far; none without `watch`."""
 
     def summary(self, status: int) -> ReplaySummary:
-        """Return what the replay came to; `status` is the program's exit status."""
+        """Return the result of the replay; `status` is the program's exit status."""
 
     def pause(self) -> None:
-        """Hear of no process until a fork goes on in the place of this one."""
+        """Stop listening to child processes, until a fork takes the place of this process."""
 
     def take_over(self) -> None:
-        """Go on in a fork in the place of the process that paused."""
+        """Go on in this fork, in the place of the process that paused."""
 
     def clear(self) -> None:
-        """Remove what such a fork has left that could not."""
+        """Remove the files that such a fork could not remove itself, before the next one makes them."""
 
 
 class LiveObserver(Protocol[C_contra]):
-    """Who looks at what live crossings of a replay do beside their outcomes."""
+    """Observes the effects of a replay's live crossings beside their outcomes."""
 
     def entered(self, crossing: C_contra) -> None:
         """Note that a live crossing begins."""
 
     def left(self, crossing: C_contra, error: BaseException | None) -> None:
-        """Note that a live crossing has ended, and what it raised."""
+        """Note that a live crossing has ended, and the error that it raised, if it did."""
 
 
 class Sink(Protocol):
-    """Where the envelopes of one trace go. Thread-safe; raises StoreError."""
+    """A place for the envelopes of one trace. It is thread-safe, and its methods raise StoreError."""
 
     def put(self, envelope: Envelope) -> None:
-        """Keep an envelope; one with the same `seq` replaces it."""
+        """Store an envelope. It replaces one with the same `seq`."""
 
     def extend(self, seq: int, items: Sequence[bytes]) -> None:
         """Add items to the stream of an envelope that was put before."""
 
     def end(self, footer: Footer | ChildEnd) -> None:
-        """Keep the footer, or of a child process what it had to say."""
+        """Store the footer of the trace, or the report with which a child process ends."""
 
     def commit(self) -> None:
-        """Make durable all that was put."""
+        """Make all that was put durable."""
 
     def close(self) -> None:
-        """Commit, and let go of the store."""
+        """Commit, and close the connection to the store."""
 
 
 class Record(Protocol):
-    """A trace to be replayed, read as far as is needed: one of a million crossings is never whole in memory.
+    """A trace to be replayed. Envelopes are read when they are needed: a long trace is never in memory as a whole.
 
     Attributes:
+        header: the first part of the trace.
+        footer: the last part; None where the trace was cut off.
         size: how many crossings it has.
         is_whole: whether all of it is in memory anyway.
     """
@@ -270,71 +288,91 @@ class Record(Protocol):
     is_whole: bool
 
     def __iter__(self) -> Iterator[Envelope]:
-        """Read the envelopes in order of start, from the first one each time, with the memory of a few."""
+        """Yield the envelopes in order of start, from the first one each time. Few are in memory at once."""
 
     def get(self, seq: int) -> Envelope:
-        """Read one envelope; KeyError where there is none."""
+        """Read one envelope.
+
+        Raises:
+            KeyError: there is none with this seq.
+        """
 
     def find(self, name: str, nth: int) -> Envelope | None:
-        """Read the envelope of an address."""
+        """Read the envelope with the address `name[nth]`; None where there is none."""
 
     def boundaries(self) -> Sequence[Crossed]:
-        """Return what was crossed: each name, kind and site once, in order of first start."""
+        """Return each name, kind and site of the crossings once, in order of first start."""
 
     def names(self) -> Collection[str]:
         """Return the names of the crossings."""
 
     def sites(self) -> Collection[str]:
-        """Return where: the sites that rules are for, each once, in order of first start."""
+        """Return the sites of the crossings, each once, in order of first start."""
 
     def parents(self, names: Collection[str], kinds: Collection[str], after: int | None = None) -> set[int]:
-        """Return the seqs of what encloses, at any depth, a crossing of one of these names or kinds, or one after `after`."""
+        """Return the seqs of all crossings that enclose, at any depth, a selected one.
+
+        Args:
+            names: select crossings by name.
+            kinds: select crossings by kind.
+            after: select all crossings with a higher seq; None for none.
+        """
 
 
 class Store(Protocol):
-    """Where traces live."""
+    """A place for traces."""
 
     url: str | None
-    """What another process opens it by, to record into it; None where none can."""
+    """The URL by which another process opens it, to record into it; None where none can."""
 
     def begin(self, header: Header) -> Sink:
-        """Open a new trace."""
+        """Begin a new trace."""
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
-        """Open a trace that another process began; gives also the lane that is ours, and our first seq.
+        """Open a trace that another process began.
 
-        That is one of a name below a lane, or with an empty name the lane itself, where no other process has it.
+        Args:
+            trace: its id.
+            lane: the lane in which this process was started.
+            label: the name of this process's lane below it; empty to take `lane` itself, if no other process has it.
+
+        Returns:
+            The sink, the lane of this process, which no other process has, and its first seq.
         """
 
     def children(self, reference: str) -> list[Child]:
         """List the child processes that were recorded into a trace."""
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace of an id."""
+        """Return the number of crossings of the trace with an id."""
 
     def counts(self, reference: str) -> dict[str, int]:
-        """Count the crossings of a trace by name."""
+        """Return the number of crossings of a trace by name."""
 
     def summaries(self) -> list[TraceSummary]:
         """List the traces, oldest first."""
 
     def find(self, reference: str) -> str:
-        """Return the id that a name, an id, its prefix or `last` means; TraceNotFoundError says what is near."""
+        """Return the id of the trace that a name, an id, its prefix or `last` refers to.
+
+        Raises:
+            TraceNotFoundError: there is none, or more than one. The message names the nearest.
+        """
 
     def outline(self, reference: str) -> tuple[Header, Footer | None]:
-        """Read header and footer."""
+        """Read the header and the footer of a trace; the footer is None where the trace was cut off."""
 
     def load(self, reference: str) -> Trace:
-        """Read a trace whole."""
+        """Read a whole trace into memory."""
 
     def record(self, reference: str) -> Record:
         """Open a trace to be replayed."""
 
     def envelopes(self, reference: str) -> Iterator[Envelope]:
-        """Read the envelopes of a trace one by one, in order of start."""
+        """Yield the envelopes of a trace, in order of start."""
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Drop traces by their ids, and give their room back; what isn't there is passed over."""
+        """Delete traces by their ids, and free their space. Unknown ids are ignored."""
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the connection to the store."""

@@ -1,4 +1,4 @@
-"""What is the user's own code."""
+"""Distinguish the user's own code from libraries, and name its files and modules."""
 
 from __future__ import annotations
 
@@ -13,29 +13,36 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+"""Folders with files of others, which are not searched."""
 
 _abspath = os.path.abspath
-"""As it was before a program put another one in its place."""
+"""The original function: a program may replace it."""
 
 
 class Project:
-    """The files that are the user's: those under the rules' `project`, by default under the program's folder.
+    """The user's files: those below the rules' `project`, by default below the program's folder.
 
-    What lies in a site-packages folder, in the standard library or in autochron never is.
+    Files in a site-packages folder, in the standard library or in autochron never belong to it.
+
+    Attributes:
+        root: the folder that names of files are relative to.
+        paths: the files and folders of the project.
+        owns: returns whether a file belongs to the project. Results are cached.
+        name: returns a file's path relative to the root, else its absolute path. Results are cached.
     """
 
     def __init__(self, paths: tuple[str, ...], root: str) -> None:
         self.root = root
         self.paths = paths
         self._files = {path for path in paths if not os.path.isdir(path)}
-        # Files as well: modules lie in an archive as in a folder.
+        # Files, too: an archive holds modules as a folder does.
         self._folders = tuple(os.path.join(path, "") for path in paths)
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
         self.name = lru_cache(maxsize=None)(self._name)
 
     def names_of(self, path: str) -> tuple[str, ...]:
-        """Return what a file's module may be called: also through folders that are packages without an `__init__.py`."""
+        """Return all names that a file's module may have, also in namespace packages, which have no `__init__.py`."""
         full = _abspath(path)
         tops = (self.root, *self.paths, *map(os.path.dirname, self._files))
         return tuple(
@@ -45,7 +52,7 @@ class Project:
     def _owns(self, file: str) -> bool:
         if file.startswith("<"):
             return False
-        # Most modules by far, at every start: to make each path absolute takes longer than all else here.
+        # Before `_abspath`, which takes longer than all else here: at each start most modules are those of libraries.
         if file.startswith(self._libraries) and ".." not in file and file not in self._files:
             return False
         path = _abspath(file)
@@ -56,14 +63,14 @@ class Project:
         return not path.startswith(self._libraries) and f"{os.sep}site-packages{os.sep}" not in path
 
     def _name(self, file: str) -> str:
-        """Return a file's path relative to the root where it lies below it."""
+        """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root."""
         path = _abspath(file)
         inside = path.startswith(os.path.join(self.root, ""))
         return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
 
 
 def _dotted(path: str, top: str) -> str:
-    """Return what a file is imported as from a folder; "" where it can't be."""
+    """Return the dotted name of a file's module in a folder of `sys.path`; empty where it has none."""
     if not path.startswith(os.path.join(top, "")):
         return ""
     parts = os.path.relpath(path, top).removesuffix(".py").split(os.sep)
@@ -78,7 +85,7 @@ def _libraries() -> tuple[str, ...]:
 
 
 def module_names(path: str) -> tuple[str, ...]:
-    """Name the module of a file: dotted from the outermost package, and as a script."""
+    """Return the names of a file's module: the dotted one from its outermost package, and that of a script."""
     folder, stem = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
     parts = [] if stem == "__init__" else [stem]
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -88,13 +95,16 @@ def module_names(path: str) -> tuple[str, ...]:
 
 
 INSTEAD: dict[str, bytes] = {}
-"""What stands in for files, by their real paths: mutants that are tried."""
+"""Sources that replace those of files, by the real path: the mutants that are tried."""
 
 
 def read_source(path: str) -> bytes | None:
-    """Read a source, from its archive where it lies in one; None where it can't be read."""
-    if INSTEAD and (laid := INSTEAD.get(os.path.realpath(path))) is not None:
-        return laid
+    """Return a file's source, also from inside a zip archive; None where it can't be read.
+
+    A source in `INSTEAD` replaces the file's.
+    """
+    if INSTEAD and (overlay := INSTEAD.get(os.path.realpath(path))) is not None:
+        return overlay
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -105,7 +115,7 @@ def read_source(path: str) -> bytes | None:
         archive = os.path.dirname(archive)
     if not os.path.isfile(archive):
         return None
-    import zipimport  # lazy: hardly any module lies in an archive
+    import zipimport  # lazy: few modules are in an archive
 
     try:
         return zipimport.zipimporter(archive).get_data(path)
@@ -114,7 +124,10 @@ def read_source(path: str) -> bytes | None:
 
 
 def function_of_project(project: Project) -> tuple[str, str]:
-    """Return the project's line that runs now, and its function as `module:qualified name`; "" where none does."""
+    """Return the innermost line of the project on the stack, as `file:line`, and its function, as `module:qualified name`.
+
+    Both are empty where no frame is the project's.
+    """
     frame: FrameType | None = getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -132,20 +145,23 @@ def function_of_project(project: Project) -> tuple[str, str]:
 
 
 def _name_of_lambda(frame: FrameType) -> str:
-    """Return the qualified name that a lambda is assigned to, in its module or class; its code's own where there is none."""
-    *around, _ = frame.f_code.co_qualname.split(".")
+    """Return the qualified name that a lambda is assigned to in its module or class; its code's own name if there is none."""
+    *scopes, _ = frame.f_code.co_qualname.split(".")
     space: Any = frame.f_globals
-    for part in around:
-        found = space.get(part)
-        space = vars(found) if isinstance(found, type) else {}
+    for part in scopes:
+        owner = space.get(part)
+        space = vars(owner) if isinstance(owner, type) else {}
     for name, value in list(space.items()):
         if type(value) is FunctionType and value.__code__ is frame.f_code:
-            return ".".join((*around, name))
+            return ".".join((*scopes, name))
     return frame.f_code.co_qualname
 
 
 def line_of_project(project: Project, depth: int) -> str | None:
-    """Return `file:line` of the innermost frame that is the project's, from the caller's caller outward."""
+    """Return `file:line` of the innermost frame of the project; None where there is none.
+
+    The search begins at frame `depth`: 1 is the caller of this function, 2 that one's caller.
+    """
     frame: FrameType | None = getframe(depth)
     while frame is not None:
         if project.owns(frame.f_code.co_filename):
@@ -155,7 +171,10 @@ def line_of_project(project: Project, depth: int) -> str | None:
 
 
 def python_files(paths: tuple[str, ...]) -> Iterator[str]:
-    """Yield the Python files among paths and below folders, without hidden folders and those of libraries."""
+    """Yield the Python files among these paths and below them, sorted in each folder.
+
+    Hidden folders and those with installed packages are skipped.
+    """
     for path in paths:
         if path.endswith(".py"):
             yield path

@@ -1,7 +1,8 @@
-"""Scopes of a module and what binds names in them, by the rules of Python, from the nodes of `ast`.
+"""Scopes of a module and the nodes of `ast` that bind names in them, by the rules of Python.
 
-What a binding means is not decided here. Each user has its own pass, because it keeps something else of a node: `matching`
-the dotted names, the scan of `detect` the order in the flow and the values, its durations what stands around an expression.
+This module doesn't decide what a binding means. Each user has its own pass over the tree, because each keeps something else
+of a node: `matching` dotted names, the scan of `detect` values and their order in the flow, and its durations the nodes
+around an expression.
 """
 
 from __future__ import annotations
@@ -18,48 +19,58 @@ _Binding = TypeVar("_Binding")
 
 
 class Scope(Generic[_Binding]):
-    """The names that one module, class, function or comprehension binds."""
+    """The names that one module, class, function or comprehension binds.
+
+    Attributes:
+        kind: what has the scope.
+        outer: the scope around it; None for a module.
+        qualname: the qualified name of the definition that it is in.
+        module: the scope of its module.
+        bindings: for each name the bindings, in the order in which they were added.
+        declared: names that a statement declares to be those of another scope.
+        stars: the modules of star imports.
+    """
 
     __slots__ = ("bindings", "declared", "kind", "module", "outer", "qualname", "stars")
 
     def __init__(self, kind: Kind, outer: Self | None = None, qualname: str = "<module>") -> None:
-        """Take a scope's kind, the scope around it, and the qualified name of the definition that it is in."""
         self.kind = kind
         self.outer = outer
         self.qualname = qualname
         self.module: Self = self if outer is None else outer.module
         self.bindings: dict[str, list[_Binding]] = {}
         self.declared: dict[str, Literal["global", "nonlocal"]] = {}
-        """Names that a statement declares to be those of another scope."""
         self.stars: list[str] = []
-        """The modules of star imports."""
 
     def qualname_of(self, name: str) -> str:
-        """Return the qualified name of a definition in it."""
+        """Return the qualified name of a definition in this scope."""
         if self.qualname == "<module>":
             return name
         return f"{self.qualname}.{name}" if self.kind == "class" else f"{self.qualname}.<locals>.{name}"
 
     @property
     def body(self) -> Self:
-        """The scope that a walrus binds in: the nearest that is no comprehension's."""
+        """The nearest scope that is no comprehension's. A walrus binds its name there."""
         scope = self
         while scope.kind == "comprehension" and scope.outer is not None:
             scope = scope.outer
         return scope
 
     def declare(self, node: ast.Global | ast.Nonlocal) -> None:
-        """Take in what `global` or `nonlocal` declares."""
+        """Note the names of a `global` or `nonlocal` statement."""
         self.declared.update(
             dict.fromkeys(node.names, "global" if isinstance(node, ast.Global) else "nonlocal")
         )
 
     def bind(self, name: str, binding: _Binding) -> None:
-        """Add a binding of a name, in the scope that the name belongs to."""
+        """Add a binding of a name, to the scope that `home` returns."""
         self.home(name).bindings.setdefault(name, []).append(binding)
 
     def home(self, name: str) -> Self:
-        """Return the scope that an assignment to a name binds in: for `nonlocal`, by the bindings up to now."""
+        """Return the scope in which an assignment here binds a name.
+
+        For `nonlocal` it depends on the bindings that were added so far.
+        """
         declared = self.declared.get(name)
         if declared is None:
             return self
@@ -71,7 +82,7 @@ class Scope(Generic[_Binding]):
     def reach(self, name: str) -> Iterator[Self]:
         """Yield the scopes in which Python looks for a name that is used here, from the inside out.
 
-        A class body's names are seen in it, and not in the functions inside it.
+        The names of a class body are visible in it, but not in the functions inside it.
         """
         scope: Self | None = self
         while scope is not None:
@@ -84,11 +95,11 @@ class Scope(Generic[_Binding]):
             scope = scope.outer
 
     def find(self, name: str) -> Self | None:
-        """Return the scope whose bindings a name that is used here has; None where no scope binds it."""
+        """Return the scope that binds a name that is used here; None where none does."""
         return next((scope for scope in self.reach(name) if name in scope.bindings), None)
 
     def stars_for(self, name: str) -> list[str]:
-        """Return the modules whose star imports may give a name that no scope binds."""
+        """Return the modules whose star imports may provide a name that no scope binds."""
         return [module for scope in self.reach(name) for module in scope.stars]
 
 
@@ -96,19 +107,19 @@ class Scope(Generic[_Binding]):
 
 
 def parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
-    """Yield all parameters: those by position, by name, and the rest of both."""
+    """Yield all parameters, those of `*args` and `**kwargs` last."""
     yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    yield from (each for each in (arguments.vararg, arguments.kwarg) if each is not None)
+    yield from (argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None)
 
 
 def defaults(arguments: ast.arguments) -> Iterator[ast.expr]:
-    """Yield the defaults of parameters, which belong to the scope outside."""
+    """Yield the defaults of parameters. They are evaluated in the scope around the function."""
     yield from arguments.defaults
-    yield from (each for each in arguments.kw_defaults if each is not None)
+    yield from (default for default in arguments.kw_defaults if default is not None)
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import binds, with what it stands for: a module, or a name in the module of `from`."""
+    """Yield each name that an import binds, and what it refers to: a dotted module, or a name in the module of `from`."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
             yield alias.asname or alias.name, alias.name
@@ -120,18 +131,18 @@ def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def base_package(node: ast.ImportFrom, package: str) -> list[str]:
-    """Return the segments of the package that a relative import starts from; none beyond the top."""
+    """Return the parts of the package that a relative import starts from; an empty list beyond the top-level package."""
     parts = package.split(".")
     return parts[: len(parts) - node.level + 1]
 
 
 def captured(pattern: Capture) -> str | None:
-    """Return the name that a pattern binds by itself, without those inside it."""
+    """Return the name that a pattern itself binds, without those of the patterns inside it."""
     return pattern.rest if isinstance(pattern, ast.MatchMapping) else pattern.name
 
 
 def captured_names(pattern: ast.pattern) -> Iterator[str]:
     """Yield all names that a pattern binds."""
-    for each in ast.walk(pattern):
-        if isinstance(each, Capture) and (name := captured(each)) is not None:
+    for node in ast.walk(pattern):
+        if isinstance(node, Capture) and (name := captured(node)) is not None:
             yield name

@@ -1,8 +1,8 @@
-"""The user's secret, by which autochron knows again what it wrote itself: woven code, what a child process is told, commands.
+"""The user's secret key, with which autochron signs its own data: woven code, messages to child processes, and commands.
 
-It lies in a file that only the user can read, in the folder of the user's settings; where that can't be written, in a folder
-of the user's own among the temporary files. Owner, mode and kind are checked on the descriptor that is read. Nothing of it
-is ever written into a trace.
+It lies in a file that only the user can read, in the user's configuration folder; where that can't be written, in a private
+folder among the temporary files. Owner, mode and kind of the file are checked on the open descriptor. The key is never
+written into a trace.
 """
 
 from __future__ import annotations
@@ -16,38 +16,50 @@ from autochron._runtime.unpatched import os
 
 _NAME: Final = "user.key"
 _LENGTH: Final = 64
-"""Hexadecimal digits in the file."""
+"""The number of hexadecimal digits in the file."""
 
 _TAG: Final = 16
-"""Bytes of a tag."""
+"""The bytes of a tag."""
 
 _CLOSED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _known: dict[tuple[str, ...], tuple[str, bytes]] = {}
 
 
 class UnsafePlaceError(OSError):
-    """A folder or a file is not the user's own, or others may change it."""
+    """A folder or a file belongs to another user, is of the wrong kind, or is open to others."""
 
 
 def user_key(purpose: bytes) -> bytes | None:
-    """Return 32 bytes that are the same in all processes of a user, and others for each purpose; None where there are none.
+    """Return a key of 32 bytes that is the same in all processes of a user, and different for each purpose.
 
-    The secret is made where there is none yet.
+    The secret that it is derived from is made if there is none.
+
+    Args:
+        purpose: at most 16 bytes.
+
+    Returns:
+        The key; None where no secret can be read or made.
     """
-    found = _secret()
-    return None if found is None else _derived(found[1], purpose)
+    located = _secret()
+    return None if located is None else _derived(located[1], purpose)
 
 
 def key_file() -> str | None:
-    """Return the file that the secret lies in, for a process that may have other settings; None where there is none."""
-    found = _secret()
-    return None if found is None else found[0]
+    """Return the path of the secret's file, for a process with another environment; None where there is none."""
+    located = _secret()
+    return None if located is None else located[0]
 
 
 def tag_of(purpose: bytes, text: bytes, file: str) -> str | None:
-    """Return a tag of a text by the secret in a file, as only the file's owner can make it; None where it can't be read.
+    """Sign a text with the secret in a file.
 
-    The file must be the user's own, and nobody else may read it, wherever it lies.
+    Args:
+        purpose: at most 16 bytes; other purposes have other tags.
+        text: what is signed.
+        file: the secret's file. It must be the user's own, and nobody else may read it.
+
+    Returns:
+        32 hexadecimal digits; None where the file can't be read.
     """
     try:
         secret = _read(file)
@@ -61,35 +73,45 @@ def _derived(secret: bytes, purpose: bytes) -> bytes:
 
 
 def _secret() -> tuple[str, bytes] | None:
-    """Return the file and the secret in it."""
+    """Return the secret and the path of its file, (path, secret); None where none can be read or made."""
     folders = _folders()
-    found = _known.get(folders)
-    if found is None:
+    located = _known.get(folders)
+    if located is None:
         for folder in folders:
             file = os.path.join(folder, _NAME)
             secret = _secret_in(folder, file)
             if secret is not None:
-                found = _known[folders] = file, secret
+                located = _known[folders] = file, secret
                 break
-    return found
+    return located
 
 
 def open_own_folder(path: str) -> int:
-    """Open a folder that belongs to the user, and that nobody else may read or change; the caller closes it.
+    """Open a folder that belongs to the user, and that nobody else may read or change.
+
+    Returns:
+        A descriptor, which the caller closes.
 
     Raises:
-        UnsafePlaceError: it is a link, another user's, or open to others.
-        OSError: it can't be opened.
+        UnsafePlaceError: the folder belongs to another user, or is open to others.
+        OSError: it can't be opened; it may be a symbolic link.
     """
     return _opened(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), stat.S_ISDIR, 0o077)
 
 
 def open_own_file(path: str | bytes, folder: int | None = None) -> int:
-    """Open a file of the user's own, which nobody else may change, to read it; the caller closes it.
+    """Open a file that belongs to the user, and that nobody else may change, for reading.
+
+    Args:
+        path: the file.
+        folder: the descriptor of a folder that a relative path starts from; None for the working folder.
+
+    Returns:
+        A descriptor, which the caller closes.
 
     Raises:
-        UnsafePlaceError: it is no regular file, a link, another user's, or others may write it.
-        OSError: it can't be opened.
+        UnsafePlaceError: it is no regular file, belongs to another user, or others may write it.
+        OSError: it can't be opened; it may be a symbolic link.
     """
     return _opened(path, os.O_RDONLY | getattr(os, "O_BINARY", 0), stat.S_ISREG, 0o022, folder)
 
@@ -97,12 +119,12 @@ def open_own_file(path: str | bytes, folder: int | None = None) -> int:
 def _opened(path: str | bytes, flags: int, is_kind: object, others: int, folder: int | None = None) -> int:
     descriptor = os.open(path, flags | _CLOSED, dir_fd=folder)
     try:
-        found = os.fstat(descriptor)
-        if not is_kind(found.st_mode):  # type: ignore[operator]
+        status = os.fstat(descriptor)
+        if not is_kind(status.st_mode):  # type: ignore[operator]
             raise UnsafePlaceError("it is of another kind")
-        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
             raise UnsafePlaceError("it belongs to another user")
-        if os.name == "posix" and stat.S_IMODE(found.st_mode) & others:
+        if os.name == "posix" and stat.S_IMODE(status.st_mode) & others:
             raise UnsafePlaceError("others may change it" if others == 0o022 else "it is open to others")
     except BaseException:
         os.close(descriptor)
@@ -151,10 +173,10 @@ def _make(folder: str, file: str) -> bytes | None:
         finally:
             os.close(descriptor)
         try:
-            os.link(new, file)  # whole, and never in the place of another
+            os.link(new, file)  # unlike a rename it never replaces a file, and the file is complete at once
         finally:
             os.unlink(new)
-    except FileExistsError:  # another process was quicker
+    except FileExistsError:  # another process has made it meanwhile
         try:
             return _read(file)
         except (OSError, ValueError):

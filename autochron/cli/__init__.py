@@ -1,7 +1,7 @@
 """The command line.
 
-`run` and `replay` import nothing that they don't need, for they come before every program. This module itself imports least
-of all, for Python may be started anew from here.
+`run` and `replay` import only the modules that they need, because the user's program waits for them. This module imports
+even less, because it may start Python anew with another hash seed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`
 """
 
 _INTERRUPTED = 130
-"""As a shell says it of what ctrl-C ended."""
+"""The status that a shell reports for a program which ctrl-C ended."""
 
 _COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
 """Each is a module here with a function of its name, which takes the words after the command and returns the status."""
@@ -42,24 +42,33 @@ _PROGRAM_COMMANDS = ("run", "replay")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: with 2 after a usage error, else with the command's own status."""
+    """Run a command and exit.
+
+    Args:
+        arguments: the words after `autochron`; None for those of this process.
+
+    Raises:
+        SystemExit: always, with the command's own status; 2 after an error of ours, 130 after ctrl-C, 1 if nobody reads
+            standard output.
+        KeyboardInterrupt: ctrl-C ended a program that `run` or `replay` runs in this process.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         hashseed.take()
         if words[:1] == ["run"] and not hashseed.current() and "--no-watch" not in words:
             hashseed.start_again(hashseed.choose())
         if words[:1] == ["replay"]:
-            from autochron.cli.seed_lookup import seed_of  # lazy: it looks for a trace
+            from autochron.cli.seed_lookup import seed_of  # lazy: for replay alone
 
             seed = seed_of(words[1:])
             if seed not in {"", hashseed.current()}:
                 hashseed.start_again(seed)
-    from autochron.errors import AutochronError  # lazy, as all that the process before it needs not
+    from autochron.errors import AutochronError  # lazy: a process that starts Python anew doesn't come here
 
     is_program = bool(words) and words[0] in _PROGRAM_COMMANDS
     try:
         status = _dispatch(words)
-        if not is_program:  # there it is the program's, and Python's to flush
+        if not is_program:  # else the stream is the program's, and Python flushes it at exit
             sys.stdout.flush()
     except AutochronError as error:
         sys.stderr.write(f"autochron: {error}\n")
@@ -68,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _close_stdout()
         status = 1
     except KeyboardInterrupt:
-        if is_program:  # there it is the program's
+        if is_program:  # the program's own interrupt
             raise
         sys.stderr.write("autochron: interrupted\n")
         status = _INTERRUPTED
@@ -87,7 +96,9 @@ def _dispatch(words: list[str]) -> int:
         sys.stdout.write(f"autochron {__version__}\n")
         return 0
     if command in _PROGRAM_COMMANDS:
-        from autochron.cli.fast_import import FastImport  # lazy: not for the process before a new start
+        from autochron.cli.fast_import import (
+            FastImport,
+        )  # lazy: a process that starts Python anew doesn't need it
 
         with FastImport():
             function = _function_of(command)
@@ -100,14 +111,14 @@ def _dispatch(words: list[str]) -> int:
 
 def _function_of(command: str) -> Callable[[list[str]], int]:
     """Import the module of a command, and return the function of the same name."""
-    from importlib import import_module  # lazy: not for the process before a new start
+    from importlib import import_module  # lazy: as above
 
     function: Callable[[list[str]], int] = getattr(import_module(f"{__name__}.{command}"), command)
     return function
 
 
 def _no_command(command: str) -> Exception:
-    """Return the error for a word that names no command, with the nearest that does."""
+    """Return the error for a word that names no command, with the nearest command's name."""
     from autochron.errors import UsageError
     from autochron.rules.nearest import nearest  # lazy: difflib
 
@@ -117,7 +128,7 @@ def _no_command(command: str) -> Exception:
 
 
 def _close_stdout() -> None:
-    """Keep Python from complaining at exit that nobody reads any more."""
+    """Redirect standard output to nowhere, so that Python's flush at exit doesn't fail on the closed pipe."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The options of a command, declared once: argparse reads them and writes the help, and its errors become ours.
+"""A parser for the options of a command, based on argparse, whose errors are `UsageError`.
 
 `run` and `replay` don't use this module: see `cli.options`.
 """
@@ -24,7 +24,14 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, command: str, synopsis: str, description: str | None, *, epilog: str = "") -> None:
-        """Make the parser of a command, whose synopsis follows its name in the help."""
+        """Make the parser of a command.
+
+        Args:
+            command: its name, such as `check`.
+            synopsis: what follows the name in the first line of the help.
+            description: the help's text before the options; None for none.
+            epilog: the help's text after the options.
+        """
         super().__init__(
             prog=f"autochron {command}",
             usage=f"autochron {command} {synopsis}",
@@ -40,7 +47,7 @@ class CommandParser(argparse.ArgumentParser):
         self._names += ["-h", "--help"]
 
     def add_flag(self, name: str, text: str) -> None:
-        """Declare an option without a value: True where it is given."""
+        """Declare an option without a value. It is True where it is given, else False; `text` is its help."""
         self.add_argument(name, action="store_true", help=text)
         self._names.append(name)
 
@@ -53,7 +60,15 @@ class CommandParser(argparse.ArgumentParser):
         read: Callable[[str, str], T] | None = None,
         default: T | None = None,
     ) -> None:
-        """Declare an option with a value, the last of which counts; `read` makes it of the text and the option's name."""
+        """Declare an option with a value. If it is given several times, the last value counts.
+
+        Args:
+            name: the option with its hyphens.
+            metavar: the value's name in the help.
+            text: the option's help.
+            read: converts the text; its second argument is the command and option, for an error's message.
+            default: the value where the option isn't given.
+        """
         self.add_argument(name, metavar=metavar, help=text, type=self._reader(name, read), default=default)
         self._names.append(name)
         self._with_value.add(name)
@@ -61,15 +76,20 @@ class CommandParser(argparse.ArgumentParser):
     def add_list(
         self, name: str, metavar: str, text: str, *, read: Callable[[str, str], T] | None = None
     ) -> None:
-        """Declare an option that may be given several times: a list of its values, or None."""
+        """Declare an option that may be given several times. Its value is a list, or None where it isn't given.
+
+        The arguments are those of `add_value`.
+        """
         self.add_argument(name, metavar=metavar, help=text, type=self._reader(name, read), action="append")
         self._names.append(name)
         self._with_value.add(name)
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return the options by name, and as `words` the words that are none.
+        """Return the options as attributes; `words` has the words that are no options.
 
-        Where help is asked for, it is written and `SystemExit` raised.
+        Raises:
+            UsageError: an option is unknown, or its value is missing or wrong.
+            SystemExit: with 0, after the help was asked for and written.
         """
         try:
             options, words = self.parse_known_args(list(self._joined(arguments)))
@@ -77,19 +97,20 @@ class CommandParser(argparse.ArgumentParser):
             raise UsageError(f"{self.prog}: {error.argument_name} takes no value") from None
         options.words = self._only_words(words)
         if options.help:
-            sys.stdout.write(self.format_help())  # not print_help, which hides that it can't be written
+            sys.stdout.write(self.format_help())  # not print_help, which hides an error of writing
             sys.stdout.flush()
             raise SystemExit(0)
         return options
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would write."""
+        """Raise an error of argparse's as UsageError, where argparse would print it and exit."""
         raise UsageError(f"{self.prog}: {message}; see {self.prog} --help")
 
     def _joined(self, arguments: Sequence[str]) -> Iterator[str]:
-        """Join each option and its value to one word: argparse refuses a value of its own word that begins with a hyphen.
+        """Yield the arguments with each option and its value as one word, such as `--name=value`.
 
-        `--` is no value: argparse of Python 3.11 loses it.
+        Argparse would refuse a value that begins with a hyphen if it were a separate word. `--` is refused as a value,
+        because argparse of Python 3.11 loses it.
         """
         words = iter(arguments)
         for word in words:
@@ -106,7 +127,7 @@ class CommandParser(argparse.ArgumentParser):
                 yield word
 
     def _only_words(self, words: list[str]) -> list[str]:
-        """Return what argparse left over, without the first `--`; what looks like an option before that is unknown."""
+        """Return the words that argparse left over, without the first `--`. Before it, a word with a hyphen is an error."""
         end = words.index("--") if "--" in words else len(words)
         for word in words[:end]:
             if word.startswith("-") and word != "-":

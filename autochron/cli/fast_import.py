@@ -1,6 +1,6 @@
-"""Import what a recorded program needs at the least cost, for that comes before every program.
+"""Import the modules of a recording fast, because the user's program waits for them.
 
-This module imports next to nothing itself, like `cli`.
+This module itself imports next to nothing, like `cli`.
 """
 
 import gc
@@ -14,11 +14,11 @@ _EXTENSIONS = "typing_extensions"
 
 
 class FastImport:
-    """A context in which only our own modules are imported, in a process with one thread.
+    """A context for importing our own modules in a process with one thread.
 
-    The garbage collector is off, for imports make no garbage. At the end it is told to skip what they made: to go through
-    that again and again until the process ends takes 13 ms. And msgspec is made to use `typing` in the place of
-    `typing_extensions`, which imports `inspect` and takes 9 ms. What msgspec needs is the same in both since Python 3.11.
+    The garbage collector is off, because imports make no garbage. At the end it is told to skip the new objects: to traverse
+    them in each collection takes 13 ms per run. Msgspec is made to use `typing` instead of `typing_extensions`, which imports
+    `inspect` and takes 9 ms. Both have all that msgspec needs since Python 3.11.
     """
 
     def __enter__(self) -> None:
@@ -26,7 +26,7 @@ class FastImport:
         gc.disable()
         self._is_hidden = _EXTENSIONS not in sys.modules
         if self._is_hidden:
-            sys.modules[_EXTENSIONS] = None  # type: ignore[assignment]  # so to import it fails
+            sys.modules[_EXTENSIONS] = None  # type: ignore[assignment]  # so that its import fails
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: "TracebackType | None"

@@ -1,4 +1,4 @@
-"""`autochron impact`."""
+"""The command `autochron impact`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -18,13 +18,20 @@ _LEAST, _MOST = 4, 100
 
 
 def impact(arguments: list[str]) -> int:
-    """Find which values matter."""
+    """Run `autochron impact`: find out which non-deterministic values change a run.
+
+    Returns:
+        The exit status: 0 if none does, 1 if some do.
+
+    Raises:
+        UsageError: an option is wrong, or the trace can't be replayed many times.
+    """
     options = _parser().read(arguments)
     words = options.words
     if len(words) != 1:
-        said = "wants a trace" if not words else f"takes one trace, not {len(words)}"
-        raise UsageError(f"autochron impact {said}: a name, an id or its prefix, `last`, or an exported file")
-    asked = ImpactRequest(
+        fact = "wants a trace" if not words else f"takes one trace, not {len(words)}"
+        raise UsageError(f"autochron impact {fact}: a name, an id or its prefix, `last`, or an exported file")
+    request = ImpactRequest(
         words[0],
         tuple(arguments),
         variants=options.variants,
@@ -32,14 +39,14 @@ def impact(arguments: list[str]) -> int:
         timeout=options.timeout,
         trusted=options.trust,
     )
-    place = os.getcwd()
+    folder = os.getcwd()  # before the replays, which change it
     with _SearchBar() as progress:
-        impacts, rule_file = find_impact(Options(options.rules, options.store), asked, progress.tell)
-    problem = keep(impacts, folder_of(options.store, rule_file, place))
+        impacts, rule_file = find_impact(Options(options.rules, options.store), request, progress.show)
+    problem = keep(impacts, folder_of(options.store, rule_file, folder))
     write_impacts(impacts, sys.stdout, as_json=options.json)
     if problem is not None:
         sys.stderr.write(f"autochron: {problem}\n")
-    return int(any(each.effect is not None for each in impacts.sites))
+    return int(any(site.effect is not None for site in impacts.sites))
 
 
 def _parser() -> CommandParser:
@@ -76,7 +83,7 @@ def _parser() -> CommandParser:
 
 
 class _SearchBar:
-    """A bar on a terminal; nothing elsewhere."""
+    """A progress bar on a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:
         self._progress: Any = None
@@ -89,8 +96,8 @@ class _SearchBar:
         if self._progress is not None:
             self._progress.stop()
 
-    def tell(self, replays: int, what: str) -> None:
-        """Say what is looked at; no thread draws, for this process forks."""
+    def show(self, replays: int, task: str) -> None:
+        """Show the number of replays and the current task. It is drawn without a thread, because this process forks."""
         if not is_terminal(sys.stderr):
             return
         from rich.console import Console  # lazy: 50 ms, and only for people
@@ -103,4 +110,4 @@ class _SearchBar:
             )
             self._task = self._progress.add_task("", total=None)
             self._progress.start()
-        self._progress.update(self._task, description=f"replay {replays}: {what}", refresh=True)
+        self._progress.update(self._task, description=f"replay {replays}: {task}", refresh=True)

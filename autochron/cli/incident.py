@@ -1,4 +1,4 @@
-"""`autochron incident`."""
+"""The command `autochron incident`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ from autochron.program.replay import load_record
 from autochron.program.run import Options
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from autochron.incident.create import IncidentRequest
-    from autochron.model import Incident
+    from autochron.model import Incident, Rules
+    from autochron.ports import Record
 
 _LIVE = ("kind:tool",)
 
 
 def incident(arguments: list[str]) -> int:
-    """Turn a trace into an incident."""
+    """Run `autochron incident new`: write a folder with a regression test for a trace, and try the test.
+
+    Returns:
+        The exit status: 0 if the test fails as it should, or wasn't tried; 1 if it doesn't.
+
+    Raises:
+        UsageError: an option or a word is wrong, or the folder can't be used.
+        UntrustedTraceError: nobody has allowed the trace's command to run.
+    """
     options = _parser().read(arguments)
     action, *words = options.words or [""]
     if action != "new":
@@ -29,17 +40,34 @@ def incident(arguments: list[str]) -> int:
             "autochron incident new last incidents/refund"
         )
     from autochron._runtime.progress import counted_on  # lazy, as the others: not for a usage error
-    from autochron.incident import create, trial
+    from autochron.incident import trial
     from autochron.replaying.command_trust import refuse_foreign
     from autochron.report.incidents import write_incident
     from autochron.reproduction.baseline import Baseline
-    from autochron.reproduction.snapshot_places import snapshot_places
 
     reference, folder = words
     record, rules = load_record(Options(options.rules, options.store), reference)
     if not options.no_try:
         refuse_foreign(record.header, reference, rules, ("incident", *arguments), options.trust)
-    wanted = create.IncidentRequest(
+    request = _request(options, record, rules, reference, folder)
+    new = _write(request, is_live_given=options.live is not None)
+    if options.no_try:
+        tried = None
+        trial.settle(request, new, Baseline(), settled=True)
+    else:
+        tried = trial.finish(request, new, counted_on(sys.stderr, "trying the test"))
+    write_incident(new, tried, sys.stdout)
+    return 0 if tried is None or tried.is_right else 1
+
+
+def _request(
+    options: Namespace, record: Record, rules: Rules, reference: str, folder: str
+) -> IncidentRequest:
+    """Return the request that the options and the two words make."""
+    from autochron.incident.create import IncidentRequest  # lazy: as above
+    from autochron.reproduction.snapshot_places import snapshot_places
+
+    return IncidentRequest(
         record,
         rules,
         tuple(options.live or _LIVE),
@@ -52,27 +80,17 @@ def incident(arguments: list[str]) -> int:
         accepted=tuple(options.accept or ()),
         places=snapshot_places(reference, options.store, rules),
     )
-    made = _written(wanted, is_live_given=options.live is not None)
-    if options.no_try:
-        tried = None
-        trial.settle(wanted, made, Baseline(), settled=True)
-    else:
-        tried = trial.finish(wanted, made, counted_on(sys.stderr, "trying the test"))
-    write_incident(made, tried, sys.stdout)
-    return 0 if tried is None or tried.is_right else 1
 
 
-def _written(wanted: IncidentRequest, *, is_live_given: bool) -> Incident:
-    """Write the folder; an error about what is live names the option where it wasn't given."""
+def _write(request: IncidentRequest, *, is_live_given: bool) -> Incident:
+    """Write the folder. If the default for --live doesn't suit the trace, the error names this option as the remedy."""
     from autochron.incident import create  # lazy: as above
     from autochron.report.tree import draw_trace
 
-    record = wanted.record
+    record = request.record
+    call = record.footer.call if record.footer else None
     try:
-        return create.write(
-            wanted,
-            draw_trace(record, record.get, record.footer.call if record.footer else None).lines(),
-        )
+        return create.write(request, draw_trace(record, record.get, call).lines())
     except PlanError as error:
         if is_live_given:
             raise

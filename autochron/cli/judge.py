@@ -1,4 +1,4 @@
-"""`autochron judge`."""
+"""The command `autochron judge`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ from autochron.judging.settings import mode_in_force, read_mode
 
 
 def judge(arguments: list[str]) -> int:
-    """Measure a judge against labels."""
+    """Run `autochron judge`: have a model judge labelled subjects, and measure how far it agrees with the labels.
+
+    Returns:
+        The exit status: 0 if all were judged, 1 if some got no verdict.
+
+    Raises:
+        UsageError: an option is wrong or missing.
+        LabelsError: the file of labels can't be read.
+        JudgeError: the model can't be asked.
+    """
     options = _parser().read(arguments)
     words = options.words
     if len(words) != 1:
-        said = "wants a file of labels" if not words else f"takes one file of labels, not {len(words)}"
+        fact = "wants a file of labels" if not words else f"takes one file of labels, not {len(words)}"
         raise UsageError(
-            f"autochron judge {said}: autochron judge labels.jsonl --model openai:NAME --rubric TEXT"
+            f"autochron judge {fact}: autochron judge labels.jsonl --model openai:NAME --rubric TEXT"
         )
     if options.model is None:
         raise UsageError("autochron judge wants --model, such as --model openai:gpt-5-mini")
@@ -28,13 +37,13 @@ def judge(arguments: list[str]) -> int:
     labels = read_labels(file, _rubric(options.rubric))
     mode = mode_in_force("record") if options.mode is None else read_mode(options.mode, "--mode")
     record = options.record or f"{os.path.splitext(file)[0]}.judged.jsonl"
-    from autochron.report.judge import progress_on, write_measured  # lazy: after what may be refused
+    from autochron.report.judge import progress_on, write_measured  # lazy: not for a usage error
 
     with (
-        Judge(options.model, record, base_url=options.base_url, mode=mode) as asked,
+        Judge(options.model, record, base_url=options.base_url, mode=mode) as judging,
         progress_on(sys.stderr, len(labels)) as progress,
     ):
-        measured = measure(asked, labels, options.threshold, progress)
+        measured = measure(judging, labels, options.threshold, progress)
     write_measured(measured, sys.stdout, as_json=options.json)
     return 1 if measured.unjudged else 0
 

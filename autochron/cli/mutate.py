@@ -1,4 +1,4 @@
-"""`autochron mutate`."""
+"""The command `autochron mutate`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -23,30 +23,35 @@ _OUT = os.path.join(".autochron", "mutation")
 
 
 def mutate(arguments: list[str]) -> int:
-    """Make a study, or put shards together."""
+    """Run `autochron mutate`: make a mutation study, or with `merge` combine its shards, and write the results.
+
+    Returns:
+        The exit status: 0 if the tests notice each unsafe change, 1 if they don't or the results are in doubt, 130 if the
+        study was interrupted.
+
+    Raises:
+        UsageError: an option is wrong, or an incident can't be tried.
+    """
     options = _parser().read(arguments)
     words = options.words
     if words[:1] == ["merge"]:
-        from autochron.mutate.merging import merged, read_study  # lazy: few put shards together
+        from autochron.mutate.merging import merged, read_study  # lazy: few combine shards
 
         if len(words) < 2:
             raise UsageError("autochron mutate merge wants the folders of the shards after it")
-        study = merged([(folder, read_study(folder)) for folder in words[1:]])
+        study: Study | None = merged([(folder, read_study(folder)) for folder in words[1:]])
     else:
-        made = _made(options)
-        if made is None:
-            return 130
-        study = made
-    return _written(study, options)
+        study = _make_study(options)
+    return 130 if study is None else _write_results(study, options)
 
 
-def _made(options: Namespace) -> Study | None:
-    """Make the study; None where it was interrupted."""
+def _make_study(options: Namespace) -> Study | None:
+    """Return the finished study; None where ctrl-C interrupted it."""
     if options.scheduler is not None and options.executor != "dask":
         raise UsageError(
             "autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too"
         )
-    wanted = StudyOptions(
+    study_options = StudyOptions(
         operators=options.operators,
         jobs=options.jobs or os.cpu_count() or 1,
         shard=options.shard,
@@ -64,7 +69,7 @@ def _made(options: Namespace) -> Study | None:
     )
     with _StudyBar(quiet=options.quiet) as bar:
         try:
-            return study_of(folders_of(options.words), wanted, bar.tell)
+            return study_of(folders_of(options.words), study_options, bar.show)
         except KeyboardInterrupt:
             bar.end()
             sys.stderr.write(
@@ -74,8 +79,8 @@ def _made(options: Namespace) -> Study | None:
             return None
 
 
-def _written(study: Study, options: Namespace) -> int:
-    """Write the study's files and its text, and return the status."""
+def _write_results(study: Study, options: Namespace) -> int:
+    """Write the study's files and its text, and return the exit status."""
     out, least = options.out, options.fail_under
     paths = write_all(study, out)
     if options.write_tests is not None:
@@ -89,22 +94,26 @@ def _written(study: Study, options: Namespace) -> int:
             names = ", ".join(os.path.basename(path) for path in paths)
             sys.stdout.write(f"\nin {out}: {names}\n")
     results = tallies.all_results(study)
-    escapes = any(tallies.is_escape(each) for each in results)
-    found = tallies.tally(results, tallies.CUT_POINT)
-    if least is not None and found.tried and 100 * found.killed / found.tried < least:
+    escapes = any(tallies.is_escape(result) for result in results)
+    cut_point = tallies.tally(results, tallies.CUT_POINT)
+    if least is not None and cut_point.tried and 100 * cut_point.killed / cut_point.tried < least:
         sys.stderr.write(
-            f"autochron: the cut-point test kills {found.killed} of {found.tried}, less than {least:g} % (--fail-under)\n"
+            f"autochron: the cut-point test kills {cut_point.killed} of {cut_point.tried}, less than {least:g} %"
+            " (--fail-under)\n"
         )
         return 1
-    wrong = [
-        each.mutant for incident in study.incidents for each in incident.agreement if each.ours != each.theirs
+    doubtful = [
+        check.mutant
+        for incident in study.incidents
+        for check in incident.agreement
+        if check.ours != check.theirs
     ]
-    if wrong:
+    if doubtful:
         sys.stderr.write(
-            f"autochron: plain cosmic-ray disagrees on {', '.join(wrong)}, so these results are in doubt; see what differs"
+            f"autochron: plain cosmic-ray disagrees on {', '.join(doubtful)}, so these results are in doubt; see what differs"
             " between a run of pytest and a trial (what is left in files, what takes long), and report it\n"
         )
-    return int(escapes or bool(wrong))
+    return int(escapes or bool(doubtful))
 
 
 # --- options --------------------------------------------------------------------------------------------------------
@@ -140,7 +149,7 @@ def _parser() -> CommandParser:
 
 
 def _add_what(parser: CommandParser) -> None:
-    """Declare the options for what is changed, and where the trials run."""
+    """Declare the options that say what is changed, and where the trials run."""
     parser.add_value(
         "--operators",
         "SET",
@@ -157,7 +166,7 @@ def _add_what(parser: CommandParser) -> None:
     parser.add_value(
         "--jobs",
         "N",
-        "so many processes at a time; as many as there are cores unless given",
+        "how many processes run at a time; as many as there are cores unless given",
         read=number(1, 1024),
     )
     parser.add_value(
@@ -174,7 +183,7 @@ def _add_what(parser: CommandParser) -> None:
 
 
 def _add_limits(parser: CommandParser) -> None:
-    """Declare the options for what a trial may take, and how much is tried."""
+    """Declare the options that limit a trial, and the number of trials."""
     parser.add_value(
         "--timeout",
         "S",
@@ -191,24 +200,28 @@ def _add_limits(parser: CommandParser) -> None:
     parser.add_value(
         "--inputs",
         "N",
-        "so many inputs for a call at most; 96 unless given",
+        "the most inputs for a call; 96 unless given",
         read=number(1, 10_000),
         default=96,
     )
     parser.add_value(
-        "--hypothesis", "N", "and so many that hypothesis draws", read=number(1, 10_000), default=0
+        "--hypothesis",
+        "N",
+        "how many inputs hypothesis draws in addition; none unless given",
+        read=number(1, 10_000),
+        default=0,
     )
     parser.add_value(
         "--crosscheck",
         "PERCENT",
-        "so many of the mutants are tried by plain cosmic-ray, too; 2 unless given, 0 for none",
+        "the share of the mutants that plain cosmic-ray tries, too; 2 unless given, 0 for none",
         read=percentage,
         default=2.0,
     )
 
 
 def _add_output(parser: CommandParser) -> None:
-    """Declare the options for what is written, and how the study is judged."""
+    """Declare the options that say what is written, and how the study is judged."""
     parser.add_value(
         "--out",
         "FOLDER",
@@ -224,18 +237,18 @@ def _add_output(parser: CommandParser) -> None:
     parser.add_value(
         "--explanations",
         "FILE",
-        "why mutants live: TOML with [[equivalent]], those that can't be told from the fix, and [[survivor]], those "
-        "that it would take something else to kill: tables of incident, mutant and why",
+        "why mutants survive: a TOML file with tables of incident, mutant and why; [[equivalent]] for mutants that "
+        "behave as the fix does, [[survivor]] for those that only another kind of test could notice",
     )
     parser.add_value(
         "--fail-under",
         "P",
-        "1 where the cut-point test notices fewer than so many percent",
+        "status 1 if the cut-point test notices fewer than P percent of the mutants",
         read=percentage,
     )
-    parser.add_flag("--survivors", "list what the cut-point test does not notice, too")
+    parser.add_flag("--survivors", "also list the mutants that the cut-point test does not notice")
     parser.add_flag("--json", "the study as JSON")
-    parser.add_flag("--quiet", "only how it came out")
+    parser.add_flag("--quiet", "only the result")
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
@@ -250,7 +263,11 @@ _WORDS = {
 
 
 class _StudyBar:
-    """How far it is, on a terminal: a line for each incident that is tried now, with rate and time left."""
+    """The progress on a terminal: a bar for each incident that is being tried, with rate and time left.
+
+    Attributes:
+        tried: how many trials have ended.
+    """
 
     def __init__(self, *, quiet: bool) -> None:
         self.tried = 0
@@ -279,12 +296,19 @@ class _StudyBar:
         self.end()
 
     def end(self) -> None:
-        """Take it away."""
+        """Remove the bars."""
         if self._progress is not None:
             self._progress.stop()
 
-    def tell(self, incident: str, what: str, done: int, total: int) -> None:
-        """Draw it; from any thread."""
+    def show(self, incident: str, method: str, done: int, total: int) -> None:
+        """Draw the progress of an incident after a trial. Any thread may call this.
+
+        Args:
+            incident: the incident's name.
+            method: what tries the mutants: a key of `_WORDS`, or other text.
+            done: how many trials of this method have ended.
+            total: how many there are.
+        """
         self.tried += 1
         if self._progress is None:
             return
@@ -294,6 +318,8 @@ class _StudyBar:
         bar, began, first = self._bars[incident]
         took = time.monotonic() - began
         rate = f"{(done - first) / took:.1f}/s" if took > 1 else ""
-        self._progress.update(bar, completed=done, total=total, description=_WORDS.get(what, what), rate=rate)
+        self._progress.update(
+            bar, completed=done, total=total, description=_WORDS.get(method, method), rate=rate
+        )
         if done >= total:
             self._progress.update(bar, visible=False)

@@ -1,6 +1,7 @@
-"""What the value of an option may be: each function takes the text, and where it stands for the error's message.
+"""Readers for the values of options.
 
-That is such as `autochron run: --fail-under`. A function returns the value, or raises `UsageError`.
+Each takes the text, and the command and option for the error's message, such as `autochron run: --fail-under`. It returns
+the value or raises `UsageError`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ _DAY = 86_400
 
 
 def percentage(text: str, option: str) -> float:
-    """Read a percentage."""
+    """Return a percentage from 0 to 100.
+
+    Raises:
+        UsageError: the text is none.
+    """
     try:
         percent = float(text)
     except ValueError:
@@ -24,7 +29,11 @@ def percentage(text: str, option: str) -> float:
 
 
 def seconds(text: str, option: str) -> float:
-    """Read a time in seconds: more than none, and a day at most."""
+    """Return a time in seconds, which is above 0 and at most a day.
+
+    Raises:
+        UsageError: the text is none.
+    """
     try:
         time = float(text)
     except ValueError:
@@ -35,7 +44,7 @@ def seconds(text: str, option: str) -> float:
 
 
 def number(least: int, most: int) -> Callable[[str, str], int]:
-    """Return the function that reads a whole number from `least` to `most`."""
+    """Return a reader of whole numbers from `least` to `most`."""
 
     def read(text: str, option: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= most:
@@ -46,7 +55,7 @@ def number(least: int, most: int) -> Callable[[str, str], int]:
 
 
 def choice(known: Sequence[str]) -> Callable[[str, str], str]:
-    """Return the function that reads one of some words, and names the nearest where it is none."""
+    """Return a reader of one of these words, whose error names the nearest one."""
 
     def read(text: str, option: str) -> str:
         if text in known:

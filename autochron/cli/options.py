@@ -1,7 +1,7 @@
-"""The options of `run` and `replay`, which stand before those of a program, read without argparse.
+"""A parser for the options of `run` and `replay`, without argparse.
 
-To import argparse takes 6 ms, and these two come before every program. And what follows the program belongs to the program,
-whatever it looks like: argparse would have to be told where that begins, and to find out takes this module's loop anyway.
+Importing argparse takes 6 ms, for which the user's program would have to wait. And all words after the program belong to the
+program, whatever they look like. Argparse would have to be told where they begin, and finding that takes this loop anyway.
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from autochron.errors import UsageError
 
 FLAG, VALUE, MANY = "flag", "value", "many"
+"""Kinds of options: without a value, with one value, and with a value each time that it is given."""
 
 
 class Parsed:
-    """The options by name, and the other words."""
+    """Parsed options by name.
+
+    Attributes:
+        values: of options with one value; the last one counts.
+        lists: of options that may be given several times.
+        flags: the options without a value that were given.
+        rest: the words that are no options.
+    """
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
@@ -24,9 +32,17 @@ class Parsed:
 
 
 def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *, stop: bool) -> Parsed:
-    """Split arguments into options and the rest.
+    """Split arguments into options and other words.
 
-    With `stop` the first word that is no option ends our part (also `-m` and `--`); else words may stand among options.
+    Args:
+        command: `run` or `replay`, for an error's message.
+        arguments: the words after the command.
+        options: the kind of each option by name.
+        stop: whether our options end before the first word that is no option, and before `-m`. If not, other words may stand
+            among the options. Both end at `--`.
+
+    Raises:
+        UsageError: an option is unknown, or has a value too many or none.
     """
     parsed = Parsed()
     words = list(arguments)
@@ -64,7 +80,7 @@ def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *,
 
 
 def unknown_option(prog: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an option that a command such as `autochron run` hasn't, with the nearest that it has."""
+    """Return the error for an unknown option of a command such as `autochron run`, with the nearest known one."""
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     near = nearest(known, name)

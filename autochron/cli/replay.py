@@ -1,15 +1,15 @@
-"""`autochron replay`."""
+"""The command `autochron replay`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from autochron.cli.options import FLAG, MANY, VALUE, parse
+from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
-from autochron.model import Divergence, ReplaySummary
+from autochron.model import Command, Divergence, ReplaySummary
 from autochron.program.replay import ReplayRequest, run_replayed
 from autochron.program.run import Options
 
@@ -51,19 +51,69 @@ _OPTIONS = {
 
 
 def replay(arguments: list[str]) -> int:
-    """Replay a trace."""
+    """Run `autochron replay`: run a recorded program again, and report whether it did the same.
+
+    Returns:
+        The exit status: 0 if replay and record agree, else 1.
+
+    Raises:
+        UsageError: an option or a word is wrong.
+        UntrustedTraceError: nobody has allowed the trace's command to run.
+        RuleError, StoreError: the rules or the trace can't be read.
+    """
     parsed = parse("replay", arguments, _OPTIONS, stop=False)
     if parsed.flags & {"-h", "--help"}:
         sys.stdout.write(HELP)
         return 0
-    words, program = parsed.rest, None
-    if "--" in words:
-        at = words.index("--")
-        words, other = words[:at], words[at + 1 :]
-        program = program_of(other, "replay")
+    words, program = _split_program(parsed.rest)
     if len(words) != 1:
-        said = "wants a trace" if not words else f"takes one trace, not {len(words)}"
-        raise UsageError(f"autochron replay {said}: a name, an id or its prefix, `last`, or an exported file")
+        fact = "wants a trace" if not words else f"takes one trace, not {len(words)}"
+        raise UsageError(f"autochron replay {fact}: a name, an id or its prefix, `last`, or an exported file")
+    watch = "--no-watch" not in parsed.flags
+    return run_replayed(
+        Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch),
+        words[0],
+        program,
+        _reporter(parsed),
+        wanted=_request(parsed),
+        allow_unwoven="--allow-unwoven" in parsed.flags,
+        words=("replay", *arguments),
+        trusted=parsed.values.get("--trust"),
+    )
+
+
+def _split_program(words: list[str]) -> tuple[list[str], Command | None]:
+    """Return the words before `--`, and the program after it, which replaces the recorded one; None without `--`."""
+    if "--" not in words:
+        return words, None
+    at = words.index("--")
+    return words[:at], program_of(words[at + 1 :], "replay")
+
+
+def _request(parsed: Parsed) -> ReplayRequest:
+    """Return what the options say of the replay itself."""
+    lists = parsed.lists
+    return ReplayRequest(
+        live=tuple(lists.get("--live", ())),
+        swap=tuple(_pair(swap) for swap in lists.get("--swap", ())),
+        deny=tuple(kind for kinds in lists.get("--deny", ()) for kind in kinds.split(",")),
+        inputs=parsed.values.get("--inputs"),
+        strict="--strict" in parsed.flags,
+        allow_effects="--allow-effects" in parsed.flags,
+    )
+
+
+def _pair(swap: str) -> tuple[str, str]:
+    old, equals, new = swap.partition("=")
+    if not equals or not old or not new:
+        raise UsageError(
+            f"autochron replay: --swap {swap}: give OLD=NEW, each as module:name or file.py:name"
+        )
+    return old, new
+
+
+def _reporter(parsed: Parsed) -> Callable[[ReplaySummary, Replayer], None]:
+    """Return the function that writes the report to standard error after the replay."""
     quiet = bool(parsed.flags & {"--quiet", "-q"})
     as_json = "--json" in parsed.flags
 
@@ -71,10 +121,8 @@ def replay(arguments: list[str]) -> int:
         from autochron.report.replay import write_replay  # lazy: after the program
 
         def draw(divergences: Sequence[Divergence]) -> Drawing:
-            from autochron.report.tree import (  # lazy: only where there is something to see
-                DRAWN_WHOLE,
-                draw_replay,
-            )
+            # lazy: only where there is something to see
+            from autochron.report.tree import DRAWN_WHOLE, draw_replay
 
             record = replayer.record
             recorded = record if record.size <= DRAWN_WHOLE else ()
@@ -82,34 +130,4 @@ def replay(arguments: list[str]) -> int:
 
         write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
 
-    watch = "--no-watch" not in parsed.flags
-    options = Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch)
-    lists = parsed.lists
-    wanted = ReplayRequest(
-        live=tuple(lists.get("--live", ())),
-        swap=tuple(_pair(each) for each in lists.get("--swap", ())),
-        deny=tuple(each for given in lists.get("--deny", ()) for each in given.split(",")),
-        inputs=parsed.values.get("--inputs"),
-        strict="--strict" in parsed.flags,
-        allow_effects="--allow-effects" in parsed.flags,
-    )
-    allow_unwoven = "--allow-unwoven" in parsed.flags
-    return run_replayed(
-        options,
-        words[0],
-        program,
-        report,
-        wanted=wanted,
-        allow_unwoven=allow_unwoven,
-        words=("replay", *arguments),
-        trusted=parsed.values.get("--trust"),
-    )
-
-
-def _pair(given: str) -> tuple[str, str]:
-    old, equals, new = given.partition("=")
-    if not equals or not old or not new:
-        raise UsageError(
-            f"autochron replay: --swap {given}: give OLD=NEW, each as module:name or file.py:name"
-        )
-    return old, new
+    return report

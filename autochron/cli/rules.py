@@ -1,4 +1,4 @@
-"""`autochron rules`."""
+"""The command `autochron rules`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from autochron.rules.loading import load_rules
 
 
 def rules(arguments: list[str]) -> int:
-    """Show which rule matches what."""
+    """Run `autochron rules`: show which rules match what, explain one line, or suggest rules that are missing.
+
+    Returns:
+        The exit status, which is 0.
+
+    Raises:
+        UsageError: an option or a word is wrong, or a file is not there.
+        RuleError: the rules can't be read.
+    """
     options = _parser().read(arguments)
     words = options.words
     if len(words) > 1:
@@ -81,22 +89,21 @@ def _suggest(options: Namespace, start: str) -> int:
     from autochron.report.text import Page, plural
 
     loaded, folder = _load(options, start)
-    suggestions = suggest(loaded, folder, _found(options, loaded))
+    suggestions = suggest(loaded, folder, _latest_findings(options, loaded))
     page = Page(sys.stdout)
     if not suggestions:
         page.line(
             "nothing is missing: every non-deterministic call is inside a boundary, recorded or ignored"
         )
         return 0
-    for each, table in zip(suggestions, text(suggestions), strict=True):
-        places = ", ".join(dict.fromkeys(f"{one.category} at {one.site}" for one in each.findings))
+    for suggestion, table in zip(suggestions, text(suggestions), strict=True):
+        findings = suggestion.findings
+        places = ", ".join(dict.fromkeys(f"{finding.category} at {finding.site}" for finding in findings))
         page.line(f"# {places}", "dim")
         for line in (*table.split("\n"), ""):
             page.line(line)
-    tables, file = (
-        plural(len(suggestions), "table"),
-        os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE)),
-    )
+    tables = plural(len(suggestions), "table")
+    file = os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE))
     if not options.yes:
         if not sys.stdin.isatty():
             page.line(f"{tables} for {file}; --yes writes them", "bold")
@@ -110,8 +117,8 @@ def _suggest(options: Namespace, start: str) -> int:
     return 0
 
 
-def _found(options: Namespace, loaded: Rules) -> tuple[Finding, ...]:
-    """Return what the latest run found; nothing where there is no trace."""
+def _latest_findings(options: Namespace, loaded: Rules) -> tuple[Finding, ...]:
+    """Return the findings of the latest run; none where there is no trace."""
     url = options.store or default_store(loaded.file)
     if options.store is None and not os.path.exists(url.removeprefix("sqlite:///")):
         return ()
@@ -125,14 +132,14 @@ def _found(options: Namespace, loaded: Rules) -> tuple[Finding, ...]:
 
 
 def _load(options: Namespace, start: str) -> tuple[Rules, str]:
-    """Read the rules for a folder or program, and give the folder."""
+    """Read the rules for a folder or a program, and return them with the folder."""
     file = options.rules or find_rule_file(start)
     folder = start if os.path.isdir(start) else os.path.dirname(os.path.abspath(start))
     return load_rules(file, root=None if file else folder), folder
 
 
 def _crossed(options: Namespace, loaded: Rules) -> dict[tuple[str, str], int] | None:
-    """Count the crossings of the latest trace by site and name; None where there is no trace."""
+    """Return how many crossings the latest trace has by site and name; None where there is no trace."""
     url = options.store or default_store(loaded.file)
     if options.store is None and not os.path.exists(url.removeprefix("sqlite:///")):
         return None

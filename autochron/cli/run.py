@@ -1,9 +1,10 @@
-"""`autochron run`."""
+"""The command `autochron run`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 from autochron.cli.options import FLAG, VALUE, parse
@@ -29,7 +30,7 @@ Run a program as it is and record its crossings.
 """
 
 UNMARKED = 4
-"""The status of a run in which a call escaped the record, where that is asked for."""
+"""The exit status of a run with --strict or --fail-under in which calls escaped the record."""
 
 _OPTIONS = {
     "--rules": VALUE,
@@ -50,11 +51,19 @@ _OPTIONS = {
 KEEP = ("all", "failed")
 
 ENDINGS = (".json", ".sarif", ".github", ".txt")
-"""Of reports."""
+"""The file extensions of reports, which decide their form."""
 
 
 def run(arguments: list[str]) -> int:
-    """Record a program; its exit status is ours."""
+    """Run `autochron run`: record a program.
+
+    Returns:
+        The program's exit status; with --strict or --fail-under 4 in the place of 0 if calls escaped the record.
+
+    Raises:
+        UsageError: an option is wrong, or no program is named.
+        RuleError, StoreError: the rules can't be read, or the store can't be opened.
+    """
     parsed = parse("run", arguments, _OPTIONS, stop=True)
     if parsed.flags & {"-h", "--help"}:
         sys.stdout.write(HELP)
@@ -78,6 +87,16 @@ def run(arguments: list[str]) -> int:
             "autochron run: --no-watch finds nothing that --strict, --fail-under and --report could tell"
         )
 
+    report = _reporter(quiet=quiet, strict=strict, least=least, file=file)
+    name = parsed.values.get("--name")
+    return run_recorded(options, command, name, report, only_failed=keep == "failed")
+
+
+def _reporter(
+    *, quiet: bool, strict: bool, least: float | None, file: str | None
+) -> Callable[[RunSummary], int | None]:
+    """Return the function that writes the reports after the program, and returns the status that replaces its 0, or None."""
+
     def report(summary: RunSummary) -> int | None:
         if not quiet or summary.lost:
             from autochron.report.run import write_run  # lazy: after the program
@@ -86,17 +105,16 @@ def run(arguments: list[str]) -> int:
         if not (strict or least is not None or file):
             return None
         from autochron import __version__
-        from autochron.report.findings import percent, write_file
+        from autochron.report.findings import percent_covered, write_file
 
-        found = summary.footer.findings
+        findings = summary.footer.findings
         if file:
-            checked = Checked(findings=found, stale=summary.stale, autochron=__version__)
+            checked = Checked(findings=findings, stale=summary.stale, autochron=__version__)
             write_file(checked, file, sys.stderr)
-        escaped = strict and any(each.covered is None and each.tier == "direct" for each in found)
-        return UNMARKED if escaped or (least is not None and percent(found) < least) else None
+        escaped = strict and any(finding.covered is None and finding.tier == "direct" for finding in findings)
+        return UNMARKED if escaped or (least is not None and percent_covered(findings) < least) else None
 
-    name = parsed.values.get("--name")
-    return run_recorded(options, command, name, report, only_failed=keep == "failed")
+    return report
 
 
 def _percentage(text: str | None) -> float | None:
@@ -108,7 +126,11 @@ def _percentage(text: str | None) -> float | None:
 
 
 def _report_file(file: str | None) -> str | None:
-    """Return the absolute path of a report: the program may go to another folder."""
+    """Return the absolute path of a report, because the program may change the working folder.
+
+    Raises:
+        UsageError: its extension is unknown, or its folder is not there.
+    """
     if file is None:
         return None
     if not file.endswith(ENDINGS):
@@ -120,7 +142,15 @@ def _report_file(file: str | None) -> str | None:
 
 
 def program_of(words: list[str], command: str) -> Command:
-    """Read what is to be run."""
+    """Return the program that the words after the options name.
+
+    Args:
+        words: a script, `-m` and a module, or `--` and a console script; then its arguments.
+        command: `run` or `replay`, for an error's message.
+
+    Raises:
+        UsageError: there is no program.
+    """
     mode: Literal["script", "module", "console"] = "script"
     if words[:1] == ["-m"]:
         mode, words = "module", words[1:]

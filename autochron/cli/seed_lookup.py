@@ -1,7 +1,7 @@
 """Look up the hash seed of the trace that is to be replayed, before most of our modules are imported.
 
-Python is started anew with that seed, and imports them then. This module handles the plain cases and refuses nothing. In all
-others the replay reads the whole trace and starts Python anew a little later.
+So Python can start anew with that seed early, and imports the modules once. This module handles the common cases and raises
+nothing. In all others the replay opens the trace and starts Python anew a little later.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SEED = b'"hash_seed":"'
-"""In a header, which is JSON: within a string its quotes would stand behind backslashes."""
+"""The field in a header, which is JSON. Inside a string its quotes would be escaped, so it can't be found there."""
 
 _FIRST_LINE = 1 << 16
+"""The most bytes of a trace file that are read."""
 
 
 def seed_of(words: Sequence[str]) -> str:
-    """Return the hash seed for the words after `replay`; empty where there is none, or where the case isn't plain."""
+    """Return the hash seed of the trace that is the first word after `replay`; empty where it can't be told at once."""
     if not words or words[0].startswith("-"):
         return ""
     try:
         header = _first_line(words[0]) if words[0].endswith(".jsonl") else _stored(words[0], words[1:])
-    except Exception:  # whatever is wrong, the replay says it best
+    except Exception:  # whatever is wrong, the replay reports it better
         return ""
-    _, found, rest = header.partition(_SEED)
+    _, field, rest = header.partition(_SEED)
     seed = rest.partition(b'"')[0].decode()
-    return seed if found and _SEED not in rest and seed.isdecimal() else ""
+    return seed if field and _SEED not in rest and seed.isdecimal() else ""
 
 
 def _first_line(file: str) -> bytes:
@@ -46,7 +47,7 @@ def _stored(reference: str, words: Sequence[str]) -> bytes:
     if not store:
         store = default_store(_value_of("--rules", words) or find_rule_file(os.getcwd()))
     path = os.path.abspath(store.removeprefix("sqlite:///"))
-    # Read-write, as who reads a store does: only such a connection tidies the WAL away when it closes.
+    # Read-write, as the store itself is opened: only such a connection removes the WAL file when it closes.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{quoted}?mode=rw", uri=True)
     try:
@@ -62,7 +63,7 @@ def _stored(reference: str, words: Sequence[str]) -> bytes:
 
 
 def _value_of(option: str, words: Sequence[str]) -> str:
-    """Return the value of an option of ours, with `=` or as the next word; the last one counts."""
+    """Return the value of one of our options, after `=` or as the next word: the last one, or an empty string."""
     value = ""
     for at, word in enumerate(words):
         if word == "--":

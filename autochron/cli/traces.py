@@ -1,4 +1,4 @@
-"""`autochron traces`."""
+"""The command `autochron traces`: its options, and the calls that do the work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,15 @@ _WANTS = {
 
 
 def traces(arguments: list[str]) -> int:
-    """Look at traces and move them."""
+    """Run `autochron traces`: list, show, compare, export, import or prune traces.
+
+    Returns:
+        The exit status: 0; for diff 1 if the traces differ.
+
+    Raises:
+        UsageError: an option or a word is wrong.
+        StoreError, TraceFormatError: a store or a trace file can't be read or written.
+    """
     options = _parser().read(arguments)
     action, *words = options.words or ["list"]
     if action not in _ACTIONS:
@@ -83,16 +91,17 @@ def _parser() -> CommandParser:
 
 
 def store_of(options: Namespace) -> Store:
-    """Open the store that the options name."""
+    """Open the store that the options name, or the default one."""
     return open_store(store_url(options))
 
 
 def store_url(options: Namespace) -> str:
-    """Name the store that the options mean."""
+    """Return the store's path or URL: of --store, else the default one beside the rules."""
     return options.store or default_store(options.rules or find_rule_file())
 
 
 def _open(options: Namespace, reference: str) -> tuple[Store, str]:
+    """Open the store of a trace, or a trace file, and return it with the trace's reference in it."""
     if reference.endswith(".jsonl"):
         if not os.path.exists(reference):
             raise StoreError(
@@ -126,14 +135,14 @@ def _diff(options: Namespace, first: str, second: str) -> int:
     from autochron.diff.traces import differ
     from autochron.report.comparison import write_comparison
 
-    said = options.inputs
-    inputs = next((each for each in INPUTS if each == said), None)
+    inputs = next((known for known in INPUTS if known == options.inputs), None)
     if inputs is None:
         raise UsageError(
-            f"autochron traces: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {said}"
+            f"autochron traces: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {options.inputs}"
         )
-    one, other = (store.load(name) for store, name in (_open(options, each) for each in (first, second)))
-    comparison = differ(one, other, inputs=inputs)
+    places = (_open(options, reference) for reference in (first, second))
+    first_trace, second_trace = (store.load(name) for store, name in places)
+    comparison = differ(first_trace, second_trace, inputs=inputs)
     write_comparison(comparison, sys.stdout, as_json=options.json)
     return 0 if comparison.same else 1
 
@@ -146,7 +155,7 @@ def _export(options: Namespace, reference: str, file: str) -> int:
     header, footer = store.outline(trace_id)
     words = ""
     if options.with_snapshots:
-        from autochron.effects.carrying import take_along  # lazy: with that word alone
+        from autochron.effects.carrying import take_along  # lazy: for --with-snapshots alone
         from autochron.effects.snapshots import folder_of_store
         from autochron.redaction.redactor import Redactor
         from autochron.rules.loading import load_rules
@@ -160,16 +169,14 @@ def _export(options: Namespace, reference: str, file: str) -> int:
         redactor = Redactor.of(load_rules(options.rules or find_rule_file()))
         taken = take_along(footer, [source], target.path, rows, accepted, redactor.mask)
         footer = structs.replace(footer, snapshots=taken)
-        words = (
-            f", with {sum(bool(each.digest) for each in taken)} snapshots in {os.path.relpath(target.path)}"
-        )
+        words = f", with {sum(bool(snapshot.digest) for snapshot in taken)} snapshots in {os.path.relpath(target.path)}"
     write_stream(header, store.envelopes(trace_id), footer, file)
     sys.stdout.write(f"{trace_id} exported to {file}{words}\n")
     return 0
 
 
 def store_of_trace(options: Namespace, reference: str) -> str:
-    """Return what the snapshots of a trace lie beside: its file, or the store."""
+    """Return the path or URL beside which a trace's snapshots lie: its file, or the store."""
     return reference if reference.endswith(".jsonl") else store_url(options)
 
 
@@ -195,26 +202,26 @@ def _import(options: Namespace, file: str) -> int:
 
 
 def _bring_snapshots(footer: Footer | None, file: str, store: Store) -> int:
-    """Copy what lies beside a trace file to the store's folder; return how many contents that are."""
+    """Copy the snapshots of a trace file into the store's folder, and return how many have contents there."""
     from autochron.effects.snapshots import folder_of_store  # lazy: few traces have any
 
     source, target = folder_of_store(file), folder_of_store(store.url)
     if footer is None or source is None or target is None:
         return 0
-    here = [each for each in footer.snapshots if each.digest and source.has(each.digest)]
-    source.bring(here, target)
-    return len(here)
+    present = [snapshot for snapshot in footer.snapshots if snapshot.digest and source.has(snapshot.digest)]
+    source.bring(present, target)
+    return len(present)
 
 
 def _drop_snapshots(store: Store) -> None:
-    """Remove the contents that no trace has any more."""
+    """Remove snapshot contents that no trace of the store refers to."""
     from autochron.effects.snapshots import folder_of_store  # lazy: as above
 
     folder = folder_of_store(store.url)
     if folder is None or not os.path.isdir(folder.path):
         return
-    footers = [store.outline(each.header.id)[1] for each in store.summaries()]
-    digests = {each.digest for footer in footers if footer is not None for each in footer.snapshots}
+    footers = [store.outline(summary.header.id)[1] for summary in store.summaries()]
+    digests = {snapshot.digest for footer in footers if footer is not None for snapshot in footer.snapshots}
     folder.drop_all_but(digests)
 
 
@@ -236,7 +243,7 @@ def _prune(options: Namespace) -> int:
     dropped = pruning.to_drop(summaries, begun_before=before, room=room)
     is_dry = options.dry_run
     if dropped and not is_dry:
-        store.drop([each.header.id for each in dropped])
+        store.drop([summary.header.id for summary in dropped])
         _drop_snapshots(store)
     write_pruned(dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json=options.json)
     return 0

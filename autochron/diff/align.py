@@ -1,7 +1,7 @@
-"""Which of two sequences belong together: an alignment with as little left over as there can be.
+"""Align two sequences so that as few items as possible are left over.
 
-In steps from the exact to the loose: what is the same throughout, then what is alike, so that one that was put in doesn't
-shift all that follow it. What is the same and stands elsewhere was moved.
+Items are matched in steps, from exact keys to loose ones: first equal items, then similar ones. So an inserted item does not
+shift all that follow it. An equal item in another place was moved.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from difflib import SequenceMatcher
 from typing import NamedTuple, TypeAlias
 
 Keys: TypeAlias = tuple[Hashable, ...]
-"""What an item is told by, from the exact to the loose."""
+"""The keys of one item, from the exact one to the loosest. All items have equally many."""
 
 _MANY = 400
-"""Edits up to which the best alignment is sought: that costs the length times the edits, and memory by their square."""
+"""The largest number of edits for which the best alignment is computed. Time grows with the length times the edits, and
+memory with the square of the edits."""
 
 
 class AlignedPair(NamedTuple):
-    """Two places that belong together."""
+    """The positions of two items that belong together, and whether the item was moved."""
 
     first: int
     second: int
@@ -27,113 +28,123 @@ class AlignedPair(NamedTuple):
 
 
 def align(first: Sequence[Keys], second: Sequence[Keys]) -> list[AlignedPair]:
-    """Match two sequences whose items are given by their keys, from the exact to the loose; in order of the first.
+    """Align two sequences of items, each represented by its keys.
 
-    By the last key alone nothing is matched with what stands elsewhere: that is one less and one more.
+    Items that share a key other than the last may be matched across others, and then count as moved. An item in another
+    place that shares the last key alone counts as removed and added.
+
+    Returns:
+        The pairs in order of the first sequence.
     """
     if not first or not second:
         return []
     levels = [([item[at] for item in first], [item[at] for item in second]) for at in range(len(first[0]))]
-    matched, moved, exact = _matched(levels)
-    if len(matched) < len(first) and exact < len(common(*levels[-1])) - len(matched):
-        # A few that are equal by chance, and far apart, would tear the rest apart.
-        matched, moved, _ = _matched(levels[-1:])
-    found = [AlignedPair(*pair, moved=False) for pair in matched.items()]
-    return sorted(found + [AlignedPair(*pair, moved=True) for pair in moved.items()])
+    kept, moved, exact = _match_levels(levels)
+    if len(kept) < len(first) and exact < len(common(*levels[-1])) - len(kept):
+        # A few items that are equal by chance and far apart would keep many similar ones from being matched.
+        kept, moved, _ = _match_levels(levels[-1:])
+    pairs = [AlignedPair(*pair, moved=False) for pair in kept.items()]
+    return sorted(pairs + [AlignedPair(*pair, moved=True) for pair in moved.items()])
 
 
 _Level: TypeAlias = tuple[Sequence[Hashable], Sequence[Hashable]]
 
 
-def _matched(levels: Sequence[_Level]) -> tuple[dict[int, int], dict[int, int], int]:
-    """Return what keeps its order, what was moved, and how many of the first are the same exactly."""
-    matched: dict[int, int] = {}
+def _match_levels(levels: Sequence[_Level]) -> tuple[dict[int, int], dict[int, int], int]:
+    """Return the pairs that keep their order, the pairs that were moved, and the number of exact pairs in order."""
+    kept: dict[int, int] = {}
     moved: dict[int, int] = {}
     *exact, loose = levels
-    for one, other in exact:
-        _match_between(one, other, matched, moved)
-    count = len(matched)
-    for one, other in exact:
-        _match_elsewhere(one, other, matched, moved)
-    _match_between(*loose, matched, moved)
-    return matched, moved, count
+    for first, second in exact:
+        _match_between(first, second, kept, moved)
+    count = len(kept)
+    for first, second in exact:
+        _match_elsewhere(first, second, kept, moved)
+    _match_between(*loose, kept, moved)
+    return kept, moved, count
 
 
 def _match_between(
-    one: Sequence[Hashable], other: Sequence[Hashable], matched: dict[int, int], moved: dict[int, int]
+    first: Sequence[Hashable], second: Sequence[Hashable], kept: dict[int, int], moved: dict[int, int]
 ) -> None:
-    """Match what is left between two matches."""
-    taken = {*matched.values(), *moved.values()}
-    start, begin = 0, 0
-    for stop, end in [*sorted(matched.items()), (len(one), len(other))]:
-        if start < stop and begin < end:
-            mine = [at for at in range(start, stop) if at not in moved]
-            theirs = [at for at in range(begin, end) if at not in taken]
-            for left, right in common([one[at] for at in mine], [other[at] for at in theirs]):
-                matched[mine[left]] = theirs[right]
-        start, begin = stop + 1, end + 1
+    """Match the unmatched items between each two neighbouring matches, keeping their order."""
+    taken = {*kept.values(), *moved.values()}
+    first_start, second_start = 0, 0
+    for first_stop, second_stop in [*sorted(kept.items()), (len(first), len(second))]:
+        if first_start < first_stop and second_start < second_stop:
+            first_left = [at for at in range(first_start, first_stop) if at not in moved]
+            second_left = [at for at in range(second_start, second_stop) if at not in taken]
+            for first_at, second_at in common(
+                [first[at] for at in first_left], [second[at] for at in second_left]
+            ):
+                kept[first_left[first_at]] = second_left[second_at]
+        first_start, second_start = first_stop + 1, second_stop + 1
 
 
 def _match_elsewhere(
-    one: Sequence[Hashable], other: Sequence[Hashable], matched: dict[int, int], moved: dict[int, int]
+    first: Sequence[Hashable], second: Sequence[Hashable], kept: dict[int, int], moved: dict[int, int]
 ) -> None:
-    """Match what is left wherever it stands, in order."""
-    taken = {*matched.values(), *moved.values()}
+    """Match unmatched items with equal ones anywhere in the second sequence, the first such one first."""
+    taken = {*kept.values(), *moved.values()}
     places: dict[Hashable, deque[int]] = defaultdict(deque)
-    for at, key in enumerate(other):
+    for at, key in enumerate(second):
         if at not in taken:
             places[key].append(at)
-    for at, key in enumerate(one):
-        if at not in matched and at not in moved and places.get(key):
+    for at, key in enumerate(first):
+        if at not in kept and at not in moved and places.get(key):
             moved[at] = places[key].popleft()
 
 
-def common(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Return the places of a longest common subsequence; of a long one, where very many were changed."""
-    start, shorter = 0, min(len(one), len(other))
-    while start < shorter and one[start] == other[start]:
+def common(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Return the pairs of positions of a longest common subsequence.
+
+    Where the sequences differ by more than 400 edits, it is a long common subsequence, but maybe not the longest.
+    """
+    start, shorter = 0, min(len(first), len(second))
+    while start < shorter and first[start] == second[start]:
         start += 1
     end = 0
-    while end < shorter - start and one[-1 - end] == other[-1 - end]:
+    while end < shorter - start and first[-1 - end] == second[-1 - end]:
         end += 1
-    known, given = set(one), set(other)
-    mine = [at for at in range(start, len(one) - end) if one[at] in given]
-    theirs = [at for at in range(start, len(other) - end) if other[at] in known]
-    left, right = [one[at] for at in mine], [other[at] for at in theirs]
-    inner = _shortest_edit(left, right)
+    in_first, in_second = set(first), set(second)
+    first_places = [at for at in range(start, len(first) - end) if first[at] in in_second]
+    second_places = [at for at in range(start, len(second) - end) if second[at] in in_first]
+    first_shared, second_shared = [first[at] for at in first_places], [second[at] for at in second_places]
+    inner = _shortest_edit(first_shared, second_shared)
     if inner is None:
-        blocks = SequenceMatcher(None, left, right).get_matching_blocks()
+        blocks = SequenceMatcher(None, first_shared, second_shared).get_matching_blocks()
         inner = [(a + step, b + step) for a, b, size in blocks for step in range(size)]
-    found = [(at, at) for at in range(start)] + [(mine[a], theirs[b]) for a, b in inner]
-    return found + [(len(one) - at, len(other) - at) for at in range(end, 0, -1)]
+    pairs = [(at, at) for at in range(start)] + [(first_places[a], second_places[b]) for a, b in inner]
+    return pairs + [(len(first) - at, len(second) - at) for at in range(end, 0, -1)]
 
 
-def _shortest_edit(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[tuple[int, int]] | None:
-    """Return what the shortest edit script keeps (Myers, 1986); None where that has too many edits."""
+def _shortest_edit(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[tuple[int, int]] | None:
+    """Return the positions that the shortest edit script keeps (Myers, 1986); None where it has more than 400 edits."""
     reach, history = {1: 0}, []
-    for edits in range(min(len(one) + len(other), _MANY) + 1):
+    for edits in range(min(len(first) + len(second), _MANY) + 1):
         history.append(dict(reach))
-        for line in range(-edits, edits + 1, 2):
-            down = line == -edits or (line != edits and reach[line - 1] < reach[line + 1])
-            at = reach[line + 1] if down else reach[line - 1] + 1
-            while at < len(one) and at - line < len(other) and one[at] == other[at - line]:
+        for diagonal in range(-edits, edits + 1, 2):
+            down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+            at = reach[diagonal + 1] if down else reach[diagonal - 1] + 1
+            while at < len(first) and at - diagonal < len(second) and first[at] == second[at - diagonal]:
                 at += 1
-            reach[line] = at
-            if at >= len(one) and at - line >= len(other):
-                return _kept(history, len(one), len(other))
+            reach[diagonal] = at
+            if at >= len(first) and at - diagonal >= len(second):
+                return _kept_pairs(history, len(first), len(second))
     return None
 
 
-def _kept(history: list[dict[int, int]], at: int, to: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+def _kept_pairs(history: list[dict[int, int]], first_at: int, second_at: int) -> list[tuple[int, int]]:
+    """Trace the shortest edit script back from the ends of both sequences."""
+    pairs: list[tuple[int, int]] = []
     for edits in range(len(history) - 1, -1, -1):
-        reach, line = history[edits], at - to
-        down = line == -edits or (line != edits and reach[line - 1] < reach[line + 1])
-        before = line + 1 if down else line - 1
-        came = 0 if edits == 0 else reach[before]
-        back = 0 if edits == 0 else came - before
-        while at > came and to > back:
-            at, to = at - 1, to - 1
-            found.append((at, to))
-        at, to = came, back
-    return found[::-1]
+        reach, diagonal = history[edits], first_at - second_at
+        down = diagonal == -edits or (diagonal != edits and reach[diagonal - 1] < reach[diagonal + 1])
+        previous = diagonal + 1 if down else diagonal - 1
+        start = 0 if edits == 0 else reach[previous]
+        second_start = 0 if edits == 0 else start - previous
+        while first_at > start and second_at > second_start:
+            first_at, second_at = first_at - 1, second_at - 1
+            pairs.append((first_at, second_at))
+        first_at, second_at = start, second_start
+    return pairs[::-1]

@@ -1,8 +1,8 @@
-"""In what two traces differ: which crossings belong together, and what is another in each pair.
+"""The differences between two traces: which crossings correspond, and how each pair differs.
 
-Crossings are matched inside matched parents, lane by lane. Lanes that were started alike are told apart by what crossed in
-them, then by their names and order, as on replay (see `cursor`). Durations, ids of traces and the order between lanes
-never count.
+Crossings are matched inside matched parents, lane by lane. Lanes of one family (see `_family`) are matched by the inputs of
+their crossings, then by their names and order, as on replay (see `replaying.cursor`). Durations, ids of traces and the order
+between lanes never count.
 """
 
 from __future__ import annotations
@@ -18,50 +18,64 @@ from msgspec.json import encode
 
 from autochron.crossing.lanes import DAEMON
 from autochron.diff.align import align
-from autochron.diff.crossings import Contrasts, Inputs, differences_of_runs, plural
+from autochron.diff.crossings import CrossingComparer, Inputs, differences_of_runs, plural
 from autochron.envelope.type_trees import without_types
 from autochron.model import Comparison, Difference, Envelope, Paired, Trace
 
 
 def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Comparison:
-    """Compare two traces."""
-    one, other = _Side(first), _Side(second)
+    """Compare two traces.
+
+    Args:
+        first: a trace.
+        second: the trace that it is compared with.
+        inputs: what a changed input counts as: `strict` an error, `warn` a warning, `ignore` nothing.
+
+    Returns:
+        All crossings in pairs, in order of the first trace. It is `same` if no difference is an error.
+    """
+    first_side, second_side = _Side(first), _Side(second)
     typed = first.header.typed and second.header.typed
     if not typed:
         first, second = _untyped(first), _untyped(second)
-    contrasts = Contrasts(inputs)
-    # In this order, so that an identifier is known where it is used.
-    found = [_told(match, one, other, contrasts) for match in _ordered(_matched(one, other))]
+    comparer = CrossingComparer(inputs)
+    # In order of start, so that an identifier is known before the program sends it back.
+    pairs = [
+        _compare_match(match, first_side, second_side, comparer)
+        for match in _ordered(_match_crossings(first_side, second_side))
+    ]
     run = tuple(differences_of_runs(first, second))
-    told = [*run, *(each for pair in found for each in pair.differences)]
+    differences = [*run, *(difference for pair in pairs for difference in pair.differences)]
     return Comparison(
         first=first.header,
         second=second.header,
-        same=not any(each.severity == "error" for each in told),
-        pairs=tuple(found),
+        same=not any(difference.severity == "error" for difference in differences),
+        pairs=tuple(pairs),
         run=run,
     )
 
 
 def _untyped(trace: Trace) -> Trace:
-    """Return a trace with the inputs as older versions wrote them."""
-    envelopes = [structs.replace(each, input=without_types(each.input)) for each in trace.envelopes]
+    """Return a trace whose inputs have no types, as older versions wrote them."""
+    envelopes = [
+        structs.replace(envelope, input=without_types(envelope.input)) for envelope in trace.envelopes
+    ]
     return structs.replace(trace, envelopes=tuple(envelopes))
 
 
 class _Side:
-    """One of the traces, by parent and lane."""
+    """The crossings of one trace by parent and lane."""
 
     def __init__(self, trace: Trace) -> None:
         self._seqs = {envelope.seq for envelope in trace.envelopes}
         self._places: dict[int, int] = {}
         self.inside: dict[int | None, dict[str, list[Envelope]]] = defaultdict(lambda: defaultdict(list))
         for envelope in trace.envelopes:
-            beside = self.inside[self.parent(envelope)][envelope.lane]
-            self._places[envelope.seq] = len(beside)
-            beside.append(envelope)
+            siblings = self.inside[self.parent(envelope)][envelope.lane]
+            self._places[envelope.seq] = len(siblings)
+            siblings.append(envelope)
         self._digests: dict[int, bytes] = {}
-        for envelope in reversed(trace.envelopes):  # what is inside started later
+        for envelope in reversed(trace.envelopes):  # children first: they started later
             self._digests[envelope.seq] = self._digest(envelope)
 
     def parent(self, envelope: Envelope) -> int | None:
@@ -69,29 +83,29 @@ class _Side:
         parent = envelope.parent
         return parent if parent is not None and parent < envelope.seq and parent in self._seqs else None
 
-    def whole(self, envelope: Envelope) -> bytes:
-        """Return what is equal where two crossings are the same with all that is inside them."""
+    def digest(self, envelope: Envelope) -> bytes:
+        """Return a digest of a crossing and all crossings inside it."""
         return self._digests[envelope.seq]
 
     def count_inside(self, envelope: Envelope) -> int:
-        """Count what lies inside a crossing, at any depth."""
+        """Return the number of crossings inside this one, at any depth."""
         count, waiting = 0, [envelope.seq]
         while waiting:
-            for found in self.inside.get(waiting.pop(), {}).values():
-                count += len(found)
-                waiting += [each.seq for each in found]
+            for crossings in self.inside.get(waiting.pop(), {}).values():
+                count += len(crossings)
+                waiting += [child.seq for child in crossings]
         return count
 
-    def before(self, envelope: Envelope) -> str:
-        """Return what a crossing follows in its lane."""
-        beside = self.inside[self.parent(envelope)][envelope.lane]
+    def position(self, envelope: Envelope) -> str:
+        """Return a phrase for a crossing's place in its lane, such as `after agent[1]`."""
+        siblings = self.inside[self.parent(envelope)][envelope.lane]
         at = self._places[envelope.seq]
-        return f"after {beside[at - 1].address}" if at else "the first"
+        return f"after {siblings[at - 1].address}" if at else "the first"
 
     def _digest(self, envelope: Envelope) -> bytes:
         inside = [
-            (lane, [self._digests.get(each.seq, b"").hex() for each in found])
-            for lane, found in sorted(self.inside.get(envelope.seq, {}).items())
+            (lane, [self._digests.get(child.seq, b"").hex() for child in children])
+            for lane, children in sorted(self.inside.get(envelope.seq, {}).items())
         ]
         digest = blake2b(
             encode((envelope.name, envelope.outcome, envelope.exchanges, inside)), digest_size=16
@@ -115,85 +129,108 @@ class _Match:
         self.moved = moved
 
 
-def _matched(one: _Side, other: _Side) -> Iterator[_Match]:
+def _match_crossings(first: _Side, second: _Side) -> Iterator[_Match]:
+    """Yield all crossings of both traces, each pair before the crossings inside it."""
     lanes = _Lanes()
     waiting: list[tuple[int | None, int | None]] = [(None, None)]
     while waiting:
-        above, below = waiting.pop()
-        for mine, theirs in lanes.paired(one.inside.get(above, {}), other.inside.get(below, {})):
-            for match in _aligned(mine, theirs, one, other):
+        first_parent, second_parent = waiting.pop()
+        for first_crossings, second_crossings in lanes.paired(
+            first.inside.get(first_parent, {}), second.inside.get(second_parent, {})
+        ):
+            for match in _align(first_crossings, second_crossings, first, second):
                 if match.first is not None and match.second is not None:
                     waiting.append((match.first.seq, match.second.seq))
                 yield match
 
 
-def _aligned(mine: list[Envelope], theirs: list[Envelope], one: _Side, other: _Side) -> Iterator[_Match]:
-    found = align(
-        [(one.whole(each), (each.name, each.input), each.name) for each in mine],
-        [(other.whole(each), (each.name, each.input), each.name) for each in theirs],
+def _align(
+    first_crossings: list[Envelope], second_crossings: list[Envelope], first: _Side, second: _Side
+) -> Iterator[_Match]:
+    pairs = align(
+        [
+            (first.digest(envelope), (envelope.name, envelope.input), envelope.name)
+            for envelope in first_crossings
+        ],
+        [
+            (second.digest(envelope), (envelope.name, envelope.input), envelope.name)
+            for envelope in second_crossings
+        ],
     )
-    left, right = {match.first for match in found}, {match.second for match in found}
-    for match in found:
-        yield _Match(mine[match.first], theirs[match.second], moved=match.moved)
-    yield from (_Match(each, None) for at, each in enumerate(mine) if at not in left)
-    yield from (_Match(None, each) for at, each in enumerate(theirs) if at not in right)
+    first_matched, second_matched = {pair.first for pair in pairs}, {pair.second for pair in pairs}
+    for pair in pairs:
+        yield _Match(first_crossings[pair.first], second_crossings[pair.second], moved=pair.moved)
+    yield from (
+        _Match(envelope, None) for at, envelope in enumerate(first_crossings) if at not in first_matched
+    )
+    yield from (
+        _Match(None, envelope) for at, envelope in enumerate(second_crossings) if at not in second_matched
+    )
 
 
-_Crossed: TypeAlias = dict[str, list[Envelope]]
+_CrossingsByLane: TypeAlias = dict[str, list[Envelope]]
 
 
 class _Lanes:
-    """Which lane of one trace is which of the other."""
+    """The lanes of two traces that correspond."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
-        """Lanes of the second trace, by what they are called in the first."""
+        """The first trace's name of each matched lane of the second."""
 
-    def paired(self, one: _Crossed, other: _Crossed) -> Iterator[tuple[list[Envelope], list[Envelope]]]:
-        """Pair what crossed inside two parents by lane."""
-        left, right = _by_creation(one), _by_creation(other)
-        for family in dict.fromkeys([_family(lane) for lane in (*left, *right)]):
-            mine = [lane for lane in left if _family(lane) == family]
-            theirs = [lane for lane in right if _family(lane) == family]
-            for lane, twin in self._twins(mine, theirs, one, other):
+    def paired(
+        self, first: _CrossingsByLane, second: _CrossingsByLane
+    ) -> Iterator[tuple[list[Envelope], list[Envelope]]]:
+        """Yield the crossings inside two matched parents, lane by lane; an empty list where a lane has no counterpart."""
+        first_lanes, second_lanes = _by_creation(first), _by_creation(second)
+        for family in dict.fromkeys([_family(lane) for lane in (*first_lanes, *second_lanes)]):
+            first_family = [lane for lane in first_lanes if _family(lane) == family]
+            second_family = [lane for lane in second_lanes if _family(lane) == family]
+            for lane, twin in self._twins(first_family, second_family, first, second):
                 if lane is not None and twin is not None:
                     self._known.setdefault(twin, lane)
-                yield one[lane] if lane is not None else [], other[twin] if twin is not None else []
+                yield first[lane] if lane is not None else [], second[twin] if twin is not None else []
 
     def _twins(
-        self, mine: list[str], theirs: list[str], one: _Crossed, other: _Crossed
+        self,
+        first_family: list[str],
+        second_family: list[str],
+        first: _CrossingsByLane,
+        second: _CrossingsByLane,
     ) -> Iterator[tuple[str | None, str | None]]:
-        left, right = dict.fromkeys(mine), {twin: self._called(twin) for twin in theirs}
+        """Yield the corresponding lanes of one family: those with the most in common first, None for a missing one."""
+        first_left = dict.fromkeys(first_family)
+        second_left = {twin: self._first_name(twin) for twin in second_family}
         for key in (_inputs, _first_input, _names, _nothing):
-            named = {lane: twin for twin, lane in right.items()}
+            named = {lane: twin for twin, lane in second_left.items()}
             places: dict[Hashable, deque[str]] = defaultdict(deque)
-            for lane in list(left):
+            for lane in list(first_left):
                 twin = named.get(lane)
-                if twin is not None and key(one[lane]) == key(other[twin]):
-                    del left[lane], right[twin]
+                if twin is not None and key(first[lane]) == key(second[twin]):
+                    del first_left[lane], second_left[twin]
                     yield lane, twin
-            for twin in right:
-                places[key(other[twin])].append(twin)
-            for lane in list(left):
-                alike = places[key(one[lane])]
+            for twin in second_left:
+                places[key(second[twin])].append(twin)
+            for lane in list(first_left):
+                alike = places[key(first[lane])]
                 if alike:
                     twin = alike.popleft()
-                    del left[lane], right[twin]
+                    del first_left[lane], second_left[twin]
                     yield lane, twin
-        yield from ((lane, None) for lane in left)
-        yield from ((None, twin) for twin in right)
+        yield from ((lane, None) for lane in first_left)
+        yield from ((None, twin) for twin in second_left)
 
-    def _called(self, lane: str) -> str:
-        """Return the name that a lane of the second trace has in the first."""
+    def _first_name(self, lane: str) -> str:
+        """Return the name that a lane of the second trace has in the first, as far as it is known."""
         known = self._known.get(lane)
         if known is not None:
             return known
         above, slash, step = lane.rpartition("/")
-        return f"{self._called(above)}/{step}" if slash else lane
+        return f"{self._first_name(above)}/{step}" if slash else lane
 
 
 def _inputs(crossed: list[Envelope]) -> Hashable:
-    return tuple((each.name, each.input) for each in crossed)
+    return tuple((envelope.name, envelope.input) for envelope in crossed)
 
 
 def _first_input(crossed: list[Envelope]) -> Hashable:
@@ -201,7 +238,7 @@ def _first_input(crossed: list[Envelope]) -> Hashable:
 
 
 def _names(crossed: list[Envelope]) -> Hashable:
-    return tuple(each.name for each in crossed)
+    return tuple(envelope.name for envelope in crossed)
 
 
 def _nothing(_crossed: list[Envelope]) -> Hashable:
@@ -209,7 +246,7 @@ def _nothing(_crossed: list[Envelope]) -> Hashable:
 
 
 def _by_creation(lanes: Iterable[str]) -> list[str]:
-    """Order lanes by when they were created: outer ones first, `x.2` before `x.10`."""
+    """Return lanes in order of creation: outer ones first, `x.2` before `x.10`."""
     return sorted(lanes, key=lambda lane: (lane.count("/"), _numbers(lane), lane))
 
 
@@ -219,59 +256,63 @@ def _numbers(lane: str) -> list[int]:
 
 
 def _family(lane: str) -> str:
-    """Return a lane's name without numbers: lanes that were started alike share it."""
+    """Return a lane's name without numbers: lanes that were started in the same way share it."""
     return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
 
 
-# --- telling -------------------------------------------------------------------------------------------------------
+# --- comparing -----------------------------------------------------------------------------------------------------
 
 
 def _ordered(matches: Iterable[_Match]) -> list[_Match]:
-    """Order matches as in the first trace, with what is extra behind what it follows in the second."""
-    found = list(matches)
-    both = sorted(
-        (each.second.seq, each.first.seq)
-        for each in found
-        if each.first is not None and each.second is not None and not each.moved
-    )
-
-    known = {
-        each.second.seq: each.first.seq
-        for each in found
-        if each.first is not None and each.second is not None
-    }
+    """Return matches in order of the first trace. An extra crossing comes after the one that it follows in the second."""
+    unordered = list(matches)
+    pairs = [
+        (match.second.seq, match.first.seq, match.moved)
+        for match in unordered
+        if match.first is not None and match.second is not None
+    ]
+    first_seqs = {second: first for second, first, _ in pairs}
+    in_order = sorted((second, first) for second, first, is_moved in pairs if not is_moved)
 
     def place(match: _Match) -> tuple[int, int]:
         if match.first is not None:
             return match.first.seq, 0
         assert match.second is not None  # noqa: S101 - a match has one side at least
         seq, parent = match.second.seq, match.second.parent
-        at = bisect_right(both, (seq, 0))
-        # What encloses it may have been moved.
-        above = 0 if parent is None else known.get(parent, 0)
-        return max(both[at - 1][1] if at else 0, above), seq
+        at = bisect_right(in_order, (seq, 0))
+        # After its parent, too, which may have been moved.
+        above = 0 if parent is None else first_seqs.get(parent, 0)
+        return max(in_order[at - 1][1] if at else 0, above), seq
 
-    return sorted(found, key=place)
+    return sorted(unordered, key=place)
 
 
-def _told(match: _Match, one: _Side, other: _Side, contrasts: Contrasts) -> Paired:
+def _compare_match(
+    match: _Match, first_side: _Side, second_side: _Side, comparer: CrossingComparer
+) -> Paired:
     first, second = match.first, match.second
     if first is None or second is None:
-        alone = first or second
-        assert alone is not None  # noqa: S101 - a match has one side at least
-        return Paired(first, second, (_alone(alone, one if first else other, is_first=first is not None),))
-    found = list(contrasts.of(first, second))
-    if match.moved:
-        before, now = one.before(first), other.before(second)
-        message = (
-            f"{first.address} was moved in its lane: in the first trace it is {before}, in the second {now}"
+        envelope = first or second
+        assert envelope is not None  # noqa: S101 - a match has one side at least
+        return Paired(
+            first,
+            second,
+            (_unmatched(envelope, first_side if first else second_side, is_first=first is not None),),
         )
-        moved = Difference(kind="reordered", address=first.address, message=message, first=before, second=now)
-        found.insert(0, moved)
-    return Paired(first, second, tuple(found))
+    differences = list(comparer.differences(first, second))
+    if match.moved:
+        before, after = first_side.position(first), second_side.position(second)
+        message = (
+            f"{first.address} was moved in its lane: in the first trace it is {before}, in the second {after}"
+        )
+        moved = Difference(
+            kind="reordered", address=first.address, message=message, first=before, second=after
+        )
+        differences.insert(0, moved)
+    return Paired(first, second, tuple(differences))
 
 
-def _alone(envelope: Envelope, side: _Side, *, is_first: bool) -> Difference:
+def _unmatched(envelope: Envelope, side: _Side, *, is_first: bool) -> Difference:
     inside = side.count_inside(envelope)
     more = f", with {plural(inside, 'crossing')} inside it" if inside else ""
     which = "first" if is_first else "second"

@@ -1,7 +1,7 @@
-"""Other orders of sets, and other places of objects in memory: what `impact` puts in the place of these.
+"""Alternative orders of sets, addresses of objects and hashes, which `impact` substitutes for the real ones.
 
-A variant has a number. An order depends on it and on the order that the set has, and on nothing else, so that one set is
-gone through in one order wherever the same variant is in force; so do addresses and hashes.
+Variants are numbered from 0. An alternative order depends on the variant and on the set's own order, and on nothing else.
+Therefore one set has one order wherever the same variant is in force. The same holds for addresses and hashes.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ from autochron._runtime import unpatched
 _ADDRESS = re.compile(r"\b0x([0-9a-fA-F]{6,16})\b")
 _NUMBERS = frozenset({int, bool, float, complex})
 _PLAIN = _NUMBERS | {str, bytes, type(None)}
-_BY_PLACE: Any = object.__hash__
-_SHOWN: Any = object.__str__
+_DEFAULT_HASH: Any = object.__hash__
+_DEFAULT_STR: Any = object.__str__
 _BITS = 36
-"""Of an address, in which objects differ."""
-_TAKEN = -1
-"""What no hash is."""
+"""The number of bits in which the addresses of objects differ."""
+_INVALID_HASH = -1
+"""CPython reserves this hash value for errors."""
 
 
 def other_order(values: list[Any], variant: int) -> list[Any]:
-    """Return values in another order."""
+    """Return the values in another order.
+
+    Variant 0 is reversed, 1 is rotated by one, and 2 is sorted by text. All others are shuffled, seeded by the variant. Fewer
+    than two values have no other order and come back as they are.
+    """
     match variant:
         case 0:
             moved = values[::-1]
         case 1:
             moved = [*values[1:], *values[:1]]
         case 2:
-            moved = sorted(values, key=lambda each: without_addresses(repr(each)))
+            moved = sorted(values, key=lambda value: without_addresses(repr(value)))
         case _:
             moved = random.Random(variant).sample(values, len(values))
     return moved if is_moved(moved, values) else [*values[1:], *values[:1]]
@@ -41,24 +45,24 @@ def other_order(values: list[Any], variant: int) -> list[Any]:
 
 def is_moved(order: Iterable[Any], values: Iterable[Any]) -> bool:
     """Return whether two orders of the same values differ."""
-    return any(one is not other for one, other in zip(order, values, strict=True))
+    return any(left is not right for left, right in zip(order, values, strict=True))
 
 
 def has_one_order(values: Collection[Any]) -> bool:
-    """Return whether values are in the same order in every process."""
+    """Return whether a set of these values has the same order in every process."""
     return len(values) < 2 or all(map(hashes_alike, values))
 
 
 def hashes_by_place(value: object) -> bool:
-    """Return whether a value's hash is made of its address."""
+    """Return whether a value's hash is derived from its address."""
     own: Any = type(value).__hash__
-    return own is _BY_PLACE
+    return own is _DEFAULT_HASH
 
 
 def shows_place(value: object) -> bool:
-    """Return whether a value's text is what Python itself makes of it, with its address."""
+    """Return whether a value's text may be Python's default one, which contains the address."""
     own: Any = type(value)
-    return own.__str__ is _SHOWN and not isinstance(own.__repr__, FunctionType)
+    return own.__str__ is _DEFAULT_STR and not isinstance(own.__repr__, FunctionType)
 
 
 def hashes_alike(value: object) -> bool:
@@ -66,44 +70,50 @@ def hashes_alike(value: object) -> bool:
     return type(value) in _NUMBERS
 
 
-def in_order(values: Collection[Any]) -> list[Any]:
-    """Return the values in the order that they have; where it is that of addresses, in one that goes by what they hold."""
-    found = list(values)
-    if any(each is not None and hashes_by_place(each) for each in found):
-        found.sort(key=_trait)
-    return found
+def ordered_values(values: Collection[Any]) -> list[Any]:
+    """Return the values in their present order, or sorted by their plain fields where the order depends on addresses."""
+    ordered = list(values)
+    if any(value is not None and hashes_by_place(value) for value in ordered):
+        ordered.sort(key=_trait)
+    return ordered
 
 
 def _trait(value: Any) -> tuple[str, str, str]:
-    """Distinguish a value from others by what is plain in it: nothing of its own is called."""
+    """Return a sort key made of a value's type, name and plain fields. None of the value's own methods are called."""
     kind = type(value).__qualname__
     if type(value) in _PLAIN:
         return kind, repr(value), ""
     fields = getattr(value, "__dict__", {}) if not isinstance(value, type) else {}
     if fields.__class__ is not dict:
         fields = {}
-    plain = sorted(f"{name}={each!r}" for name, each in list(fields.items()) if type(each) in _PLAIN)
+    plain = sorted(f"{name}={field!r}" for name, field in list(fields.items()) if type(field) in _PLAIN)
     name = value.__qualname__ if isinstance(value, type | FunctionType) else ""
     return kind, name, " ".join(plain)
 
 
 def fingerprint(values: Collection[Any]) -> int:
-    """Return a number that is the same in two processes where all hashes are, and so the order in a set."""
+    """Return a number that two processes share if all hashes of the values are equal, and so the order of the set.
+
+    The process id is part of it where a hash is derived from an address.
+    """
     is_placed = any(map(hashes_by_place, values))
     return hash((unpatched.getpid() if is_placed else 0, *sorted(map(hash, values))))
 
 
 def other_hash(value: int, variant: int) -> int:
-    """Return another hash than this one."""
+    """Return another valid hash."""
     if variant < 2:
-        found = (value + 1 if value < (1 << 62) else value - 1, ~value)[variant]
+        changed = (value + 1 if value < (1 << 62) else value - 1, ~value)[variant]
     else:
-        found = random.Random(f"{variant} {value}").getrandbits(62) - (1 << 61)
-    return found if found != _TAKEN else -2
+        changed = random.Random(f"{variant} {value}").getrandbits(62) - (1 << 61)
+    return changed if changed != _INVALID_HASH else -2
 
 
 def other_address(address: int, variant: int) -> int:
-    """Return another address than this one: others have others. Some variants turn the order round, or mix it."""
+    """Return another address. Different addresses stay different.
+
+    Variant 0 keeps the order of addresses, 1 reverses it, and all others mix it.
+    """
     low = (address >> 4) & ((1 << _BITS) - 1)
     match variant:
         case 0:
@@ -112,31 +122,35 @@ def other_address(address: int, variant: int) -> int:
             low = ~low
         case _:
             low *= random.Random(variant).getrandbits(_BITS) | 1
-    # As long as every address of a heap is: so long that the length of a text tells nothing.
+    # With as many digits as every address of a heap, so that the length of a text does not depend on it.
     return (0x7F << (_BITS + 4)) + ((low & ((1 << _BITS) - 1)) << 4)
 
 
 def without_addresses(text: str) -> str:
-    """Leave the addresses out of a text."""
+    """Return a text in which each address is reduced to `0x`."""
     return _ADDRESS.sub("0x", text)
 
 
-def readdressed(text: str, moved: Callable[[int], int]) -> str:
-    """Put other addresses into a text."""
-    return _ADDRESS.sub(lambda found: hex(moved(int(found[1], 16))), text)
+def with_addresses(text: str, moved: Callable[[int], int]) -> str:
+    """Return a text in which `moved` has replaced each address."""
+    return _ADDRESS.sub(lambda address: hex(moved(int(address[1], 16))), text)
 
 
-def going(order: list[Any], of: Collection[Any]) -> Iterator[Any]:
-    """Go through what is in a set in another order, and refuse as Python does where the set changes."""
-    size = len(of)
-    for each in order:
-        if len(of) != size:
+def iterate_in(order: list[Any], original: Collection[Any]) -> Iterator[Any]:
+    """Yield the elements of `original` in this order.
+
+    Raises:
+        RuntimeError: the size of `original` changed meanwhile, as Python's own iterator raises it.
+    """
+    size = len(original)
+    for value in order:
+        if len(original) != size:
             raise RuntimeError("Set changed size during iteration")
-        yield each
+        yield value
 
 
 class OrderedSet(set):  # type: ignore[type-arg]
-    """A set that is gone through, and shown, in an order of its own."""
+    """A set that is iterated and printed in a given order."""
 
     __slots__ = ("_order",)
 
@@ -145,7 +159,7 @@ class OrderedSet(set):  # type: ignore[type-arg]
         self._order = order
 
     def __iter__(self) -> Iterator[Any]:
-        return going(self._order, self)
+        return iterate_in(self._order, self)
 
     def __repr__(self) -> str:
         return f"{{{', '.join(map(repr, self._order))}}}"
@@ -155,15 +169,15 @@ class OrderedSet(set):  # type: ignore[type-arg]
 
 
 class OrderedFrozenSet(frozenset):  # type: ignore[type-arg]
-    """Such a frozenset."""
+    """A frozenset that is iterated and printed in a given order."""
 
     __slots__ = ("_order",)
     _order: list[Any]
 
     def __new__(cls, order: list[Any]) -> Self:
-        made = super().__new__(cls, order)
-        made._order = order
-        return made
+        instance = super().__new__(cls, order)
+        instance._order = order
+        return instance
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._order)
@@ -175,42 +189,42 @@ class OrderedFrozenSet(frozenset):  # type: ignore[type-arg]
         return frozenset, (self._order,)
 
 
-class Popping:
-    """A set of which another element than the first one is popped."""
+class PoppingSet:
+    """A stand-in for a set whose `pop` removes a chosen element."""
 
-    __slots__ = ("_first", "_of")
+    __slots__ = ("_choose", "_elements")
 
-    def __init__(self, of: set[Any], first: Callable[[], Any]) -> None:
-        self._of = of
-        self._first = first
+    def __init__(self, elements: set[Any], choose: Callable[[], Any]) -> None:
+        self._elements = elements
+        self._choose = choose
 
     def pop(self) -> Any:
-        """Remove an element, and give it."""
-        if not self._of:
-            return self._of.pop()
-        popped = self._first()
-        self._of.remove(popped)
-        return popped
+        """Remove the chosen element and return it. An empty set raises its own KeyError."""
+        if not self._elements:
+            return self._elements.pop()
+        element = self._choose()
+        self._elements.remove(element)
+        return element
 
 
-class ShownPlace:
-    """An object whose text names another place."""
+class AddressStandIn:
+    """A stand-in for an object whose text contains another address."""
 
-    __slots__ = ("_of", "_text")
+    __slots__ = ("_target", "_text")
 
-    def __init__(self, of: object, text: str) -> None:
-        self._of = of
+    def __init__(self, target: object, text: str) -> None:
+        self._target = target
         self._text = text
 
     def __repr__(self) -> str:
         return self._text
 
     def __format__(self, spec: str) -> str:
-        return format(self._of, spec) if spec else self._text
+        return format(self._target, spec) if spec else self._text
 
 
-class Hashed:
-    """An object with another hash."""
+class HashStandIn:
+    """An object that has a given hash."""
 
     __slots__ = ("_hash",)
 

@@ -1,8 +1,8 @@
-"""Other values that a non-deterministic call might have given: what `impact` puts in the place of one.
+"""Alternative values that a non-deterministic call might have returned, which `impact` substitutes for the recorded ones.
 
-A value is what is kept of a call (`drawing`): of a choice its indices, of a time its fields. A variant has a number. The
-first ones are the far ends, the others are drawn by the number, the site and how many values were given before: the same
-number at the same place gives the same value again.
+A value here is the recorded form of a call's result (see `detect.ambient_codec`): the indices of a choice, the fields of a
+time. Variants are numbered from 0. The first ones are extreme values. The others are drawn, seeded by the variant, the site
+and the number of values that the site gave before. So the same variant at the same place gives the same value again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from autochron.detect.ambient_codec import form_of, packed
 from autochron.detect.catalogue import MAKING, Source
 
 LEAST = 4
-"""So many variants are told apart by their kind; what comes after is drawn."""
+"""The number of variants that are chosen by kind; the ones after these are drawn."""
 
 MOST_DRAWN = 1_000
+"""The largest range of numbers whose variants are enumerated without repetition; in a larger one they are drawn."""
 
 _DAY = 86_400.0
 _SHIFTS = (
@@ -32,19 +33,20 @@ _SHIFTS = (
     431 * _DAY + 0.9,
     -409 * _DAY - 41_873.1,
 )
-"""Seconds by which a clock is off. The first three are a quarter of a day apart, so that each part of the day of so many
-hours is met or left; the first two come to another day of the calendar, too (`_other_day`)."""
+"""Seconds that are added to a clock. The first three are a quarter of a day apart, so that a program which tests for a part
+of the day enters or leaves it in one of them. The first two also move to another calendar day (`_other_day`)."""
 
 _LATER = 7_423.9
-"""Seconds by which each value of the third variant is later than the one before: what a duration in days is off by."""
+"""Seconds that each value of the third variant gains on the one before, so that durations in days change."""
 
 _GAPS = (7.3, 4_001.9, 0.13, 97_003.1, 61.7, 700_001.3)
-"""Seconds by which a clock that can't go back is ahead, more with each value: what a duration is off by."""
+"""Seconds that are added to a monotonic clock, once more with each value, so that durations change."""
 
 _LONG = frozenset({1, 3, 5, 8, 10})
-"""The months of 31 days after which a shorter one comes."""
+"""Months of 31 days that a shorter month follows."""
 
 _STEADY = frozenset({"monotonic", "perf_counter", "process_time", "thread_time"})
+"""Clocks that never go back."""
 
 
 class VariedCall(NamedTuple):
@@ -54,54 +56,61 @@ class VariedCall(NamedTuple):
     name: str
     """The function's own name, where a source has several: `get` of `os.environ`."""
     given: tuple[Any, ...]
-    """What it was given, as `drawing.Draw` has it."""
+    """What the source's `Draw` keeps of the arguments (see `detect.ambient_codec`)."""
     nth: int
     """How many values its site has given before."""
     place: str
-    """Seeds what is drawn."""
+    """Site and lane, which seed the drawn variants."""
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The arguments by position, where they are kept as they are."""
+        """The positional arguments; empty where the source keeps something else of them."""
         return self.given[0] if self.given and isinstance(self.given[0], tuple) else ()
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The arguments by name, where they are kept as they are."""
+        """The keyword arguments; empty where the source keeps something else of them."""
         return self.given[1] if self.given and len(self.given) > 1 and isinstance(self.given[1], dict) else {}
 
     @property
     def size(self) -> int:
-        """How many there are to choose from."""
+        """The number of elements that a choice is made from; 0 for other calls."""
         return self.given[0] if self.given and isinstance(self.given[0], int) else 0
 
 
 Vary = Callable[[VariedCall, Any, int], Any]
-"""Return another value than this one; or the same, where there is none."""
+"""Takes a call, its value and a variant; returns another value, or the same one where the call has only one."""
 
 
 class Unvaried(Exception):  # noqa: N818 - no error: there is no other value of this one
-    """A value of a kind that nothing is known of."""
+    """No alternative is known for this kind of value."""
 
 
 def vary(call: VariedCall, kept: Any, variant: int) -> Any:
-    """Return the variant of what is kept of a call's value.
+    """Return a variant of a call's value.
+
+    Args:
+        call: the call.
+        kept: the recorded form of its value.
+        variant: the variant's number, from 0.
 
     Raises:
-        Unvaried: no other value is known.
+        Unvaried: no alternative is known for this kind of value.
+        KeyError: the variant is that `os.environ[...]` finds no such variable.
+        ArithmeticError, ValueError: the variant lies outside what the type can hold, as a date does after year 9999.
     """
-    how = _how(call.source)
-    if how is None:
+    vary_category = _function_for(call.source)
+    if vary_category is None:
         raise Unvaried
-    return how(call, kept, variant)
+    return vary_category(call, kept, variant)
 
 
 def can_vary(source: Source) -> bool:
-    """Return whether other values of a source are known."""
-    return _how(source) is not None
+    """Return whether alternatives are known for a source's values."""
+    return _function_for(source) is not None
 
 
-def _how(source: Source) -> Vary | None:
+def _function_for(source: Source) -> Vary | None:
     if source.category in {"clock", "random", "uuid"} and form_of(source) is None:
         return None
     if source.call in MAKING:
@@ -132,12 +141,12 @@ def _clock(call: VariedCall, kept: Any, variant: int) -> Any:
     if isinstance(kept, dt.datetime):
         return kept + dt.timedelta(seconds=_shift(call, kept, variant))
     if isinstance(kept, str):
-        return _written(call, name, variant)
+        return _formatted(call, name, variant)
     raise Unvaried
 
 
 def _shift(call: VariedCall, moment: dt.datetime, variant: int) -> float:
-    """Return the seconds by which a clock that shows this is off."""
+    """Return the seconds that are added to a clock that shows this moment."""
     least = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
     shift = least + (_LATER if variant == 2 else 1.7) * call.nth
     day = (moment + dt.timedelta(seconds=least)).date()
@@ -146,9 +155,10 @@ def _shift(call: VariedCall, moment: dt.datetime, variant: int) -> float:
 
 @lru_cache(maxsize=256)  # a program that polls asks often
 def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
-    """Return another day: a leap day to come, or a past 31st before a shorter month, on a weekend if this weekday is none.
+    """Return another calendar day.
 
-    What a program does at the end of a month, on weekends or once in four years, it does in one of these.
+    Variant 0 is a future leap day. Variant 1 is a past 31st before a shorter month, on a weekend if `weekday` is a working
+    day and the other way round. So code for month ends, weekends and leap years runs in one of them. Others keep the day.
     """
     if variant == 0:
         year = day.year + 2
@@ -181,7 +191,7 @@ def _fields(call: VariedCall, kept: list[Any], variant: int) -> list[Any]:
 
 
 def _date(kept: dt.date, variant: int) -> dt.date:
-    """Return another date; a new year's day and yesterday, where no hours are there to move."""
+    """Return another date: as `_other_day`, then the next New Year's Day, then a shift by whole days."""
     if variant < 2:
         return _other_day(kept, kept.weekday(), variant)
     if variant == 2:
@@ -190,9 +200,9 @@ def _date(kept: dt.date, variant: int) -> dt.date:
     return kept + dt.timedelta(days=round(shift / _DAY) or (1 if shift > 0 else -1))
 
 
-def _written(call: VariedCall, name: str, variant: int) -> str:
-    """Return a time as text, as the call would write it."""
-    seconds = time.time() // _DAY * _DAY  # the same all day long
+def _formatted(call: VariedCall, name: str, variant: int) -> str:
+    """Return another time as text, in the format of the call."""
+    seconds = time.time() // _DAY * _DAY  # midnight, so that all replays of a day get the same text
     seconds += _shift(call, dt.datetime.fromtimestamp(seconds, dt.UTC), variant)
     if name == "strftime":
         return time.strftime(call.args[0], time.gmtime(seconds))
@@ -203,11 +213,11 @@ def _written(call: VariedCall, name: str, variant: int) -> str:
     raise Unvaried
 
 
-# --- chance ----------------------------------------------------------------------------------------------------------
+# --- randomness ------------------------------------------------------------------------------------------------------
 
 
-class _End(random.Random):
-    """A generator that gives the least, or the most, of what it may."""
+class _ExtremeGenerator(random.Random):
+    """A generator whose values all lie at the lower end of their range, or at the upper one."""
 
     def __init__(self, *, most: bool) -> None:
         self._most = most
@@ -223,8 +233,10 @@ class _End(random.Random):
         return n - 1 if self._most else 0
 
 
-_ENDED = frozenset({"random", "uniform", "randint", "randrange", "getrandbits", "triangular", "randbytes"})
-"""The draws of which the ends can be given; others repeat until a draw fits."""
+_EXTREME_DRAWS = frozenset(
+    {"random", "uniform", "randint", "randrange", "getrandbits", "triangular", "randbytes"}
+)
+"""Methods that work with extreme values; the others draw until a value fits, and would never end."""
 
 
 def _random(call: VariedCall, kept: Any, variant: int) -> Any:
@@ -237,7 +249,7 @@ def _random(call: VariedCall, kept: Any, variant: int) -> Any:
     if isinstance(kept, str):
         return "".join(generator.choice("0123456789abcdef") for _ in kept)
     if name == "choice" and call.size and isinstance(kept, int):
-        return _other(call, call.size, kept, variant)
+        return _other_index(call, call.size, kept, variant)
     if owner.startswith("numpy") and name not in {
         "seed",
         "SeedSequence",
@@ -245,10 +257,10 @@ def _random(call: VariedCall, kept: Any, variant: int) -> Any:
         return _array(name, call, variant)
     small = _small(name, call, kept)
     if small is not None:
-        return small[_other(call, len(small), small.index(kept), variant)]
+        return small[_other_index(call, len(small), small.index(kept), variant)]
     if owner in {"random", "random.SystemRandom"} and isinstance(kept, int | float):
-        if name in _ENDED and variant < 2:
-            generator = _End(most=variant == 1)
+        if name in _EXTREME_DRAWS and variant < 2:
+            generator = _ExtremeGenerator(most=variant == 1)
         if hasattr(generator, name) and name not in {"seed", "Random"}:
             return getattr(generator, name)(*call.args, **call.kwargs)
     if type(kept) is int:
@@ -257,27 +269,27 @@ def _random(call: VariedCall, kept: Any, variant: int) -> Any:
 
 
 def _small(name: str, call: VariedCall, kept: Any) -> range | None:
-    """Return the whole numbers that a draw is one of, where its arguments say so in the usual way."""
+    """Return the range that an integer is drawn from; None where the arguments don't name it by position."""
     args = call.args
-    if type(kept) is not int or call.kwargs or not all(type(each) is int for each in args):
+    if type(kept) is not int or call.kwargs or not all(type(argument) is int for argument in args):
         return None
     if name == "randint" and len(args) == 2:
-        found = range(args[0], args[1] + 1)
+        numbers = range(args[0], args[1] + 1)
     elif (name == "randrange" and 1 <= len(args) <= 3) or (name == "randbelow" and len(args) == 1):
-        found = range(*args)
+        numbers = range(*args)
     else:
         return None
-    return found if kept in found else None
+    return numbers if kept in numbers else None
 
 
-def _other(call: VariedCall, size: int, kept: int, variant: int) -> int:
-    """Return another number below this: the ends first, then the rest, none twice until all were there."""
-    ends = [each for each in dict.fromkeys((0, size - 1)) if each != kept]
+def _other_index(call: VariedCall, size: int, kept: int, variant: int) -> int:
+    """Return another number from 0 to size - 1: the two ends first, then all others in a seeded order, without repetition."""
+    ends = [index for index in dict.fromkeys((0, size - 1)) if index != kept]
     if variant < len(ends):
         return ends[variant]
     if size > MOST_DRAWN:
         return _generator(call, variant).randrange(size)
-    rest = [each for each in range(1, size - 1) if each != kept]
+    rest = [index for index in range(1, size - 1) if index != kept]
     random.Random(f"{call.place} {call.nth}").shuffle(rest)
     others = ends + rest
     return others[variant % len(others)] if others else kept
@@ -286,7 +298,7 @@ def _other(call: VariedCall, size: int, kept: int, variant: int) -> int:
 def _indices(
     name: str, call: VariedCall, kept: list[Any], variant: int, generator: random.Random
 ) -> list[Any]:
-    """Return other indices for choices, for a sample, or for the order of what is shuffled."""
+    """Return other indices for `choices`, `sample` or `shuffle`."""
     if name == "shuffle":
         moved = {0: kept[::-1], 1: list(range(len(kept))), 2: kept[1:] + kept[:1]}.get(variant)
         return generator.sample(kept, len(kept)) if moved is None else moved
@@ -316,19 +328,19 @@ def _uuid(call: VariedCall, kept: Any, variant: int) -> Any:
         return uuid.UUID(int=generator.getrandbits(128), version=4 if kept.version is None else kept.version)
     if isinstance(kept, str):
         return "".join(
-            generator.choice("0123456789abcdef") if each in "0123456789abcdefABCDEF" else each
-            for each in kept
+            generator.choice("0123456789abcdef") if character in "0123456789abcdefABCDEF" else character
+            for character in kept
         )
     if type(kept) is int:
         return generator.getrandbits(48)
     raise Unvaried
 
 
-# --- the surroundings ------------------------------------------------------------------------------------------------
+# --- the machine -----------------------------------------------------------------------------------------------------
 
 
 def _environment(call: VariedCall, kept: Any, variant: int) -> Any:
-    """Return an environment variable another value, none, or an empty one."""
+    """Return another value of an environment variable, the default for a missing one, or an empty string."""
     if call.name == "__contains__":
         return not kept
     if kept is not None and not isinstance(kept, str):
@@ -360,7 +372,7 @@ def _host(call: VariedCall, kept: Any, variant: int) -> Any:
 
 
 def _files(call: VariedCall, kept: Any, variant: int) -> Any:
-    """Return a listing in another order, or without one entry: what isn't a listing is left alone."""
+    """Return a folder's listing in another order, or without one entry. Other values have no variants."""
     if isinstance(kept, list):
         others = {0: kept[::-1], 1: kept[:-1], 2: kept[1:] + kept[:1], 3: kept[1:]}.get(variant)
         return _generator(call, variant).sample(kept, len(kept)) if others is None else others

@@ -1,9 +1,9 @@
-"""Which non-deterministic values matter: each site's is replaced while all others stay, and the replays are compared.
+"""Find out which non-deterministic values change a run: replace each site's values, keep all others, compare the replays.
 
-The program is replayed once as it is, which fills the tape and says which libraries it imports; these are imported here, and
-each further replay is a fork of this process. In all of them the orders of sets and the places of objects pass through a
-function, so that each line's can be another one. The seed of hashes is taken when Python starts, so replays with other seeds
-are processes of their own: they tell what no line explains.
+The first replay is unperturbed. It fills the tape and shows which libraries the program imports. This process imports them,
+and each further replay is a fork of it. In all replays set orders and addresses pass through a function, so that those of
+one line can be varied. Python takes its hash seed at the start, so replays with other seeds are new processes. They show
+changes that no single line explains.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autochron.impact.consistency import Agreement
 from autochron.impact.effect import difference
 from autochron.impact.hash_seeds import NUMBER, PROBE, Seeds, plans_in
 from autochron.impact.order_perturbation import NOTHING
-from autochron.impact.probe import HANGS, Outcome, Probe, none, packed
+from autochron.impact.probe import HANGS, Outcome, Probe, failed_outcome, packed
 from autochron.impact.search import Search
 from autochron.impact.tape import Tape, site_key
 from autochron.instrument.activation import activate
@@ -43,51 +43,67 @@ from autochron.replaying.plan import FULL
 
 _UNORDERED: tuple[Category, ...] = ("set-order", "identity")
 _LEAST = 5.0
+"""The shortest default timeout of a replay, in seconds."""
 _FIRST = 120.0
-"""Seconds that the first replay may take where nothing else is said."""
+"""The default timeout of the first replay, in seconds."""
 
 
 class ImpactRequest(NamedTuple):
-    """What is asked for."""
+    """The trace to analyse, and how."""
 
     reference: str
+    """A name, an id or its prefix, `last`, or the path of a trace file."""
     words: tuple[str, ...]
-    """The command's own, for processes with other seeds."""
+    """The command's own arguments, which the processes with other hash seeds get."""
     variants: int = 4
+    """How many variants each site gets."""
     site: str | None = None
+    """`FILE:LINE` of the only site to try; None for all."""
     timeout: float | None = None
+    """Seconds that a replay may take; None for a multiple of the first one's duration."""
     trusted: str | None = None
     """The digest of the recorded command that may be run."""
 
 
 Progress = Callable[[int, str], None]
-"""Told how many replays have been made, and what is looked at."""
+"""Called with the number of replays so far, and with what the current one tries."""
 
 
-def find_impact(options: Options, asked: ImpactRequest, progress: Progress) -> tuple[Impacts, str | None]:
-    """Perturb each site of a trace; gives what became of them, and the folder in which that is kept.
+def find_impact(options: Options, request: ImpactRequest, progress: Progress) -> tuple[Impacts, str | None]:
+    """Perturb each site of a trace.
+
+    Args:
+        options: where the rules and the trace are.
+        request: the trace and the limits.
+        progress: called before each replay.
+
+    Returns:
+        The result for each site, and the path of the rule file, None where there is none.
 
     Raises:
-        UsageError, RuleError, StoreError: the trace, or what it names, can't be replayed again and again.
+        UsageError: the system can't fork, the trace names no program, two unperturbed replays differ, or the site that was
+            asked for is unknown.
+        RuleError, StoreError: the rules or the trace can't be read.
+        UntrustedTraceError: nobody has allowed the trace's command to run.
     """
     if unpatched.fork is None:
         raise UsageError(
             "autochron impact forks a process for each replay, which this system can't; use another one"
         )
     folder = os.getcwd()
-    record, rules = load_record(options, asked.reference)
-    probed = os.environ.pop(PROBE, None)
-    if probed is None and not hashseed.current():
+    record, rules = load_record(options, request.reference)
+    plan_file = os.environ.pop(PROBE, None)
+    if plan_file is None and not hashseed.current():
         hashseed.start_again(record.header.hash_seed or hashseed.choose())
-    elif probed is None and record.header.hash_seed not in {"", hashseed.current()}:
+    elif plan_file is None and record.header.hash_seed not in {"", hashseed.current()}:
         hashseed.start_again(record.header.hash_seed)
-    if probed is None:
-        refuse_foreign(record.header, asked.reference, rules, ("impact", *asked.words), asked.trusted)
+    if plan_file is None:
+        refuse_foreign(record.header, request.reference, rules, ("impact", *request.words), request.trusted)
     probe, rules = _prepare(record, rules)
-    if probed is not None:
-        _answer(probe, probed)
-    search = _Impact(probe, record, rules, asked, progress)
-    return search.run(folder), rules.file
+    if plan_file is not None:
+        _answer(probe, plan_file)
+    analysis = _Analysis(probe, record, rules, request, progress)
+    return analysis.run(folder), rules.file
 
 
 def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
@@ -104,9 +120,9 @@ def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
 
 
 def _answer(probe: Probe, file: str) -> None:
-    """Replay once in this process, which has another seed."""
+    """Replay once in this process, which has another hash seed, and write the outcome beside the plan file."""
     with open(file, "rb") as stream:
-        tape, is_wrapped = pickle.load(stream)  # noqa: S301 - of the process that has started this one
+        tape, is_wrapped = pickle.load(stream)  # noqa: S301 - written by our parent process
 
     def send(outcome: Outcome) -> None:
         with open(f"{file}.out", "wb") as stream:
@@ -118,56 +134,48 @@ def _answer(probe: Probe, file: str) -> None:
     probe.here(tape, {}, send)
 
 
-class _Impact:
-    """One search of a trace."""
+class _Analysis:
+    """The analysis of one trace."""
 
     def __init__(
-        self, probe: Probe, record: Record, rules: Rules, asked: ImpactRequest, progress: Progress
+        self, probe: Probe, record: Record, rules: Rules, request: ImpactRequest, progress: Progress
     ) -> None:
         self._probe = probe
         self._record = record
         self._rules = rules
-        self._asked = asked
+        self._request = request
         self._progress = progress
         self._tape: Tape = {}
-        self._baseline = none("was not replayed")
+        self._baseline = failed_outcome("was not replayed")
         self._varied: set[str] = set()
-        self._timeout = asked.timeout or _FIRST
+        self._timeout = request.timeout or _FIRST
         self._replays = 0
         self._seeds: Seeds | None = None
         self._agreement = Agreement({}, NOTHING, self._baseline, None)
 
     def run(self, folder: str) -> Impacts:
-        """Find the sites, try them, and say what became of each."""
-        # Not a TemporaryDirectory: each fork runs what is due at exit, and would remove it.
+        """Find the sites, try them, and return the result for each. Replays with other seeds start in `folder`."""
+        # Not a TemporaryDirectory: each fork runs the exit handlers, and would remove it.
         scratch = tempfile.mkdtemp()
         self._probe.folder = plans_in(scratch)
         _preload(_imports_of(self._probe.path, self._probe.owns))
         try:
-            return self._searched(scratch, folder)
+            return self._search_all(scratch, folder)
         finally:
             if self._seeds is not None:
                 self._seeds.end()
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _searched(self, scratch: str, folder: str) -> Impacts:
+    def _search_all(self, scratch: str, folder: str) -> Impacts:
+        """Find and try all sites, those of the tape first: meanwhile the processes with other seeds replay."""
         first = self._begin()
         sites = self._sites(first)
         orders = self._orders(first, sites)
-        unscanned = self._seen({**sites, **orders})
+        unscanned = self._unscanned({**sites, **orders})
         orders.update(unscanned)
-        if any(each.category == "set-order" for each in orders.values()):
-            self._seeds = Seeds(
-                self._asked.words,
-                self._tape,
-                is_wrapped=self._probe.sources is not None,
-                scratch=scratch,
-                folder=folder,
-                timeout=self._asked.timeout or max(60.0, 6 * self._timeout),
-            )
-            self._replays += NUMBER
-            self._progress(self._replays, "other seeds of hashes")
-        searches = [self._search(sites)]  # while the other seeds are at work
+        if any(site.category == "set-order" for site in orders.values()):
+            self._start_seeds(scratch, folder)
+        searches = [self._search(sites)]
         self._agreement = Agreement(
             orders,
             first.ordered,
@@ -175,63 +183,85 @@ class _Impact:
             self._seeds,
             is_wrapped=self._probe.sources is not None,
         )
-        ordering: dict[str, Impact] = {}
-        for key, each in orders.items():
+        wanted: dict[str, Impact] = {}
+        for key, site in orders.items():
             untried = self._agreement.untried(key)
-            if self._is_wanted(each.site) and (untried is None or key not in unscanned):
-                ordering[key] = _with(each, untried=untried)
-        sites |= ordering
-        if self._asked.site is not None and not sites:
+            if self._is_wanted(site.site) and (untried is None or key not in unscanned):
+                wanted[key] = _with(site, untried=untried)
+        sites |= wanted
+        if self._request.site is not None and not sites:
             raise UsageError(
-                f"no value is asked for at {self._asked.site} in a replay of trace {self._record.header.id};"
+                f"no value is asked for at {self._request.site} in a replay of trace {self._record.header.id};"
                 " give FILE:LINE as `autochron impact` without --site prints it"
             )
-        searches.append(self._search(ordering))
-        harmful = {key: found for each in searches for key, found in each.harmful.items()}
-        told = {key: self._told(key, each, harmful) for key, each in sites.items()}
-        problems = self._compare_seeds(told, orders)
-        ordered = sorted(told.values(), key=lambda each: (each.site.file, each.site.line, each.call))
+        searches.append(self._search(wanted))
+        harmful = {key: effect for search in searches for key, effect in search.harmful.items()}
+        results = {key: self._result(key, site, harmful) for key, site in sites.items()}
+        problems = self._compare_seeds(results, orders)
+        ordered = sorted(results.values(), key=lambda site: (site.site.file, site.site.line, site.call))
         return Impacts(
             trace=self._record.header.id, sites=tuple(ordered), replays=self._replays, problems=problems
         )
 
+    def _start_seeds(self, scratch: str, folder: str) -> None:
+        """Start the replays with other hash seeds."""
+        self._seeds = Seeds(
+            self._request.words,
+            self._tape,
+            is_wrapped=self._probe.sources is not None,
+            scratch=scratch,
+            folder=folder,
+            timeout=self._request.timeout or max(60.0, 6 * self._timeout),
+        )
+        self._replays += NUMBER
+        self._progress(self._replays, "other seeds of hashes")
+
     def _search(self, sites: Mapping[str, Impact]) -> Search:
-        """Try the sites that can be tried."""
-        tried = [key for key, each in sites.items() if each.untried is None]
-        search = Search(tried, self._asked.variants, self._attempt)
+        """Try all sites that can be tried, and return the finished search."""
+        keys = [key for key, site in sites.items() if site.untried is None]
+        search = Search(keys, self._request.variants, self._attempt)
         search.run()
         return search
 
     def _begin(self) -> Outcome:
-        """Fill the tape, and see that a replay is the same again; else the modules run as they are, and that is tried."""
-        first = self._replayed({}, first=True)
-        broken, found = self._broken(first), None
+        """Fill the tape, check that a second replay is the same, and return the first one's outcome.
+
+        If it isn't, try both again with the project's modules as they are, not rewritten.
+
+        Raises:
+            UsageError: the trace doesn't replay, or two unperturbed replays differ.
+        """
+        first = self._replay({}, first=True)
+        broken, effect = self._broken(first), None
         if broken is None:
             self._tape = first.tape
             _preload(first.modules)
             if self._probe.sources is not None:
                 self._probe.sources.prepare(first.files)
             began = unpatched.perf_counter_ns()
-            self._baseline = self._replayed({})
+            self._baseline = self._replay({})
             took = (unpatched.perf_counter_ns() - began) / 1e9
-            self._timeout = self._asked.timeout or max(_LEAST, 6 * took)
-            found = difference(first, self._baseline)
-        if found is not None:  # the first one had to import what lies in memory by now
-            before, self._baseline = self._baseline, self._replayed({})
-            found = difference(before, self._baseline)
-        if broken is None and found is None:
+            self._timeout = self._request.timeout or max(_LEAST, 6 * took)
+            effect = difference(first, self._baseline)
+        if (
+            effect is not None
+        ):  # only the first replay had to import the libraries, so compare two that had not
+            before, self._baseline = self._baseline, self._replay({})
+            effect = difference(before, self._baseline)
+        if broken is None and effect is None:
             return first
         if self._probe.sources is not None:
             self._probe.sources = None
-            self._timeout = self._asked.timeout or _FIRST
+            self._timeout = self._request.timeout or _FIRST
             try:
                 return self._begin()
             except UsageError:
-                if found is None:
+                if effect is None:
                     raise
-        raise self._refusal(broken, found)
+        raise self._refusal(broken, effect)
 
-    def _replayed(self, variants: Mapping[str, int], *, first: bool = False) -> Outcome:
+    def _replay(self, variants: Mapping[str, int], *, first: bool = False) -> Outcome:
+        """Replay once in a fork. The first replay fills the tape; later ones are served from it."""
         self._replays += 1
         self._progress(self._replays, f"{len(variants)} sites" if variants else "the program as it is")
         outcome = self._probe.forked(None if first else self._tape, variants, self._timeout)
@@ -239,123 +269,130 @@ class _Impact:
         return outcome
 
     def _attempt(self, variants: Mapping[str, int]) -> Effect | None:
-        found = difference(self._baseline, self._replayed(variants))
-        if found is None or len(variants) > 1:
-            return found
+        """Replay with these variants, and return what changed. For a single site, all its groups must confirm the change."""
+        effect = difference(self._baseline, self._replay(variants))
+        if effect is None or len(variants) > 1:
+            return effect
         ((key, variant),) = variants.items()
         for group in self._agreement.groups(key):
-            if difference(self._baseline, self._replayed(dict.fromkeys(group, variant))) is None:
+            if difference(self._baseline, self._replay(dict.fromkeys(group, variant))) is None:
                 return None
-        return found
+        return effect
 
     def _broken(self, first: Outcome) -> str | None:
-        """Say why nothing can be made of a replay."""
+        """Return why the first replay can't be compared with others; None where it can."""
         reason = first.problem
         if reason == HANGS:
             return f"it was not done after {self._timeout:g} s; give --timeout more"
         footer = self._record.footer
         if reason is None and first.uncaught is not None and (footer is None or not footer.status):
             return f"it breaks on an uncaught {first.uncaught}" + "".join(
-                f": {each}" for each in first.faults[:1]
+                f": {fault}" for fault in first.faults[:1]
             )
         return first.faults[0] if reason is None and first.faults else reason
 
-    def _refusal(self, broken: str | None, found: Effect | None) -> UsageError:
+    def _refusal(self, broken: str | None, effect: Effect | None) -> UsageError:
+        """Return the error for a trace that is broken, or whose second replay had this effect."""
         trace = self._record.header.id
         if broken is not None:
             return UsageError(
                 f"trace {trace} doesn't replay: {broken}; see what `autochron replay {trace}` says"
             )
-        assert found is not None  # noqa: S101 - one of the two is why
+        assert effect is not None  # noqa: S101 - one of the two is why
         suspects = [
-            f"{each.call} at {each.site}"
-            for each in self._baseline.findings
-            if each.covered is None
-            and site_key(each.call, each.site.file, each.site.line) not in self._baseline.replaceable
+            f"{finding.call} at {finding.site}"
+            for finding in self._baseline.findings
+            if finding.covered is None
+            and site_key(finding.call, finding.site.file, finding.site.line) not in self._baseline.replaceable
         ]
         whence = (
             f"what it comes from, perhaps {' or '.join(suspects[:3])}," if suspects else "what it comes from"
         )
         return UsageError(
-            f"two replays with the same values are not the same: the second {found.what} ({found.before!r}, then"
-            f" {found.after!r}), which no site explains; make {whence} a boundary, and record again"
+            f"two replays with the same values are not the same: the second {effect.what} ({effect.before!r}, then"
+            f" {effect.after!r}), which no site explains; make {whence} a boundary, and record again"
         )
 
     # --- sites -------------------------------------------------------------------------------------------------------
 
     def _sites(self, first: Outcome) -> dict[str, Impact]:
-        """Return the sites that the first replay came to, with why one can't be tried."""
-        found: dict[str, Impact] = {}
-        for each in first.findings:
-            key = site_key(each.call, each.site.file, each.site.line)
-            if not self._is_wanted(each.site) or each.covered == "boundary":
+        """Return the sites that the first replay reached, each with the reason if it can't be tried."""
+        sites: dict[str, Impact] = {}
+        for finding in first.findings:
+            key = site_key(finding.call, finding.site.file, finding.site.line)
+            if not self._is_wanted(finding.site) or finding.covered == "boundary":
                 continue
-            if key not in found or found[key].untried is not None:
-                found[key] = _impact(each, _untried(each, is_replaceable=key in first.replaceable))
-        return found
+            if key not in sites or sites[key].untried is not None:
+                sites[key] = _impact(finding, _untried(finding, is_replaceable=key in first.replaceable))
+        return sites
 
     def _is_wanted(self, site: Site) -> bool:
-        return self._asked.site in {None, str(site)}
+        return self._request.site in {None, str(site)}
 
-    def _told(self, key: str, site: Impact, harmful: Mapping[str, tuple[int, Effect]]) -> Impact:
+    def _result(self, key: str, site: Impact, harmful: Mapping[str, tuple[int, Effect]]) -> Impact:
+        """Return a site with what the search found out about it."""
         if site.untried is not None:
             return site
-        tried, changed = harmful.get(key, (self._asked.variants, None))
-        if changed is None and key not in self._varied:
+        variants, effect = harmful.get(key, (self._request.variants, None))
+        if effect is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
-        return _with(site, variants=tried, effect=changed)
+        return _with(site, variants=variants, effect=effect)
 
-    # --- the order of sets, and places in memory ----------------------------------------------------------------------
+    # --- set orders and addresses --------------------------------------------------------------------------------------
 
     def _orders(self, first: Outcome, sites: Mapping[str, Impact]) -> dict[str, Impact]:
-        """Return the lines whose values are those of a set's order or of a place, as the scan sees them."""
+        """Return the sites at which the scan finds values that depend on a set's order or on an address."""
         checked = check(first.files, self._rules, categories=_UNORDERED) if first.files else None
-        found: dict[str, Impact] = {}
-        for each in checked.findings if checked else ():
-            key = site_key(each.call, each.site.file, each.site.line)
-            if each.covered != "boundary" and key not in sites:
-                found.setdefault(key, _impact(each))
-        return found
+        orders: dict[str, Impact] = {}
+        for finding in checked.findings if checked else ():
+            key = site_key(finding.call, finding.site.file, finding.site.line)
+            if finding.covered != "boundary" and key not in sites:
+                orders.setdefault(key, _impact(finding))
+        return orders
 
-    def _seen(self, sites: Mapping[str, Impact]) -> dict[str, Impact]:
-        """Return those that no scan sees, and that were met in a replay."""
+    def _unscanned(self, sites: Mapping[str, Impact]) -> dict[str, Impact]:
+        """Return the rewritten sites that the scan does not report, and that the baseline reached."""
         known = {} if self._probe.sources is None else self._probe.sources.sites
         met = self._baseline.replaceable & self._baseline.ordered.contents.keys()
         return {key: known[key] for key in sorted(met) if key in known and key not in sites}
 
-    def _compare_seeds(self, told: dict[str, Impact], orders: Mapping[str, Impact]) -> tuple[str, ...]:
-        """See whether another seed changes what no site does: then the orders of sets are to blame together."""
-        sets = [key for key in orders if orders[key].category == "set-order" and key in told]
-        if self._seeds is None or any(key in told and told[key].effect is not None for key in sets):
+    def _compare_seeds(self, results: dict[str, Impact], orders: Mapping[str, Impact]) -> tuple[str, ...]:
+        """Check whether another hash seed changes the run although no set order does alone; return the problems.
+
+        If so, the set orders in `results` are marked as harmful together.
+        """
+        sets = [key for key in orders if orders[key].category == "set-order" and key in results]
+        if self._seeds is None or any(key in results and results[key].effect is not None for key in sets):
             return ()
         for number, outcome in enumerate(self._seeds.outcomes(), start=1):
             if outcome.problem not in {None, HANGS}:
-                said = f"a replay with another seed of hashes {outcome.problem}"
-                return (f"{said}, so the orders of sets were tried one by one only (untried-seeds)",)
-            found = difference(self._baseline, outcome)
-            if found is not None:
-                return (self._blame(told, sets, found, number),)
+                fact = f"a replay with another seed of hashes {outcome.problem}"
+                return (f"{fact}, so the orders of sets were tried one by one only (untried-seeds)",)
+            effect = difference(self._baseline, outcome)
+            if effect is not None:
+                return (self._blame(results, sets, effect, number),)
         return ()
 
-    def _blame(self, told: dict[str, Impact], sets: Sequence[str], found: Effect, number: int) -> str:
-        said = (
-            f"another seed of hashes {found.what} (was {found.before!r}, is now {found.after!r}), and no order of a set"
+    def _blame(self, results: dict[str, Impact], sets: Sequence[str], effect: Effect, number: int) -> str:
+        """Mark the suspected set orders as harmful, and return the problem to report."""
+        fact = (
+            f"another seed of hashes {effect.what} (was {effect.before!r}, is now {effect.after!r}), and no order of a set"
             " does alone"
         )
-        if self._asked.site is not None:
-            return f"{said}; only {self._asked.site} was tried (unexplained-order)"
+        if self._request.site is not None:
+            return f"{fact}; only {self._request.site} was tried (unexplained-order)"
         suspects = self._agreement.suspects(sets)
         if not suspects:
-            return f"{said}, nor is one known that could (unexplained-order)"
-        what = found.what if len(suspects) < 2 else f"{found.what} (this or another order of a set)"
-        effect = Effect(what, found.before, found.after)
+            return f"{fact}, nor is one known that could (unexplained-order)"
+        change = effect.what if len(suspects) < 2 else f"{effect.what} (this or another order of a set)"
+        shared = Effect(change, effect.before, effect.after)
         for key in suspects:
-            told[key] = _with(told[key], variants=number, effect=effect)
-        return f"{said}, so those are called harmful together (unexplained-order)"
+            results[key] = _with(results[key], variants=number, effect=shared)
+        return f"{fact}, so those are called harmful together (unexplained-order)"
 
 
 def _untried(finding: Finding, *, is_replaceable: bool) -> str | None:
-    """Say why no other values of a site can be tried."""
+    """Return why a site's values can't be varied; None where they can."""
     source = BY_NAME.get(finding.call)
     if source is None or not can_vary(source):
         return f"no other values of {finding.category} are known"
@@ -393,23 +430,26 @@ def _with(
 
 
 def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
-    """Return what of others a program imports first, so that its first replay, too, finds what takes long to import."""
+    """Return the third-party modules that a program's file imports at its top level.
+
+    They are imported before the first fork, so that the first replay does not have to.
+    """
     source = None if path is None else read_source(path)
     try:
         body = [] if source is None else ast.parse(source).body
-    except (SyntaxError, ValueError):  # the replay says it
+    except (SyntaxError, ValueError):  # the replay reports it
         return []
-    names = [alias.name for each in body if isinstance(each, ast.Import) for alias in each.names]
+    names = [alias.name for node in body if isinstance(node, ast.Import) for alias in node.names]
     names += [
-        each.module for each in body if isinstance(each, ast.ImportFrom) and each.module and not each.level
+        node.module for node in body if isinstance(node, ast.ImportFrom) and node.module and not node.level
     ]
-    beside = os.path.dirname(os.path.realpath(path or ""))
-    return [name for name in dict.fromkeys(names) if _is_of_others(name.partition(".")[0], beside, owns)]
+    folder = os.path.dirname(os.path.realpath(path or ""))
+    return [name for name in dict.fromkeys(names) if _is_third_party(name.partition(".")[0], folder, owns)]
 
 
-def _is_of_others(package: str, beside: str, owns: Callable[[str], bool]) -> bool:
-    """Return whether a package is neither the project's nor hidden by what lies beside the program."""
-    if any(os.path.exists(os.path.join(beside, name)) for name in (package, f"{package}.py")):
+def _is_third_party(package: str, folder: str, owns: Callable[[str], bool]) -> bool:
+    """Return whether a package is not the project's, and not shadowed by a file or folder beside the program."""
+    if any(os.path.exists(os.path.join(folder, name)) for name in (package, f"{package}.py")):
         return False
     try:
         spec = importlib.util.find_spec(package)
@@ -420,11 +460,11 @@ def _is_of_others(package: str, beside: str, owns: Callable[[str], bool]) -> boo
 
 
 def _preload(modules: Sequence[str]) -> None:
-    """Import what the program imports, for each replay to find it."""
+    """Import modules that the program imports, so that each fork finds them loaded."""
     for name in modules:
         try:
             importlib.import_module(name)
-        except BaseException:  # noqa: S112 - the program has imported it in another way, and does so again
+        except BaseException:  # noqa: S112 - the program can import it its own way in each replay
             continue
-    # What is there by now is not gone through again in each fork, which would copy the memory that it lies in.
+    # So that the collector of a fork skips these objects: to traverse them would copy their memory pages.
     gc.freeze()

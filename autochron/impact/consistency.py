@@ -1,7 +1,8 @@
-"""Which orders of sets and places in memory can be other ones, and which of them must be so together.
+"""Decide which set orders and addresses can be varied, and which sites must be varied together.
 
-A set that is gone through twice has one order both times, and an object one place. Where one line alone is given another,
-two lines may disagree as they never do in any process: what changes then is put to the test again, with all that agree.
+In a real process a set has one order wherever it is iterated, and an object has one address. If only one line gets another
+order, two lines may disagree as they never do in any process. Therefore a change that one site causes is confirmed with the
+groups of sites that have to agree with it.
 """
 
 from __future__ import annotations
@@ -14,30 +15,35 @@ from autochron.impact.rewrite import ANYWHERE
 
 if TYPE_CHECKING:
     from autochron.impact.hash_seeds import Seeds
-    from autochron.impact.order_perturbation import Ordered
+    from autochron.impact.order_perturbation import OrderReport
     from autochron.impact.probe import Outcome
     from autochron.model import Impact
 
 _MATES = 6
-"""So many sites that may have to agree with one are looked at one by one."""
+"""How many of the sites that share values with one are also tried in a pair with it."""
 _PLACES = frozenset({"id", "object.__repr__"})
 
 
 class Agreement:
-    """The sites of one program."""
+    """The unordered and address-dependent sites of one program, and which of them share values."""
 
     def __init__(
         self,
         sites: Mapping[str, Impact],
-        first: Ordered,
+        first: OrderReport,
         baseline: Outcome,
         seeds: Seeds | None,
         *,
         is_wrapped: bool = True,
     ) -> None:
-        """Take the sites, and what the first replay and the next one said of them.
+        """Compare the baseline's values with those of a replay with another hash seed, if there is one.
 
-        `is_wrapped` tells whether the project's modules were compiled for them.
+        Args:
+            sites: the sites by key.
+            first: what the first replay observed.
+            baseline: the replay that the others are compared with.
+            seeds: the replays with other hash seeds.
+            is_wrapped: whether the project's modules run rewritten, so that values can be replaced.
         """
         self._is_wrapped = is_wrapped
         self._sites = sites
@@ -45,16 +51,16 @@ class Agreement:
         self._ordered = baseline.ordered
         self._replaceable = baseline.replaceable & self._ordered.contents.keys()
         self._same: set[str] = set()
-        """Those that have one order, or hash, whatever the seed."""
-        sets = [key for key, each in sites.items() if each.category == "set-order"]
+        """The sites whose order or hash does not depend on the seed."""
+        sets = [key for key, site in sites.items() if site.category == "set-order"]
         if seeds is not None and not self._replaceable.isdisjoint(sets):
-            other = next((each.ordered.contents for each in seeds.outcomes() if each.problem is None), {})
+            contents = next((site.ordered.contents for site in seeds.outcomes() if site.problem is None), {})
             self._same = {
-                key for key in sets if key in other and other[key] == self._ordered.contents.get(key)
+                key for key in sets if key in contents and contents[key] == self._ordered.contents.get(key)
             }
 
     def untried(self, key: str) -> str | None:
-        """Say why a site can't be tried."""
+        """Return why a site can't be tried; None where it can."""
         site = self._sites[key]
         if site.call in COLLECTED:
             return f"no other values of {site.category} are known"
@@ -71,22 +77,22 @@ class Agreement:
         return "its values are the same in every process"
 
     def suspects(self, sets: Sequence[str]) -> list[str]:
-        """Return those orders of sets that may be to blame for what no single one explains."""
+        """Return the set orders among these sites that may cause a change which no single one causes."""
         able = [key for key in sets if key in self._replaceable and key not in self._same]
         missed = [key for key in sets if key not in self._keys or key in self._ordered.unknown]
         return missed or able or [key for key in sets if key not in self._ordered.contents]
 
     def groups(self, key: str) -> Iterator[tuple[str, ...]]:
-        """Yield the groups of sites, each with this one, that all change something if this one really does.
+        """Yield groups of sites that include this one. Each must cause a change if the site itself is the cause.
 
-        Pairs, and all but one as well: a mate that does change something must not speak for the others.
+        There are groups without each single mate, and pairs: one mate that hides or causes a change must not decide for all.
         """
         if key not in self._sites:
             return
         family = self._family(key)
         if ANYWHERE in family and not self._shared({key}, {ANYWHERE}):
             family.remove(ANYWHERE)
-        given: set[tuple[str, ...]] = {(key,)}
+        seen: set[tuple[str, ...]] = {(key,)}
         near = {key, *self._shared({key}, family)}
         far = near
         while more := self._shared(far, family) - far:
@@ -96,25 +102,25 @@ class Agreement:
         groups += [{key, mate} for mate in mates]
         groups += [far - {mate} for mate in mates]
         for group in groups:
-            if (found := (key, *sorted(group - {key}))) not in given:
-                given.add(found)
-                yield found
+            if (members := (key, *sorted(group - {key}))) not in seen:
+                seen.add(members)
+                yield members
 
     def _family(self, key: str) -> set[str]:
-        """Return the sites whose values may have to agree with a site's."""
+        """Return the replaceable sites of the same kind, whose values may have to agree with this one's."""
         kind = _kind(self._sites[key].call)
         family = {
-            each
-            for each in self._sites
-            if each in self._replaceable and _kind(self._sites[each].call) == kind
+            other
+            for other in self._sites
+            if other in self._replaceable and _kind(self._sites[other].call) == kind
         }
         return family | {ANYWHERE} if kind == "place" else family
 
     def _shared(self, keys: set[str], family: set[str]) -> set[str]:
-        """Return those of a family that were given something which one of the sites was given."""
+        """Return the members of a family that got a value which one of the sites got, too."""
         contents = self._ordered.contents
         own = frozenset[int]().union(*(contents.get(key, ()) for key in keys))
-        return {each for each in family if not own.isdisjoint(contents.get(each, ()))}
+        return {other for other in family if not own.isdisjoint(contents.get(other, ()))}
 
 
 def _kind(call: str) -> str:

@@ -1,4 +1,4 @@
-"""What differs first between two replays: what a boundary was given, the order, the output, or how it ended."""
+"""The first difference between two replays: the input of a boundary, the order of crossings, the output, or the end."""
 
 from __future__ import annotations
 
@@ -14,62 +14,65 @@ from autochron.json_differences import ABSENT, differences_between
 from autochron.model import Effect
 
 if TYPE_CHECKING:
-    from autochron.impact.probe import Met, Outcome
+    from autochron.impact.probe import MetCrossing, Outcome
 
 _MOST = 80
 """Characters of a value that are shown."""
 
+_NOTHING = "(nothing)"
+
 
 def difference(before: Outcome, after: Outcome) -> Effect | None:
-    """Return the first difference of two replays; None where they are the same."""
+    """Return the first difference between two replays; None where they are the same."""
     if after.problem is not None:
         return Effect(f"the program {after.problem}", "it ends", after.problem)
     return _crossings(before, after) or _output(before.stdout, after.stdout) or _ending(before, after)
 
 
 def _crossings(before: Outcome, after: Outcome) -> Effect | None:
-    then, now = _by_lane(before), _by_lane(after)
-    for lane in dict.fromkeys([*then, *now]):
-        found = _lane(then.get(lane, []), now.get(lane, []))
-        if found is not None:
-            return found
+    lanes_before, lanes_after = _by_lane(before), _by_lane(after)
+    for lane in dict.fromkeys([*lanes_before, *lanes_after]):
+        effect = _lane(lanes_before.get(lane, []), lanes_after.get(lane, []))
+        if effect is not None:
+            return effect
     return None
 
 
-def _by_lane(outcome: Outcome) -> dict[str, list[Met]]:
-    lanes: dict[str, list[Met]] = {}
+def _by_lane(outcome: Outcome) -> dict[str, list[MetCrossing]]:
+    lanes: dict[str, list[MetCrossing]] = {}
     for met in outcome.met:
         lanes.setdefault(met.lane, []).append(met)
     return lanes
 
 
-def _lane(then: list[Met], now: list[Met]) -> Effect | None:
-    for one, other in zip(then, now, strict=False):
-        if one.address != other.address:
-            return Effect(f"changes the order at {one.address}", one.address, other.address)
-        if one.input != other.input:
-            path, was, is_now = _of_inputs(one.input, other.input)
-            return Effect(
-                f"changes {one.address} input" + (f" at {path}" if path else ""), _short(was), _short(is_now)
-            )
-    if len(then) > len(now):
-        return Effect(f"{then[len(now)].address} does not happen", then[len(now)].address, "(nothing)")
-    if len(now) > len(then):
-        return Effect(f"{now[len(then)].address} happens", "(nothing)", now[len(then)].address)
+def _lane(before: list[MetCrossing], after: list[MetCrossing]) -> Effect | None:
+    for first, second in zip(before, after, strict=False):
+        if first.address != second.address:
+            return Effect(f"changes the order at {first.address}", first.address, second.address)
+        if first.input != second.input:
+            path, old, new = _difference_of_inputs(first.input, second.input)
+            place = f" at {path}" if path else ""
+            return Effect(f"changes {first.address} input{place}", _short(old), _short(new))
+    if len(before) > len(after):
+        missing = before[len(after)].address
+        return Effect(f"{missing} does not happen", missing, _NOTHING)
+    if len(after) > len(before):
+        extra = after[len(before)].address
+        return Effect(f"{extra} happens", _NOTHING, extra)
     return None
 
 
-def _of_inputs(one: bytes, other: bytes) -> tuple[str, Any, Any]:
-    then, now = split(_read(one))[0], split(_read(other))[0]
-    if (
-        then == now and (found := first_difference(one, other)) is not None
-    ):  # the same as JSON: of other types
-        return found
-    place = next(differences_between(then, now, is_other=ne), None)
+def _difference_of_inputs(before: bytes, after: bytes) -> tuple[str, Any, Any]:
+    """Return path, old and new value of the first difference between two canonical inputs."""
+    old, new = split(_read(before))[0], split(_read(after))[0]
+    # Equal as JSON: they differ in their types.
+    if old == new and (types := first_difference(before, after)) is not None:
+        return types
+    place = next(differences_between(old, new, is_other=ne), None)
     if place is None:
-        return "", then, now
-    was, is_now = (_NOTHING if side is ABSENT else side for side in (place.first, place.second))
-    return place.indexed, was, is_now
+        return "", old, new
+    first, second = (_NOTHING if side is ABSENT else side for side in (place.first, place.second))
+    return place.indexed, first, second
 
 
 def _read(data: bytes) -> Any:
@@ -77,9 +80,6 @@ def _read(data: bytes) -> Any:
         return decode(data)
     except DecodeError:
         return data.decode("utf-8", "replace")
-
-
-_NOTHING = "(nothing)"
 
 
 def _short(value: Any) -> str:
@@ -90,19 +90,19 @@ def _short(value: Any) -> str:
 def _output(before: bytes, after: bytes) -> Effect | None:
     if before == after:
         return None
-    then, now = (each.decode("utf-8", "replace").split("\n") for each in (before, after))
-    for at in range(max(len(then), len(now))):
-        one = then[at] if at < len(then) else _NOTHING
-        other = now[at] if at < len(now) else _NOTHING
-        if one != other:
-            return Effect(f"changes output line {at + 1}", _short(one), _short(other))
+    lines_before, lines_after = (output.decode("utf-8", "replace").split("\n") for output in (before, after))
+    for at in range(max(len(lines_before), len(lines_after))):
+        old = lines_before[at] if at < len(lines_before) else _NOTHING
+        new = lines_after[at] if at < len(lines_after) else _NOTHING
+        if old != new:
+            return Effect(f"changes output line {at + 1}", _short(old), _short(new))
     return Effect("changes the output's bytes", "", "")
 
 
 def _ending(before: Outcome, after: Outcome) -> Effect | None:
     if before.uncaught != after.uncaught:
-        what = f"raises {after.uncaught}" if after.uncaught else f"raises {before.uncaught} no more"
-        return Effect(what, before.uncaught or "no exception", after.uncaught or "no exception")
+        change = f"raises {after.uncaught}" if after.uncaught else f"raises {before.uncaught} no more"
+        return Effect(change, before.uncaught or "no exception", after.uncaught or "no exception")
     if before.status != after.status:
         return Effect("changes the exit status", str(before.status), str(after.status))
     return None

@@ -1,4 +1,4 @@
-"""Replays with other seeds of hashes: each in a process of its own, for Python takes its seed when it starts."""
+"""Replays with other hash seeds. Each is a process of its own, because Python takes its seed when it starts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from collections.abc import Iterator, Sequence
 
 from autochron._runtime import hashseed
 from autochron._runtime.unpatched import os
-from autochron.impact.probe import HANGS, Outcome, none, unpacked
+from autochron.impact.probe import HANGS, Outcome, failed_outcome, unpacked
 from autochron.impact.tape import Tape
 from autochron.workers.commands import start_python
 
 PROBE = "AUTOCHRON_IMPACT_PROBE"
-"""Names the file that tells a process with another seed what to replay, and that it answers into."""
+"""The environment variable with the path of the plan file: a process with another seed reads what to replay from it, and
+writes its outcome beside it."""
 
 _SEEDS = ("1", "7919", "104729", "1299709")
 NUMBER = 3
-"""So many are tried: one alone leaves a set of few elements in its order too often."""
+"""How many seeds are tried. A single one leaves a small set in its order too often."""
 
 
 def plans_in(scratch: str) -> str:
-    """Return where woven code is kept for all of them."""
+    """Return the folder in which all these processes keep woven code."""
     return os.path.join(scratch, "plans")
 
 
 class Seeds:
-    """Processes that replay at the same time."""
+    """Processes that replay with other hash seeds at the same time."""
 
     def __init__(
         self,
@@ -38,14 +39,20 @@ class Seeds:
         folder: str,
         timeout: float,
     ) -> None:
-        """Start them in a folder, with the command's own words; files are written into `scratch`.
+        """Start the processes.
 
-        `is_wrapped` tells whether the project's modules are compiled for orders and places.
+        Args:
+            words: the arguments of `autochron impact`.
+            tape: the values to serve.
+            is_wrapped: whether the project's modules are rewritten so that orders and addresses can be varied.
+            scratch: the folder for plan files and outcomes.
+            folder: the working folder of the processes.
+            timeout: seconds to wait for an outcome.
         """
         self._timeout = timeout
         self._outcomes: list[Outcome] = []
         self._processes: list[tuple[subprocess.Popen[bytes], str]] = []
-        for seed in [each for each in _SEEDS if each != hashseed.current()][:NUMBER]:
+        for seed in [seed for seed in _SEEDS if seed != hashseed.current()][:NUMBER]:
             file = os.path.join(scratch, seed)
             with open(file, "wb") as stream:
                 pickle.dump((tape, is_wrapped), stream)
@@ -57,7 +64,7 @@ class Seeds:
             self._processes.append((process, f"{file}.out"))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield what each of them came to, waiting no longer than for the next one."""
+        """Yield the outcomes in order, each as soon as its process has ended. They are kept for later calls."""
         for number, (process, file) in enumerate(self._processes):
             if number == len(self._outcomes):
                 self._outcomes.append(self._outcome(process, file))
@@ -67,14 +74,14 @@ class Seeds:
         try:
             process.wait(self._timeout)
         except subprocess.TimeoutExpired:
-            return none(HANGS)
+            return failed_outcome(HANGS)
         if not os.path.exists(file):
-            return none(f"dies with status {process.returncode}")
+            return failed_outcome(f"dies with status {process.returncode}")
         with open(file, "rb") as stream:
             return unpacked(stream.read())
 
     def end(self) -> None:
-        """End those that still run."""
+        """Kill the processes that still run."""
         for process, _ in self._processes:
             process.kill()
             process.wait()

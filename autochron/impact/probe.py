@@ -1,4 +1,4 @@
-"""One replay of many, in a process of its own: it says through a pipe what was given to boundaries, and how it ended."""
+"""One of many replays, in a process of its own, which reports the inputs of its crossings and its end through a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autochron._runtime import exit_hooks, unpatched
 from autochron._runtime.unpatched import os
 from autochron.detect.line_hash import hash_of
-from autochron.impact.order_perturbation import NOTHING, Ordered, Ordering, ProjectSources
+from autochron.impact.order_perturbation import NOTHING, Ordering, OrderReport, ProjectSources
 from autochron.impact.tape import Perturbing, Tape
 from autochron.isolation.tls import skip_ca_loading
 from autochron.model import Finding
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct(">Q")
 
 
-class Met(NamedTuple):
-    """A crossing of a replay."""
+class MetCrossing(NamedTuple):
+    """A crossing of a replay, with its canonical input."""
 
     lane: str
     address: str
@@ -46,40 +46,40 @@ class Met(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one replay came to."""
+    """The result of one replay."""
 
-    met: tuple[Met, ...]
+    met: tuple[MetCrossing, ...]
     stdout: bytes
     status: int | None
     uncaught: str | None
     faults: tuple[str, ...]
-    """Where it could not be served."""
+    """Divergences because of which a crossing could not be served, as messages."""
     findings: tuple[Finding, ...]
     tape: Tape
     modules: tuple[str, ...]
-    """Those that it has imported, the project's left out."""
+    """The modules that it imported, without those of the project."""
     files: tuple[str, ...]
-    """Of the project's modules."""
+    """The files of the project's modules."""
     replaceable: frozenset[str]
     """The sites whose values can be replaced."""
     varied: frozenset[str]
-    """The sites that gave other values."""
-    ordered: Ordered = NOTHING
-    """What became of orders of sets and places in memory."""
+    """The sites that gave other values than the tape's."""
+    ordered: OrderReport = NOTHING
+    """What was observed at set orders and addresses."""
     problem: str | None = None
-    """Why there is no outcome."""
+    """Why there is no result, as a verb phrase such as `doesn't end`."""
 
 
-def none(problem: str) -> Outcome:
-    """Return the outcome of a replay that came to none."""
+def failed_outcome(problem: str) -> Outcome:
+    """Return the outcome of a replay that has no result."""
     return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem=problem)
 
 
-class _Telling(Redactor):
-    """Masks inputs so that two which differ in what is masked are told apart, and no secret is told."""
+class _DistinguishingRedactor(Redactor):
+    """A redactor that keeps two inputs distinct if they differ in masked values only, without revealing the values."""
 
     def mask_input(self, key: object, body: bytes) -> bytes:
-        """Put a hash beside the mask."""
+        """Mask an input, and add a hash of the unmasked body if anything was masked."""
         masked = super().mask_input(key, body)
         if masked == body or not masked.endswith(b"}") or len(masked) < 3:
             return masked
@@ -87,30 +87,39 @@ class _Telling(Redactor):
 
 
 class Probe:
-    """A program that is replayed again and again."""
+    """A program that is replayed many times.
+
+    Attributes:
+        path: the file that the program begins in; None where it isn't known.
+        owns: returns whether a file is the project's.
+        sources: the project's rewritten modules; None where the modules run as they are.
+        folder: where woven code is kept.
+    """
 
     def __init__(
         self, activation: Activation, record: Record, command: Command, path: str | None = None
     ) -> None:
-        """Take `path`, the file that the program begins in, where that is known."""
         self.path = path
         self.owns = activation.project.owns
         self.sources: ProjectSources | None = ProjectSources(activation.project)
-        """What the project's modules are compiled from; None where they run as they are."""
         self.folder = ""
-        """Where their woven code is kept."""
         self._activation = activation
         self._record = record
         self._command = command
 
     def forked(self, tape: Tape | None, variants: Mapping[str, int], timeout: float) -> Outcome:
-        """Replay in a fork of this process, and give what that says."""
+        """Replay in a fork of this process, and return its outcome.
+
+        Args:
+            tape: the values to serve; None for the first replay, which fills the tape.
+            variants: the variant of each site that is perturbed.
+            timeout: seconds that the fork may take.
+        """
         reading, writing = os.pipe()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        with (
-            warnings.catch_warnings()
-        ):  # Python warns of threads; a library that starts some when imported is no concern
+        with warnings.catch_warnings():
+            # Python warns of a fork beside other threads. Those of imported libraries do no harm here.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = fork_process()
         if process == 0:
@@ -120,18 +129,18 @@ class Probe:
                 silence()
                 self.here(tape, variants, lambda outcome: _send(writing, outcome))
             except BaseException as error:
-                _send(writing, none(f"can't be replayed ({type(error).__name__}: {error})"))
+                _send(writing, failed_outcome(f"can't be replayed ({type(error).__name__}: {error})"))
             finally:
                 unpatched.immediate_exit(1)
         os.close(writing)
         try:
-            return _heard(reading, timeout)
+            return _receive(reading, timeout)
         finally:
             os.close(reading)
             kill_child(process, with_group=True)
 
     def _perturb(self, tape: Tape | None, variants: Mapping[str, int]) -> Perturbing:
-        """Have the values of a tape served from now on, but for those that vary."""
+        """Serve the values of a tape from now on, with these variants."""
         activation = self._activation
         if activation.values is not None:
             activation.values.watch.off()
@@ -142,8 +151,8 @@ class Probe:
         return values
 
     def here(self, tape: Tape | None, variants: Mapping[str, int], send: Callable[[Outcome], None]) -> None:
-        """Replay in this process, which ends with it."""
-        activation, before = self._activation, set(sys.modules)
+        """Replay in this process, pass the outcome to `send`, and end the process. Other arguments are those of `forked`."""
+        activation, modules_before = self._activation, set(sys.modules)
         values = self._perturb(tape, variants)
         skip_ca_loading()
         ordering = Ordering(values)
@@ -151,23 +160,23 @@ class Probe:
             ordering.begin()
             activation.load_instead(self.sources.code, self.folder)
         program = Program(self._command)
-        replayer: Replayer = Replaying(activation, self._record, _Telling(), FULL)
+        replayer: Replayer = Replaying(activation, self._record, _DistinguishingRedactor(), FULL)
         capture = Capture()
-        footer = self._record.footer
-        own = unpatched.getpid()
-        done: list[bool] = []
+        process = unpatched.getpid()
+        is_done = False
 
         def finish(status: int | None, uncaught: str | None = None) -> None:
-            if done:
+            nonlocal is_done
+            if is_done:
                 return
-            done.append(True)
+            is_done = True
             capture.stop()
-            ordered = NOTHING if self.sources is None else ordering.told(self.sources.keys)
-            outcome = _outcome(replayer, self.owns, values, capture, before, status, uncaught)
+            ordered = NOTHING if self.sources is None else ordering.report(self.sources.keys)
+            outcome = _outcome(replayer, self.owns, values, capture, modules_before, status, uncaught)
             send(outcome._replace(ordered=ordered))
 
         def cut_short(status: int | None) -> None:
-            if unpatched.getpid() != own:
+            if unpatched.getpid() != process:
                 replayer.leave()
                 return
             finish(status)
@@ -175,12 +184,12 @@ class Probe:
 
         exit_hooks.guard(cut_short)
         replayer.before_exec = lambda: cut_short(None)
-        capture.serve_recorded(footer)
+        capture.serve_recorded(self._record.footer)
         capture.start()
         replayer.begin()
         replayer.watch()
         status = program.run(weave_into(activation, program))  # type: ignore[arg-type]
-        if unpatched.getpid() != own:  # a process that the program has forked
+        if unpatched.getpid() != process:  # a process that the program has forked
             replayer.leave()
             end_process(status)
             unpatched.immediate_exit(status & 255)
@@ -195,10 +204,11 @@ def _outcome(
     owns: Callable[[str], bool],
     values: Perturbing,
     capture: Capture,
-    before: set[str],
+    modules_before: set[str],
     status: int | None,
     uncaught: str | None,
 ) -> Outcome:
+    """Finish the replay and return its outcome; `modules_before` are the modules that were loaded before it."""
     findings = replayer.findings()
     replayer.finish()
     files = {
@@ -206,16 +216,20 @@ def _outcome(
         for name, module in list(sys.modules.items())
         if isinstance(file := getattr(module, "__file__", None), str) and owns(file)
     }
-    new = [name for name in sys.modules if name not in before and name not in files and name != "__main__"]
+    new = [
+        name
+        for name in sys.modules
+        if name not in modules_before and name not in files and name != "__main__"
+    ]
     met = [
-        Met(each.envelope.lane, each.envelope.address, each.envelope.input)
-        for each in replayer.replayed()
-        if each.envelope.kind != "ambient"
+        MetCrossing(crossing.envelope.lane, crossing.envelope.address, crossing.envelope.input)
+        for crossing in replayer.replayed()
+        if crossing.envelope.kind != "ambient"
     ]
     faults = [
-        f"{each.message} ({each.kind})"
-        for each in replayer.divergences()
-        if each.severity == "error" and each.kind not in _EXPECTED
+        f"{divergence.message} ({divergence.kind})"
+        for divergence in replayer.divergences()
+        if divergence.severity == "error" and divergence.kind not in _EXPECTED
     ]
     return Outcome(
         tuple(met),
@@ -233,17 +247,17 @@ def _outcome(
 
 
 _EXPECTED = frozenset({"missing", "input", "output", "status", "invented"})
-"""What a value that isn't recorded may well change."""
+"""Kinds of divergence that an unrecorded value may cause, and that don't keep a crossing from being served."""
 
 
 def packed(outcome: Outcome) -> bytes:
-    """Return an outcome as it goes through a pipe."""
+    """Return an outcome as bytes, for a pipe or a file."""
     return pickle.dumps(outcome)
 
 
 def unpacked(data: bytes) -> Outcome:
-    """Read what `packed` has written."""
-    outcome: Outcome = pickle.loads(data)  # noqa: S301 - of a process that this command has started
+    """Return the outcome that `packed` has turned into bytes."""
+    outcome: Outcome = pickle.loads(data)  # noqa: S301 - from a process that this command has started
     return outcome
 
 
@@ -252,16 +266,16 @@ def _send(descriptor: int, outcome: Outcome) -> None:
     write_all(descriptor, _LENGTH.pack(len(data)) + data)
 
 
-def _heard(descriptor: int, timeout: float) -> Outcome:
-    """Read what a process says, until it has said it all, or has died, or the time is over."""
+def _receive(descriptor: int, timeout: float) -> Outcome:
+    """Read an outcome from a pipe. If the process dies or `timeout` seconds pass, the outcome says so."""
     deadline = deadline_after(timeout)
     data = bytearray()
     while True:
         part = read_part(descriptor, deadline)
         if part is None:
-            return none(HANGS)
+            return failed_outcome(HANGS)
         if not part:
-            return none(DIES)
+            return failed_outcome(DIES)
         data += part
         if len(data) >= _LENGTH.size and len(data) >= _LENGTH.size + _LENGTH.unpack_from(data)[0]:
             return unpacked(bytes(data[_LENGTH.size :]))

@@ -1,8 +1,7 @@
-"""A module whose unordered and placed values pass through a function: the same source, compiled in another way.
+"""Rewrite a module so that values which depend on a set's order or on an address pass through a function.
 
-Each expression whose value has the order of a set, or the place of an object in memory, becomes
-`__autochron_instead__(key, kind, expression)`. What is put in stands at no columns of its own, so that the program's keep
-theirs: lines, tracebacks, and the call sites that rules name by position.
+Each such expression becomes `__autochron_instead__(key, kind, expression)`. The inserted nodes have an empty column span, so
+that the program's own nodes keep their positions: lines, tracebacks, and the call sites that rules name by position.
 """
 
 from __future__ import annotations
@@ -18,30 +17,41 @@ from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.set_order import Kind, OrderSite, OrderSites
 
 NAME = "__autochron_instead__"
-"""The builtin that they pass through: of builtins, so that it is there in each scope, and in a class isn't mangled."""
+"""The function that values pass through. A builtin is visible in each scope, and this name isn't mangled in a class."""
 
 ANYWHERE = "id"
-"""The key of each `id` that is no site of its own, for it is a key and nothing more: it has to agree with the others."""
+"""The shared key of each `id` that is no site of its own, because it is used as a key only. It must agree with the others."""
 
 
-class Instead(NamedTuple):
-    """A module in which these expressions are wrapped."""
+class RewrittenModule(NamedTuple):
+    """The syntax tree of a module in which the expressions at `sites` are wrapped."""
 
     tree: ast.Module
     sites: Mapping[str, OrderSite]
-    """By key."""
+    """The wrapped sites by key."""
 
     def compiled(self, file: str) -> CodeType:
-        """Compile it as the code of a file."""
+        """Compile the tree as the code of a file.
+
+        Raises:
+            SyntaxError, ValueError, RecursionError: the tree can't be compiled.
+        """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say of the source was said before
+            warnings.simplefilter("ignore")  # Python has warned of this source before
             return compile(self.tree, file, "exec", dont_inherit=True)
 
 
-def instead(source: bytes, package: str, key: Callable[[OrderSite], str]) -> Instead:
-    """Wrap the expressions of a module; `key` names a site.
+def rewrite(source: bytes, package: str, key: Callable[[OrderSite], str]) -> RewrittenModule:
+    """Wrap the expressions of a module that depend on a set's order or on an address.
 
-    SyntaxError, ValueError or RecursionError where the source doesn't parse, or is nested too deeply.
+    Args:
+        source: the module's text, in the encoding that it declares.
+        package: the package that relative imports start from.
+        key: returns the key of a site.
+
+    Raises:
+        SyntaxError, ValueError: the source doesn't parse.
+        RecursionError: the source is nested too deeply.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,11 +66,11 @@ def instead(source: bytes, package: str, key: Callable[[OrderSite], str]) -> Ins
             wraps.setdefault(id(order.node), {})[key(order)] = order.kind
     for node in orders.identities():
         wraps.setdefault(id(node), {ANYWHERE: "id"})
-    _Wrapping(wraps).visit(tree)
-    return Instead(tree, sites)
+    _Wrapper(wraps).visit(tree)
+    return RewrittenModule(tree, sites)
 
 
-class _Wrapping(ast.NodeTransformer):
+class _Wrapper(ast.NodeTransformer):
     def __init__(self, wraps: dict[int, dict[str, Kind]]) -> None:
         self._wraps = wraps
 
@@ -74,10 +84,10 @@ class _Wrapping(ast.NodeTransformer):
 
 def _wrapped(node: ast.AST, key: str, kind: Kind) -> ast.Call:
     assert isinstance(node, ast.expr)  # noqa: S101 - orders are of expressions
-    words = [ast.Constant(key), ast.Constant(kind)]
+    constants = [ast.Constant(key), ast.Constant(kind)]
     name = ast.Name(NAME, ast.Load())
-    call = ast.Call(func=name, args=[*words, node], keywords=[])
-    for each in (call, name, *words):
-        each.lineno, each.col_offset = node.lineno, node.col_offset
-        each.end_lineno, each.end_col_offset = node.lineno, node.col_offset
+    call = ast.Call(func=name, args=[*constants, node], keywords=[])
+    for part in (call, name, *constants):
+        part.lineno, part.col_offset = node.lineno, node.col_offset
+        part.end_lineno, part.end_col_offset = node.lineno, node.col_offset
     return call

@@ -1,4 +1,4 @@
-"""Which of many sites change what a program does: tried together, and apart only where something changes."""
+"""Find the sites that change what a program does: try groups of sites, and split a group only if it has an effect."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from itertools import pairwise
 from autochron.model import Effect
 
 Try = Callable[[Mapping[str, int]], Effect | None]
-"""Replays with the variant of each of these sites; gives what changed."""
+"""Replays with a variant for each of these sites; returns what changed, None for nothing."""
 
 
 class Search:
-    """One search: each site sees each variant once, unless it has been found harmful before.
+    """One search: each site gets each variant once, until it is found harmful.
 
-    In one replay neighbours have different variants, so that two clocks that are off don't agree with one another.
+    In one replay neighbouring sites get different variants, so that two perturbed clocks don't agree with each other.
+
+    Attributes:
+        harmful: for each harmful site how many variants were tried, and the effect of the last one.
     """
 
     def __init__(self, sites: Sequence[str], variants: int, attempt: Try) -> None:
@@ -22,37 +25,36 @@ class Search:
         self._variants = variants
         self._attempt = attempt
         self.harmful: dict[str, tuple[int, Effect]] = {}
-        """By site how many variants were tried, and what the last one changed."""
 
     def run(self) -> None:
-        """Try all of them."""
+        """Try all sites with all variants."""
         for step in range(self._variants):
             self._split([site for site in self._numbers if site not in self.harmful], step)
 
-    def _tried(self, sites: Sequence[str], step: int) -> Effect | None:
+    def _attempt_all(self, sites: Sequence[str], step: int) -> Effect | None:
         return self._attempt({site: (step + self._numbers[site]) % self._variants for site in sites})
 
     def _split(self, sites: Sequence[str], step: int, *, is_known: bool = False) -> bool:
-        """Find the harmful ones of a group; tells whether it has any. `is_known` says that it has."""
+        """Find the harmful sites of a group, and return whether there are any. `is_known`: there is at least one."""
         if not sites:
             return False
         if len(sites) == 1:
-            found = self._tried(sites, step)
-            if found is not None:
-                self.harmful[sites[0]] = (step + 1, found)
-            return found is not None
-        if not is_known and self._tried(sites, step) is None:
+            effect = self._attempt_all(sites, step)
+            if effect is not None:
+                self.harmful[sites[0]] = (step + 1, effect)
+            return effect is not None
+        if not is_known and self._attempt_all(sites, step) is None:
             return False
         has_any = False
         parts = _parts(sites)
         for part in parts:
-            # Where the others change nothing, the last must, and needn't be asked as a whole.
+            # If no other part had an effect, the last one must have, and needs no replay of its own.
             has_any |= self._split(part, step, is_known=part is parts[-1] and not has_any)
         return has_any
 
 
 def _parts(sites: Sequence[str]) -> list[Sequence[str]]:
-    """Divide a group: few are each tried alone, for among an agent's sites many are harmful."""
+    """Divide a group. A small one is divided into single sites, because many sites of an agent are harmful."""
     count = len(sites) if len(sites) <= _FEW else _PARTS
     ends = [len(sites) * number // count for number in range(count + 1)]
     return [sites[start:end] for start, end in pairwise(ends)]

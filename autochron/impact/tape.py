@@ -1,7 +1,7 @@
-"""Values that are the same in each replay, but for those of the sites that are perturbed.
+"""Values that are the same in each replay, except those of the perturbed sites.
 
-The first replay fills a tape: what each line asked for and got, by lane and in order. In the others a line is given that
-again, or a variant of it.
+The first replay fills a tape with the values that each line got, by lane and in order. In the other replays each line gets
+the same values again, or variants of them.
 """
 
 from __future__ import annotations
@@ -27,51 +27,61 @@ if TYPE_CHECKING:
     from autochron.project import Project
 
 Tape = dict[tuple[str, str], list[bytes | None]]
-"""By site and lane the values, pickled; None for one that can't be."""
+"""For each site key and lane the pickled values; None for a value that can't be pickled."""
 
 _LISTING = frozenset({"pathlib", "pathlib._local"})
-"""The modules that list a folder for a line."""
+"""Modules that call `os.listdir` on behalf of a line of the project."""
 
 MOST = 100_000
-"""Values of one site that are kept."""
+"""The largest number of values that are kept for one site and lane."""
 
 
 def site_key(call: str, file: str, line: int) -> str:
-    """Name a site as the tape does."""
+    """Return the key of a site, such as `agent.py:41 time.time`."""
     return f"{file}:{line} {call}"
 
 
 class Perturbing(Values):
-    """The values of one replay."""
+    """The ambient values of one replay.
+
+    Attributes:
+        is_first: whether this replay fills the tape.
+        tape: the values of the first replay.
+        variants: the variant of each perturbed site, by key.
+        replaceable: the sites whose values can be replaced.
+        varied: the sites that gave other values than the tape's.
+    """
 
     alters = True
 
     def __init__(
         self, rules: Rules, project: Project, tape: Tape | None, variants: Mapping[str, int]
     ) -> None:
-        """Take what the first replay kept, None in that one, and the variant of each site that is perturbed."""
+        """Serve the values of a tape, or fill a new one where `tape` is None."""
         super().__init__(rules, project)
         self.is_first = tape is None
         self.tape: Tape = {} if tape is None else tape
         self.variants = variants
         self.replaceable: set[str] = set()
-        """The sites whose values can be replaced."""
         self.varied: set[str] = set()
-        """The sites that gave other values."""
         self._counts: dict[tuple[str, str], int] = {}
 
     def answers(self, source: Source) -> bool:
         return form_of(source) is not None or can_vary(source)
 
     def begin(self) -> None:
-        """Put on the patches of what is asked for; nobody waits for time to pass."""
+        """Install the patches. Sleeps are skipped unless the rules record clocks."""
         super().begin()
         if "clock" not in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
         self.watch.stand_before("os:listdir", self._listing)
 
     def _listing(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
-        """Return how a folder is listed for a line of the project, of which an audit event tells otherwise."""
+        """Return what handles a folder's listing for a line of the project; None where no such line asks for it.
+
+        Without this patch only the audit event of `os.listdir` would report the call. The patch hides that event, so calls
+        are counted here.
+        """
         frame: FrameType | None = getframe(2)
         call = "os.listdir"
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
@@ -81,7 +91,7 @@ class Perturbing(Values):
             call, frame = f"pathlib.Path.{frame.f_code.co_name}", frame.f_back
         if frame is None or call not in BY_NAME:
             return None
-        if call == "os.listdir":  # its event is not told from beneath a hook
+        if call == "os.listdir":  # the watch ignores the audit events of patched calls
             self.watch.counted(BY_NAME[call], 3)
         file = self._project.name(frame.f_code.co_filename)
         return _Taped(
@@ -97,7 +107,7 @@ class Perturbing(Values):
         return self.vary(line.source, line.source.call, key, draw, kept, nth)
 
     def key_of(self, line: Line) -> str:
-        """Name a line as the tape does."""
+        """Return the site key of a line."""
         return site_key(line.source.call, self._project.name(line.file), line.line)
 
     def _through(self, line: Line) -> Through | None:
@@ -122,20 +132,23 @@ class Perturbing(Values):
         return other
 
     def instead(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
-        """Return what a value comes from that is not on the tape: the trace's time, and chance that is the same each time."""
+        """Return the function that makes values which are not on the tape.
+
+        It is the trace's clock or a seeded generator, if the source has one, so that each replay gets the same values.
+        """
         if self.inventor is not None and form_of(source) is not None:
             return self.inventor.instead(source.call, original, lane_name(), key)
         return random_bits if source.call in SEEDED else original
 
     def next_of(self, key: str) -> tuple[int, bytes | None]:
-        """Count a value of a site; give its number, and what the tape has of it."""
+        """Count a value of a site. Return its number from 0, and its pickled form on the tape, None where there is none."""
         place = (key, lane_name())
         nth = self._counts[place] = self._counts.get(place, -1) + 1
         values = self.tape.get(place, ())
         return nth, values[nth] if nth < len(values) and not self.is_first else None
 
     def keep(self, key: str, kept: Any) -> None:
-        """Put a value onto the tape."""
+        """Append a value to the tape."""
         values = self.tape.setdefault((key, lane_name()), [])
         if len(values) < MOST:
             values.append(_packed(kept))
@@ -143,12 +156,12 @@ class Perturbing(Values):
                 self.replaceable.add(key)
 
     def skip(self, key: str) -> None:
-        """Leave a value's place on the tape empty."""
+        """Append an empty place to the tape, for a call that raised."""
         self.tape.setdefault((key, lane_name()), []).append(None)
 
 
 class _Taped:
-    """How the calls of one line go."""
+    """Serves the calls of one line from the tape, or puts their values onto it."""
 
     __slots__ = ("_key", "_owner", "_source")
 
@@ -164,13 +177,13 @@ class _Taped:
         form = form_of(self._source) or _FORMS.get(self._source.call, PLAIN)
         try:
             draw = form.apart(original, args, kwargs)
-        except Exception:  # of the arguments' own; the source says it better
+        except Exception:  # bad arguments: the source itself raises the right error
             draw = None
         if draw is None:
             return original(*args, **kwargs)
         nth, packed = owner.next_of(key)
         if packed is not None:
-            kept = pickle.loads(packed)  # noqa: S301 - what this very command has pickled
+            kept = pickle.loads(packed)  # noqa: S301 - pickled by this command
         else:
             try:
                 kept = draw.draw(owner.instead(self._source, original, key))
@@ -185,27 +198,27 @@ class _Taped:
 
 
 def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
-    """Take a listing apart that is made at once, as from Python 3.13 on; before, it is a generator that asks `os.listdir`."""
+    """Return how a listing is recorded. From Python 3.13 on it is made at once; before, a generator calls `os.listdir`."""
     if isgeneratorfunction(function):
         return PLAIN.apart(function, args, kwargs)
     return Draw(given(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
 
 
 _FORMS = {"pathlib.Path.iterdir": SourceForm((), _listed)}
-"""Of sources whose values can be replaced, and not recorded."""
+"""Forms of sources whose values are replaced here but never recorded."""
 
 
 def _packed(value: Any) -> bytes | None:
-    """Pickle a value that is the same when it is made again; None for others, such as what is read bit by bit."""
+    """Return a value pickled; None if it can't be pickled and unpickled, such as an iterator over a folder."""
     try:
         packed = pickle.dumps(value)
-        pickle.loads(packed)  # noqa: S301 - see above
+        pickle.loads(packed)  # noqa: S301 - pickled one line above
     except Exception:
         return None
     return packed
 
 
 def lane_name() -> str:
-    """Name the lane that asks."""
+    """Return the name of the current lane; empty outside of all lanes."""
     current = CURRENT.get(None)
     return "" if current is None else str(current.root.lane)

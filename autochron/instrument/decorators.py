@@ -25,18 +25,24 @@ def boundary(
     name: str | None = None, *, kind: Kind = "tool", state: str | None = None
 ) -> Callable[[_F], _F]: ...
 def boundary(name: Any = None, *, kind: Kind = "tool", state: str | None = None) -> Any:
-    """Make a function of your own a boundary: `@autochron.boundary("place_order", kind="tool")`.
+    """Make a function a boundary, without a rule.
 
-    The function stays the same object. While a recording or replay is under way, its calls are crossings.
+    Use it as `@autochron.boundary`, or as `@autochron.boundary("place_order", kind="tool")`, also on a method. The function
+    stays the same object. Its calls are recorded or served while a recording or a replay is under way; at other times the
+    function runs as before.
 
     Args:
-        name: name of the crossings; default the function's name. It may be a template, as in a rule.
+        name: the name of its crossings; default the function's name. It may be a template, such as `order_{symbol}`, with
+            the function's parameters, as in a rule. Without parentheses, it is the function itself.
         kind: `model`, `tool`, `router` or `ambient`.
-        state: the state that it works on beside its arguments, as in a rule. If a crossing of that state is live, so
-            are all later ones.
+        state: a name for the state that it shares with other boundaries, such as `ledger`. Where a later crossing of this
+            state is live in a replay, this one runs, too, so that its effects are there.
+
+    Returns:
+        The function itself; with arguments a decorator that returns it.
 
     Raises:
-        UsageError: there is no such kind, the state is empty, or the decorated object is no function written in
+        UsageError: the kind is unknown, the state or the name is invalid, or the decorated object is no function written in
             Python.
     """
     if kind not in KINDS:
@@ -76,21 +82,20 @@ def _mark(function: Any, name: str | None, kind: Kind, state: str | None) -> Any
 
 
 def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
-    """Make the calls of one client boundaries.
+    """Make the calls of one client boundaries: `client = autochron.wrap(Broker())`.
 
     Args:
         client: any object.
-        name: the root of the names; default the name of its class in lower case.
-        kind: kind of the crossings.
+        name: the first part of the names of its crossings; default the name of its class in lower case.
+        kind: the kind of its crossings: `model`, `tool`, `router` or `ambient`.
 
     Returns:
-        The client itself, if a shipped pack covers its library: the pack weaves the functions that all its calls pass.
-            For any
-        other object, a proxy. Its public methods cross, and so do those of the objects in its attributes
-        (`client.orders.create`). Each is named by its path.
+        A proxy. The calls of its public methods are crossings, also those of the objects that are its attributes. They are
+        named by their path, such as `broker.orders.create`. A client of a library that a shipped pack covers is returned
+        as it is, because the pack covers the calls of all its clients.
 
     Raises:
-        UsageError: there is no such kind.
+        UsageError: the kind is unknown.
     """
     if kind not in KINDS:
         raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")

@@ -65,27 +65,31 @@ def judge(
     threshold: float = 0.5,
     mode: Mode | None = None,
 ) -> Judgement:
-    """Score a subject against a rubric.
+    """Score a subject against a rubric by a model. The judgement is recorded, and served from the record afterwards.
 
     Args:
-        rubric: a description of a good subject.
-        subject: text, JSON data, or a value type that a trace can hold.
+        rubric: what a good subject is, in a sentence or more.
+        subject: text, JSON data, or a value of a type that a trace can hold.
         model: `openai:NAME` for an OpenAI-compatible endpoint, `pydantic-ai:NAME` for any model of pydantic-ai, or a
             callable that takes the text of a prompt and returns the text of an answer.
-        record: the path of the trace file of the judgements. Secrets are masked before anything is stored, and the model
-            gets the masked text.
-        base_url: the URL of the endpoint; default `OPENAI_BASE_URL`.
-        threshold: the lowest score that passes, from 0 to 1.
-        mode: whether a model may be called: `replay` (never), `record` (for questions that aren't recorded) or `rewrite`
-            (for every question); default the mode of `judging.settings.use`, else that of the environment variable
+        record: the path of the trace file with the judgements. Secrets in it are masked, and the model gets the masked
+            subject.
+        base_url: the URL of the endpoint; default the variable `OPENAI_BASE_URL`.
+        threshold: the least score that passes, from 0 to 1.
+        mode: whether the model may be called: `replay` (never), `record` (for a judgement that isn't recorded) or `rewrite`
+            (again for each). Default the mode that `judging.settings.use` has set, else that of the variable
             `AUTOCHRON_JUDGE`, else `replay`.
+
+    Returns:
+        A judgement with `score` (from 0 to 1), `reason`, `passed` (whether the score reaches the threshold), `model` (its
+        name) and `recorded` (whether it was served from the record). It has no truth value: ask for `passed`.
 
     Raises:
         NotJudgedError: the judgement isn't recorded, and the mode is `replay`.
-        JudgeError: the model can't be asked, or returns no verdict.
+        JudgeError: the subject has no stored form, or the model can't be asked or answers without a score and a reason.
         StoreError, TraceFormatError: the record can't be read or written.
         UsageError: an argument is invalid.
-        RuleError: the rule file above `record` is invalid; its `[redact]` table applies to judgements, too.
+        RuleError: the rule file above `record`, whose `[redact]` table applies here, too, is invalid.
     """
     with Judge(model, record, base_url=base_url, mode=mode) as judge_of_model:
         return judge_of_model.judge(rubric, subject, threshold)

@@ -1,6 +1,6 @@
-"""Crossings as a tree: nested by parent, lanes apart from each other, and long runs of the alike left out.
+"""Arrange crossings as a tree: nested by parent, with a branch for each lane, and with long runs of similar ones elided.
 
-Nothing here knows what a crossing says; see `phrases`, and `tree` for what is drawn.
+This module knows nothing of a crossing's contents. `phrases` writes these, and `tree` draws the lines.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from typing import TypeAlias
 from autochron.crossing.lanes import CHILD, DAEMON
 
 _FEW = 3
-"""How many of the alike are shown at each end of their row."""
+"""How many similar crossings are shown at each end of their run."""
 
 _WIDE = 20
-"""How many crossings are shown at each end of a row, alike or not."""
+"""How many crossings of one parent are shown at each end, similar or not."""
 
 
-class Knot:
+class Node:
     """One crossing in a tree.
 
     Attributes:
-        key: what it is known by; a child's `parent` is the key of another.
-        alike: what is equal in crossings of which a few stand for all.
-        rank: 0 may be left out; 1 stays, with what encloses it; 2 stays longest.
-        span: when it started and ended.
+        key: its identity in the tree.
+        parent: the key of the crossing that encloses it; None for a root.
+        lane: the name of its lane.
+        name: the crossing's name, without its number.
+        alike: equal for similar crossings, of which a few may represent all.
+        rank: how important it is: 0 may be elided; 1 stays, with the crossings that enclose it; 2 stays longest.
+        span: when it started and ended, in nanoseconds.
     """
 
     __slots__ = ("alike", "key", "lane", "name", "parent", "rank", "span")
@@ -51,97 +54,108 @@ class Knot:
 
 
 class Branch:
-    """A crossing with what is inside it, or a lane (then `knot` is None) with what crossed there."""
+    """A crossing with the branches inside it, or a lane with its crossings.
 
-    __slots__ = ("beside", "children", "knot", "lane", "parallel", "rank")
+    Attributes:
+        node: the crossing; None for a lane.
+        lane: the label of a lane; empty for a crossing.
+        parallel: whether another lane with the same parent ran at the same time.
+        children: the branches below this one.
+        rank: the highest rank of the branch and all that is below it; see `Node`.
+    """
 
-    def __init__(self, knot: Knot | None = None, lane: str = "") -> None:
-        self.knot = knot
+    __slots__ = ("children", "lane", "node", "parallel", "rank")
+
+    def __init__(self, node: Node | None = None, lane: str = "") -> None:
+        self.node = node
         self.lane = lane
-        """What a lane is called where it stands."""
         self.parallel = False
-        """Whether another lane beside it was at work at the same time."""
         self.children: list[Branch] = []
-        self.rank = 0 if knot is None else knot.rank
+        self.rank = 0 if node is None else node.rank
 
     @property
     def alike(self) -> Hashable:
-        """What is equal in branches of which a few stand for all."""
-        if self.knot is not None:
-            return self.knot.alike
-        return "lane", _family(self.lane), self.children[0].alike if is_alone(self) else None
+        """A value that is equal for similar branches, of which a few may represent all."""
+        if self.node is not None:
+            return self.node.alike
+        return "lane", _family(self.lane), self.children[0].alike if has_one_crossing(self) else None
 
     @property
     def span(self) -> tuple[int, int]:
-        """When it started and ended."""
-        if self.knot is not None:
-            return self.knot.span
+        """When it started and ended, in nanoseconds."""
+        if self.node is not None:
+            return self.node.span
         spans = [child.span for child in self.children]
         return min(start for start, _ in spans), max(end for _, end in spans)
 
     def count(self) -> int:
-        """Count the crossings of a lane, without what is inside them."""
-        return 1 if self.knot is not None else sum(child.count() for child in self.children)
+        """Return the number of crossings of a lane, without those inside them; 1 for a crossing."""
+        return 1 if self.node is not None else sum(child.count() for child in self.children)
 
 
 class Elided:
-    """Branches beside each other that are not shown."""
+    """A run of neighbouring branches that is not shown, with the number of branches by name."""
 
     __slots__ = ("count", "names")
 
     def __init__(self, branches: Sequence[Branch]) -> None:
         self.names = Counter(
-            each.knot.name if each.knot is not None else f"lane {_family(each.lane)}" for each in branches
+            branch.node.name if branch.node is not None else f"lane {_family(branch.lane)}"
+            for branch in branches
         )
         self.count = len(branches)
 
 
 Row: TypeAlias = tuple[str, str, Branch | Elided]
-"""The guides in front of a row, those in front of what stands below it, and what it shows."""
+"""The guides in front of a line, the guides in front of lines below it, and the item that the line shows."""
 
 
-def grow(knots: Iterable[Knot]) -> list[Branch]:
-    """Nest crossings that come in the order in which they are shown; one whose parent didn't come before is a root."""
+def build_tree(nodes: Iterable[Node]) -> list[Branch]:
+    """Return the roots of a tree.
+
+    Args:
+        nodes: the crossings in the order in which they are shown. One whose parent does not come before it is a root.
+    """
     branches: dict[int, Branch] = {}
     above: dict[int, Branch] = {}
     inside: dict[int | None, list[Branch]] = {}
-    for knot in knots:
-        branch = Branch(knot)
-        parent = None if knot.parent is None else branches.get(knot.parent)
+    for node in nodes:
+        branch = Branch(node)
+        parent = None if node.parent is None else branches.get(node.parent)
         if parent is not None:
-            above[knot.key] = parent
-        inside.setdefault(None if parent is None else knot.parent, []).append(branch)
-        branches[knot.key] = branch
+            above[node.key] = parent
+        inside.setdefault(None if parent is None else node.parent, []).append(branch)
+        branches[node.key] = branch
     for key, branch in branches.items():
-        branch.children = _by_lane(inside.get(key, ()), branch.knot.lane if branch.knot is not None else None)
-        _keep_above(branch, above)
+        branch.children = _by_lane(inside.get(key, ()), branch.node.lane if branch.node is not None else None)
+        _raise_ancestors(branch, above)
     roots = _by_lane(inside.get(None, ()), None)
-    for each in roots:
-        _rank(each)
+    for root in roots:
+        _rank_lanes(root)
     return roots
 
 
-def _keep_above(branch: Branch, above: Mapping[int, Branch]) -> None:
-    """Keep what encloses a crossing as long as that."""
-    rank, knot = branch.rank, branch.knot
-    while knot is not None and knot.key in above:
-        parent = above[knot.key]
+def _raise_ancestors(branch: Branch, above: Mapping[int, Branch]) -> None:
+    """Raise the ranks of a crossing's ancestors to its own, so that none is elided before it."""
+    rank, node = branch.rank, branch.node
+    while node is not None and node.key in above:
+        parent = above[node.key]
         if parent.rank >= rank:
             return
-        parent.rank, knot = rank, parent.knot
+        parent.rank, node = rank, parent.node
 
 
-def _rank(branch: Branch) -> int:
-    """Rank lanes by what is in them, at any depth."""
+def _rank_lanes(branch: Branch) -> int:
+    """Set the rank of each lane below a branch to the highest of its crossings, and return the branch's rank."""
     waiting = [branch]
     lanes: list[Branch] = []
     while waiting:
-        each = waiting.pop()
-        if each.knot is None:
-            lanes.append(each)
-        waiting += each.children
-    for each in reversed(lanes):
-        each.rank = max(child.rank for child in each.children)
+        reached = waiting.pop()
+        if reached.node is None:
+            lanes.append(reached)
+        waiting += reached.children
+    for reached in reversed(lanes):
+        reached.rank = max(child.rank for child in reached.children)
     return branch.rank
 
 
@@ -149,22 +163,25 @@ def _rank(branch: Branch) -> int:
 
 
 def _by_lane(children: Sequence[Branch], around: str | None) -> list[Branch]:
-    """Put the lanes that were started inside a crossing, or in the program, apart from what goes on in its own."""
-    lanes = dict.fromkeys(child.knot.lane for child in children if child.knot is not None)
+    """Return the children of a crossing, or of the program, with those of each other lane in a branch of their own.
+
+    `around` is the lane of the parent; None for the program.
+    """
+    lanes = dict.fromkeys(child.node.lane for child in children if child.node is not None)
     if len(lanes) < 2:
         return list(children)
-    base = around if around in lanes else _common(list(lanes))
-    found: list[Branch] = []
-    groups: dict[str, list[Branch]] = {base: found}
+    base = around if around in lanes else _common_lane(list(lanes))
+    own: list[Branch] = []
+    groups: dict[str, list[Branch]] = {base: own}
     for child in children:
-        assert child.knot is not None  # noqa: S101 - lanes are made below
-        _group(child.knot.lane, lanes, groups, base).append(child)
-    _mark_parallel(found)
-    return found
+        assert child.node is not None  # noqa: S101 - the branches of lanes are made below
+        _group(child.node.lane, lanes, groups, base).append(child)
+    _mark_parallel(own)
+    return own
 
 
 def _group(lane: str, lanes: dict[str, None], groups: dict[str, list[Branch]], base: str) -> list[Branch]:
-    """Return the children of a lane, which is put into the lane that it was started from if it is new."""
+    """Return the list of a lane's children. A new lane is added to the nearest known lane that encloses it."""
     known = groups.get(lane)
     if known is not None:
         return known
@@ -178,24 +195,24 @@ def _group(lane: str, lanes: dict[str, None], groups: dict[str, list[Branch]], b
     return group.children
 
 
-def _common(lanes: list[str]) -> str:
-    """Return the lane that all were started from."""
+def _common_lane(lanes: list[str]) -> str:
+    """Return the innermost lane that encloses all of these."""
     first, *others = (lane.split("/") for lane in lanes)
     shared = 0
     while shared < len(first) and all(
-        each[shared : shared + 1] == first[shared : shared + 1] for each in others
+        steps[shared : shared + 1] == first[shared : shared + 1] for steps in others
     ):
         shared += 1
     return "/".join(first[:shared])
 
 
 def _label(lane: str) -> str:
-    """Write the steps of a lane's name out as people say them."""
-    found = []
+    """Return a lane's name with its markers of processes and daemons written as words."""
+    labels = []
     for step in lane.split("/"):
-        said = f"process {step.removeprefix(CHILD)}" if step.startswith(CHILD) else step
-        found.append(f"daemon {step[1:]}" if f"/{step}".startswith(DAEMON) else said)
-    return "/".join(found)
+        label = f"process {step.removeprefix(CHILD)}" if step.startswith(CHILD) else step
+        labels.append(f"daemon {step[1:]}" if f"/{step}".startswith(DAEMON) else label)
+    return "/".join(labels)
 
 
 def _family(lane: str) -> str:
@@ -203,12 +220,12 @@ def _family(lane: str) -> str:
 
 
 def _mark_parallel(branches: list[Branch]) -> None:
-    """Mark lanes that were at work at the same time."""
+    """Mark lanes with one parent that ran at the same time, at each level."""
     waiting = [branches]
     while waiting:
-        lanes = [each for each in waiting.pop() if each.knot is None]
-        waiting += [each.children for each in lanes]
-        spans = sorted(((each.span, at) for at, each in enumerate(lanes)))
+        lanes = [branch for branch in waiting.pop() if branch.node is None]
+        waiting += [branch.children for branch in lanes]
+        spans = sorted(((branch.span, at) for at, branch in enumerate(lanes)))
         last, until = -1, -1
         for (start, end), at in spans:
             if start < until:
@@ -218,41 +235,44 @@ def _mark_parallel(branches: list[Branch]) -> None:
 
 
 Weight: TypeAlias = tuple[int | None, int]
-"""How many of the alike are shown at each end of their row (None: all), and from which rank on each is."""
+"""How many similar branches are shown at each end of their run (None: all), and the least rank of which all are shown."""
 
 
 # --- rows ----------------------------------------------------------------------------------------------------------
 
 
-def rows(roots: Sequence[Branch], *, few: int | None = _FEW, least: int = 1) -> Iterator[Row]:
-    """Yield what is shown, line by line.
+def iterate_rows(roots: Sequence[Branch], *, few: int | None = _FEW, least: int = 1) -> Iterator[Row]:
+    """Yield the lines of a tree.
 
-    Of a row of the alike the first and last `few` are (None: all), and always what is of a rank from `least` on.
+    Args:
+        roots: the branches at the top.
+        few: how many similar branches are shown at each end of their run; None for all.
+        least: branches of this rank or a higher one are always shown.
     """
     waiting: list[tuple[str, Branch | Elided, bool]] = []
 
     def push(children: Sequence[Branch], prefix: str) -> None:
-        shown = thinned(children, few, least)
-        waiting.extend((prefix, each, at == len(shown) - 1) for at, each in reversed(list(enumerate(shown))))
+        shown = elide(children, few, least)
+        waiting.extend((prefix, item, at == len(shown) - 1) for at, item in reversed(list(enumerate(shown))))
 
     push(roots, "")
     while waiting:
-        prefix, each, is_last = waiting.pop()
+        prefix, item, is_last = waiting.pop()
         inside = prefix + ("   " if is_last else "│  ")
         children: list[Branch] = []
-        if isinstance(each, Branch):
-            children = each.children[0].children if is_alone(each) else each.children
-        yield prefix + ("└─ " if is_last else "├─ "), inside + ("│  " if children else "   "), each
+        if isinstance(item, Branch):
+            children = item.children[0].children if has_one_crossing(item) else item.children
+        yield prefix + ("└─ " if is_last else "├─ "), inside + ("│  " if children else "   "), item
         push(children, inside)
 
 
-def is_alone(branch: Branch) -> bool:
-    """Return whether a lane has one crossing: both stand in one line then."""
-    return branch.knot is None and len(branch.children) == 1 and branch.children[0].knot is not None
+def has_one_crossing(branch: Branch) -> bool:
+    """Return whether a branch is a lane with a single crossing, which is drawn in the lane's line."""
+    return branch.node is None and len(branch.children) == 1 and branch.children[0].node is not None
 
 
-def thinned(children: Sequence[Branch], few: int | None, least: int) -> list[Branch | Elided]:
-    """Leave out the middle of what is alike, and of what is very much."""
+def elide(children: Sequence[Branch], few: int | None, least: int) -> list[Branch | Elided]:
+    """Return the children of a branch with the middle of each run of similar ones elided, and of a very long list."""
     if few is None or len(children) <= 2 * few:
         return list(children)
     kept = [child.rank >= least for child in children]
@@ -267,17 +287,17 @@ def thinned(children: Sequence[Branch], few: int | None, least: int) -> list[Bra
         plain = plain[:_WIDE] + plain[-_WIDE:]
     for at in plain:
         kept[at] = True
-    return _gathered(children, kept, few)
+    return _with_gaps(children, kept, few)
 
 
-def _gathered(children: Sequence[Branch], kept: Sequence[bool], few: int) -> list[Branch | Elided]:
+def _with_gaps(children: Sequence[Branch], kept: Sequence[bool], few: int) -> list[Branch | Elided]:
     shown: list[Branch | Elided] = []
     hidden: list[Branch] = []
     for child, is_kept in [*zip(children, kept, strict=True), (None, True)]:
         if not is_kept and child is not None:
             hidden.append(child)
             continue
-        if len(hidden) == 1 and few:  # it takes no more room than to say that it is left out
+        if len(hidden) == 1 and few:  # a single branch takes no more room than the line that elides it
             shown += hidden
         elif hidden:
             shown.append(Elided(hidden))
@@ -287,11 +307,17 @@ def _gathered(children: Sequence[Branch], kept: Sequence[bool], few: int) -> lis
     return shown
 
 
-def fitted(roots: Sequence[Branch], limit: int | None, *, weigh: Sequence[Weight]) -> list[Row]:
-    """Return as much as goes into a number of rows: of the weights the first with which it fits, or the last."""
-    found: list[Row] = []
+def fit_rows(roots: Sequence[Branch], limit: int | None, *, weigh: Sequence[Weight]) -> list[Row]:
+    """Return the lines of a tree, elided until they fit.
+
+    Args:
+        roots: the branches at the top.
+        limit: the number of lines; None for no limit.
+        weigh: weights to try, from the mildest on. The first with which the tree fits is taken, else the last.
+    """
+    fitting: list[Row] = []
     for few, least in weigh:
-        found = list(rows(roots, few=few, least=least))
-        if limit is None or len(found) <= limit:
+        fitting = list(iterate_rows(roots, few=few, least=least))
+        if limit is None or len(fitting) <= limit:
             break
-    return found
+    return fitting

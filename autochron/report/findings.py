@@ -1,7 +1,7 @@
-"""What is shown of findings: for people, for programs, for code scanning and for a forge's annotations.
+"""Reports of findings: as text, as JSON, as SARIF for code scanning, and as annotations of GitHub.
 
 The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered), `unread` (file, line, reason),
-`stale` (a line each), `files`, `lines` and `coverage`: `covered` of `total` findings and the `percent` of that.
+`stale` (one line each), `files`, `lines` and `coverage` (`covered` of `total` findings, and `percent`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autochron.model import CATEGORIES, Category, Checked, Finding
 from autochron.report.text import Page, plural
 
 VERSION = 1
-"""Of the JSON."""
+"""The version of the JSON format."""
 
 _ABOUT: dict[Category, str] = {
     "clock": "the time",
@@ -37,41 +37,55 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def write_checked(checked: Checked, stream: TextIO, *, form: str) -> None:
-    """Write what a check came to; `form` is text, json, sarif or github."""
+    """Write the result of a check.
+
+    Args:
+        checked: the result.
+        stream: where to write it.
+        form: one of `FORMS`: text, json, sarif or github.
+    """
     _FORMS[form](checked, stream)
 
 
-def write_file(checked: Checked, file: str, told: TextIO) -> None:
-    """Write what was found to a file, in the form that its ending says; where it can't be written, that is told."""
+def write_file(checked: Checked, file: str, errors: TextIO) -> None:
+    """Write the result of a check to a file.
+
+    Args:
+        checked: the result.
+        file: a path that ends with .txt, .json, .sarif or .github, which decides the form.
+        errors: gets a line if the file can't be written.
+    """
     form = {"txt": "text"}.get(file.rpartition(".")[2], file.rpartition(".")[2])
     try:
         with open(file, "w", encoding="utf-8") as stream:
             write_checked(checked, stream, form=form)
     except OSError as error:
-        told.write(f"autochron: {file} can't be written ({error.strerror}); give another path (no-report)\n")
+        errors.write(
+            f"autochron: {file} can't be written ({error.strerror}); give another path (no-report)\n"
+        )
 
 
-def shown(checked: Checked) -> tuple[Finding, ...]:
-    """Return the findings that nothing covers."""
+def uncovered(checked: Checked) -> tuple[Finding, ...]:
+    """Return the findings that are neither inside a boundary nor recorded nor ignored."""
     return tuple(finding for finding in checked.findings if finding.covered is None)
 
 
-def percent(findings: Sequence[Finding]) -> float:
-    """Return how much of what is not determined is covered; 100 where nothing is."""
+def percent_covered(findings: Sequence[Finding]) -> float:
+    """Return how many percent of the findings are covered; 100 where there are none."""
     if not findings:
         return 100.0
     return 100 * sum(finding.covered is not None for finding in findings) / len(findings)
 
 
-def how(finding: Finding) -> str:
-    """Say how often a call ran, whose it is, and what is known of its effect."""
+def details(finding: Finding) -> str:
+    """Return how often a call ran, through which library it is made, and what `impact` found out about it."""
     parts = [f"×{finding.count}"] if finding.ran else []
     parts.append("direct" if finding.via is None else f"via {finding.via}")
     return "  ".join([*parts, *([finding.impact] if finding.impact else [])])
 
 
 def remedy(finding: Finding) -> str:
-    """Return the TOML that would record a finding's value, or ignore it."""
+    """Return the TOML table of a rule that records the finding's value; one that ignores it where it can't be recorded."""
     document = tomlkit.document()
     tables = tomlkit.aot()
     table = tomlkit.table()
@@ -95,7 +109,7 @@ def remedy(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """Say what a finding is, in one sentence."""
+    """Return one sentence about a finding."""
     via = f" through {finding.via}" if finding.via else ""
     return f"{finding.call}{via} depends on {_ABOUT[finding.category]} and is outside every boundary"
 
@@ -105,61 +119,62 @@ def message(finding: Finding) -> str:
 
 def _write_text(checked: Checked, stream: TextIO) -> None:
     page = Page(stream)
-    found = shown(checked)
-    said: set[str] = set()
-    for finding in found:
+    findings = uncovered(checked)
+    written: set[str] = set()
+    for finding in findings:
         page.parts(
             [
                 (str(finding.site), "bold"),
                 (f"  {finding.category}  {finding.call}", "yellow" if finding.tier == "direct" else None),
-                (f"  {how(finding)}", None),
+                (f"  {details(finding)}", None),
             ]
         )
         table = remedy(finding)
-        for line in table.splitlines() if table not in said else ():
+        for line in table.splitlines() if table not in written else ():
             page.line(f"    {line}", "dim")
-        said.add(table)
+        written.add(table)
     for unread in checked.unread:
         page.line(
             f"{unread.file}:{unread.line} {unread.reason}, so its calls are unknown (unread-file)", "red"
         )
     for line in checked.stale:
         page.line(line, "yellow")
-    if found or checked.unread:
-        page.line(_summary(checked, found))
+    if findings or checked.unread:
+        page.line(_summary(checked, findings))
 
 
-def _summary(checked: Checked, found: Sequence[Finding]) -> str:
-    covered = len(checked.findings) - len(found)
-    said = (
-        f"{plural(len(found), 'unmarked call')} in {plural(len({each.site.file for each in found}), 'file')}"
+def _summary(checked: Checked, findings: Sequence[Finding]) -> str:
+    covered = len(checked.findings) - len(findings)
+    files = {finding.site.file for finding in findings}
+    return (
+        f"{plural(len(findings), 'unmarked call')} in {plural(len(files), 'file')}; "
+        f"{covered} of {len(checked.findings)} covered ({percent_covered(checked.findings):.0f} %)"
     )
-    return f"{said}; {covered} of {len(checked.findings)} covered ({percent(checked.findings):.0f} %)"
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------
 
 
 def _write_json(checked: Checked, stream: TextIO) -> None:
-    found = shown(checked)
-    said = {
+    findings = uncovered(checked)
+    data = {
         "version": VERSION,
-        "findings": found,
+        "findings": findings,
         "unread": checked.unread,
         "stale": checked.stale,
         "files": checked.files,
         "lines": checked.lines,
         "coverage": {
-            "covered": len(checked.findings) - len(found),
+            "covered": len(checked.findings) - len(findings),
             "total": len(checked.findings),
-            "percent": round(percent(checked.findings), 2),
+            "percent": round(percent_covered(checked.findings), 2),
         },
     }
-    _dump(said, stream)
+    _dump(data, stream)
 
 
-def _dump(said: Any, stream: TextIO) -> None:
-    stream.write(msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n")
+def _dump(data: Any, stream: TextIO) -> None:
+    stream.write(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
 
 
 def _write_sarif(checked: Checked, stream: TextIO) -> None:
@@ -167,7 +182,7 @@ def _write_sarif(checked: Checked, stream: TextIO) -> None:
 
 
 def sarif(checked: Checked) -> dict[str, Any]:
-    """Return a log of SARIF 2.1.0: a rule for each category, a result for each finding."""
+    """Return a SARIF 2.1.0 log, with a rule for each category and a result for each finding."""
     rules = [
         {
             "id": category,
@@ -197,7 +212,7 @@ def sarif(checked: Checked) -> dict[str, Any]:
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [invocation],
-                "results": [_result(finding) for finding in shown(checked)],
+                "results": [_result(finding) for finding in uncovered(checked)],
             }
         ],
     }
@@ -223,7 +238,7 @@ def _location(file: str, line: int) -> dict[str, Any]:
 
 
 def _write_github(checked: Checked, stream: TextIO) -> None:
-    for finding in shown(checked):
+    for finding in uncovered(checked):
         level = "warning" if finding.tier == "direct" else "notice"
         _annotate(stream, level, message(finding), finding.site.file, finding.site.line, finding.category)
     for unread in checked.unread:
@@ -232,14 +247,14 @@ def _write_github(checked: Checked, stream: TextIO) -> None:
 
 
 def _annotate(stream: TextIO, level: str, text: str, file: str, line: int, title: str) -> None:
-    place = f"file={_escaped(file, whole=True)},line={line},title=autochron {title}"
+    place = f"file={_escaped(file, is_property=True)},line={line},title=autochron {title}"
     stream.write(f"::{level} {place}::{_escaped(text)}\n")
 
 
-def _escaped(text: str, *, whole: bool = False) -> str:
-    """Escape as workflow commands want it; `whole` is for a property."""
+def _escaped(text: str, *, is_property: bool = False) -> str:
+    """Escape a text for a GitHub workflow command. A property needs more escapes than a message."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if whole else text
+    return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
 _FORMS: dict[str, Callable[[Checked, TextIO], None]] = {

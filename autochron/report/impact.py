@@ -1,6 +1,6 @@
-"""What `autochron impact` says, and what is kept of it.
+"""The report of `autochron impact`, and the file that keeps its results for later reports.
 
-What is kept is a JSON of `version` 1 with `sites`: by file, hash of the line and call the trace and what became of it.
+The file is JSON of `version` 1. Its `sites` map a file, the hash of a line and a call to the trace and the result.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ FILE = "impact.json"
 
 
 def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
-    """Say what became of each site."""
+    """Write the result for each site and their count, as text or as JSON."""
     if as_json:
-        said = {"version": VERSION, **structs.asdict(impacts)}
-        said["harmful"] = sum(each.effect is not None for each in impacts.sites)
-        stream.write(json.format(json.encode(said), indent=2).decode() + "\n")
+        data = {"version": VERSION, **structs.asdict(impacts)}
+        data["harmful"] = sum(site.effect is not None for site in impacts.sites)
+        stream.write(json.format(json.encode(data), indent=2).decode() + "\n")
         return
     page = Page(stream)
-    for each in impacts.sites:
-        _write(each, page)
+    for site in impacts.sites:
+        _write(site, page)
     for problem in impacts.problems:
         page.line(problem, "yellow")
-    harmful = sum(each.effect is not None for each in impacts.sites)
-    untried = sum(each.untried is not None for each in impacts.sites)
+    harmful = sum(site.effect is not None for site in impacts.sites)
+    untried = sum(site.untried is not None for site in impacts.sites)
     rest = f", {untried} not tried" if untried else ""
     page.line(
         f"autochron: {harmful} of {plural(len(impacts.sites), 'site')} harmful{rest}; "
@@ -58,11 +58,15 @@ def _write(impact: Impact, page: Page) -> None:
 
 
 def keep(impacts: Impacts, folder: str) -> str | None:
-    """Keep what was found for the reports of later runs; gives why that can't be."""
-    sites: dict[str, Any] = {**_kept(folder)}
-    for each in impacts.sites:
-        if each.untried is None:
-            sites[_key(each)] = {"trace": impacts.trace, "impact": each.said}
+    """Write the results into the folder's `impact.json`, beside those of other sites.
+
+    Returns:
+        Why the file can't be written, as one line for the user; None where it was written.
+    """
+    sites: dict[str, Any] = {**_load_sites(folder)}
+    for site in impacts.sites:
+        if site.untried is None:
+            sites[_key(site)] = {"trace": impacts.trace, "impact": site.said}
     path = os.path.join(folder, FILE)
     make_folder(folder)
     data = json.format(json.encode({"version": VERSION, "sites": dict(sorted(sites.items()))}), indent=2)
@@ -76,7 +80,13 @@ def keep(impacts: Impacts, folder: str) -> str | None:
 
 
 def folder_of(store: str | None, rule_file: str | None, folder: str) -> str:
-    """Return the folder in which it is kept: the store's, where that is a file."""
+    """Return the folder of `impact.json`: the store's folder, or the default store's where the store is no file.
+
+    Args:
+        store: the store that the user named; None for the default one.
+        rule_file: the rule file; None where there is none.
+        folder: the working folder, for relative paths.
+    """
     url = (store or default_store(rule_file, folder)).removeprefix("sqlite:///")
     if "://" in url or url == ":memory:":
         url = default_store(rule_file, folder)
@@ -84,15 +94,17 @@ def folder_of(store: str | None, rule_file: str | None, folder: str) -> str:
 
 
 def with_impact(findings: Sequence[Finding], folder: str) -> tuple[Finding, ...]:
-    """Say of each finding what is known of its impact."""
-    sites = _kept(folder) if findings else {}
+    """Return the findings with the results that `impact.json` in a folder has for them."""
+    sites = _load_sites(folder) if findings else {}
     if not sites:
         return tuple(findings)
     return tuple(
-        structs.replace(each, impact=str(known["impact"]))
-        if isinstance(known := sites.get(_key(each)), dict) and each.impact is None and "impact" in known
-        else each
-        for each in findings
+        structs.replace(finding, impact=str(known["impact"]))
+        if isinstance(known := sites.get(_key(finding)), dict)
+        and finding.impact is None
+        and "impact" in known
+        else finding
+        for finding in findings
     )
 
 
@@ -100,7 +112,7 @@ def _key(site: Finding | Impact) -> str:
     return f"{site.site.file}|{site.site.hash}|{site.call}"
 
 
-def _kept(folder: str) -> dict[str, Any]:
+def _load_sites(folder: str) -> dict[str, Any]:
     try:
         with open(os.path.join(folder, FILE), "rb") as file:
             kept = json.decode(file.read())

@@ -1,4 +1,4 @@
-"""What `autochron incident` says."""
+"""The report of `autochron incident`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PASSED = (
 
 
 def write_incident(incident: Incident, tried: Tried | None, stream: TextIO) -> None:
-    """Say what was written, and what became of its test."""
+    """Write which files were made, and how the trial of the test ended; `tried` is None where it wasn't tried."""
     page = Page(stream)
     page.line(f"{incident.folder}: {', '.join(incident.files)} from trace {incident.trace}", "bold")
-    for each in incident.warnings:
-        page.line(f"  {each}", "yellow")
+    for warning in incident.warnings:
+        page.line(f"  {warning}", "yellow")
     if tried is None:
         page.line("  the test was not tried; it runs what is live for real")
     elif tried.outcome == "failed":

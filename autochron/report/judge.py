@@ -1,4 +1,4 @@
-"""What `autochron judge` says."""
+"""The report of `autochron judge`, and its progress bar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDE = 100
 
 
 def write_measured(measured: Measured, stream: TextIO, *, as_json: bool) -> None:
-    """Show how far a judge agrees with labels, and where it doesn't."""
+    """Write how far a judge agrees with labels, and the first disagreements, as text or as JSON."""
     if as_json:
         stream.write(encode(measured).decode() + "\n")
         return
@@ -32,8 +32,8 @@ def write_measured(measured: Measured, stream: TextIO, *, as_json: bool) -> None
         )
     if len(measured.disagreements) > _FEW:
         page.line(f"  … and {len(measured.disagreements) - _FEW} more; --json lists all")
-    for each in measured.unjudged[:_FEW]:
-        page.line(f"  line {each.line}: not judged: {_short(each.why)} (bad-verdict)", "red")
+    for failure in measured.unjudged[:_FEW]:
+        page.line(f"  line {failure.line}: not judged: {_short(failure.why)} (bad-verdict)", "red")
     if len(measured.unjudged) > _FEW:
         page.line(f"  … and {len(measured.unjudged) - _FEW} more; --json lists all", "red")
 
@@ -73,7 +73,7 @@ def _short(text: str) -> str:
 
 @contextmanager
 def progress_on(stream: TextIO, total: int) -> Iterator[Callable[[], object]]:
-    """Show how many labels are judged, where someone looks; gives what is called after each."""
+    """Show a progress bar if the stream is a terminal. Yield the function to call after each of `total` labels."""
     if not is_terminal(stream):
         yield lambda: None
         return

@@ -1,4 +1,4 @@
-"""A crossing in a few words: what went in, what came out, how it ended and how long it took."""
+"""Short descriptions of a crossing: its input, its result, how it ended and how long it took."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ Part: TypeAlias = tuple[str, str | None]
 """A piece of a line and its style."""
 
 _TEXTS = ("text", "content")
-"""What providers of all kinds call a piece of what a model said."""
+"""The fields in which providers put the text of a model's answer."""
 
 
 def words(envelope: Envelope, room: int) -> str:
-    """Say in a width what went into a crossing and what came out."""
+    """Return a crossing's input and result, as `input → result`, cut to `room` columns; empty below 8 columns."""
     if room < _LEAST:
         return ""
-    given, got = (clean(text) for text in _both(envelope))
-    if not got:
-        return cut(given, room)
+    input_text, result_text = (clean(text) for text in _input_and_result(envelope))
+    if not result_text:
+        return cut(input_text, room)
     left = room - 3
-    # What came out tells more, so that it gets what the other one doesn't need, and half of the room at least.
-    head = cut(given, max(left - cells(got), left // 2)) if given else ""
-    return f"{head} → {cut(got, left - cells(head))}".lstrip()
+    # The result tells more than the input. It gets the room that the input doesn't need, and at least half.
+    head = cut(input_text, max(left - cells(result_text), left // 2)) if input_text else ""
+    return f"{head} → {cut(result_text, left - cells(head))}".lstrip()
 
 
 _LEAST = 8
+"""Columns below which nothing is written."""
 
 
-def _both(envelope: Envelope) -> tuple[str, str]:
+def _input_and_result(envelope: Envelope) -> tuple[str, str]:
     if envelope.kind == "model":
         meta = _decoded(envelope.meta)
         meta = meta if isinstance(meta, dict) else {}
-        given = str(meta.get("model") or "")
-        return (given or _given(envelope)), _reply(envelope, meta)
-    return _given(envelope), _got(envelope)
+        model = str(meta.get("model") or "")
+        return (model or _input_text(envelope)), _reply(envelope, meta)
+    return _input_text(envelope), _result_text(envelope)
 
 
-def _given(envelope: Envelope) -> str:
+def _input_text(envelope: Envelope) -> str:
     value = split(_decoded(envelope.input))[0]
     if b'"request"' in envelope.meta and (request := _decoded(envelope.meta).get("request")):
-        asked = value.pop(request["parameter"])
-        query = f"?{asked['query']}" if asked["query"] else ""
-        body = brief(read_body(encode(asked["body"]))) if asked["body"] is not None else ""
+        http_request = value.pop(request["parameter"])
+        query = f"?{http_request['query']}" if http_request["query"] else ""
+        body = brief(read_body(encode(http_request["body"]))) if http_request["body"] is not None else ""
         rest = f", {brief(value, bare=True)}" if value else ""
-        return f"{asked['method']} {asked['path']}{query} {body}".rstrip() + rest
+        return f"{http_request['method']} {http_request['path']}{query} {body}".rstrip() + rest
     return brief(value, bare=True) if isinstance(value, dict) else brief(value)
 
 
-def _got(envelope: Envelope) -> str:
+def _result_text(envelope: Envelope) -> str:
     outcome = envelope.outcome
     if b'"response"' in envelope.meta and (response := _decoded(envelope.meta).get("response")):
         text = brief(read_body(encode(response["body"])))
@@ -80,7 +81,7 @@ def _stream(outcome: Streamed) -> str:
 
 
 def _reply(envelope: Envelope, meta: dict[str, Any]) -> str:
-    """Say what a model answered: the tools that it asked for, or the beginning of its text."""
+    """Return a model's answer: the tools that it asked for, or the beginning of its text."""
     tools = meta.get("tools")
     if isinstance(tools, list) and tools:
         counted = Counter(str(tool) for tool in tools)
@@ -91,30 +92,30 @@ def _reply(envelope: Envelope, meta: dict[str, Any]) -> str:
     bodies = outcome.items if isinstance(outcome, Streamed) else ()
     if isinstance(outcome, Returned):
         bodies = (outcome.value,)
-    text = _joined(piece for body in bodies for piece in _texts(_decoded(body)))
-    return brief(text) if text else _got(envelope)
+    text = _join_texts(piece for body in bodies for piece in _texts_in(_decoded(body)))
+    return brief(text) if text else _result_text(envelope)
 
 
 def _answer(exchange: Exchange) -> str:
     if not 0 < exchange.status < 400:
         return f"status {exchange.status}" if exchange.status else "no answer"
-    text = _joined(_texts(read_body(exchange.body)))
+    text = _join_texts(_texts_in(read_body(exchange.body)))
     return brief(text) if text else f"status {exchange.status}"
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts_in(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, list):
-            waiting += each[::-1]
-        elif isinstance(each, dict):
-            yield from (each[key] for key in _TEXTS if isinstance(each.get(key), str))
-            waiting += [item for item in reversed(each.values()) if isinstance(item, dict | list)]
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part[::-1]
+        elif isinstance(part, dict):
+            yield from (part[key] for key in _TEXTS if isinstance(part.get(key), str))
+            waiting += [item for item in reversed(part.values()) if isinstance(item, dict | list)]
 
 
-def _joined(pieces: Iterable[str]) -> str:
-    """Join the pieces of a text until there is enough; the end of a stream may say all of it again."""
+def _join_texts(pieces: Iterable[str]) -> str:
+    """Join pieces of text until there is enough. A piece that repeats all before it, as a stream's end may, is left out."""
     text = ""
     for piece in pieces:
         if piece == text and len(text) > 1:
@@ -126,25 +127,25 @@ def _joined(pieces: Iterable[str]) -> str:
 
 
 def ending(envelope: Envelope) -> list[Part]:
-    """Say what a crossing raised, and what of it is masked or can't be rebuilt."""
-    outcome, found = envelope.outcome, list[Part]()
+    """Return labels for a crossing that raised, failed, or has masked or opaque values."""
+    outcome, parts = envelope.outcome, list[Part]()
     end = outcome.end if isinstance(outcome, Streamed) else outcome
     if isinstance(end, Raised):
-        found.append((f"raised {cut(clean(brief(_decoded(end.error))), 60)}", "red"))
+        parts.append((f"raised {cut(clean(brief(_decoded(end.error))), 60)}", "red"))
     elif envelope.exchanges and not 0 < envelope.exchanges[-1].status < 400:
-        found.append(("failed", "red"))
+        parts.append(("failed", "red"))
     if not envelope.exchanges and envelope.reenters:
-        found.append(("no request", "yellow"))
-    found += [
-        (f"{len(paths)} {said}", "yellow")
-        for paths, said in ((envelope.masked, "masked"), (envelope.opaque, "opaque"))
+        parts.append(("no request", "yellow"))
+    parts += [
+        (f"{len(paths)} {label}", "yellow")
+        for paths, label in ((envelope.masked, "masked"), (envelope.opaque, "opaque"))
         if paths
     ]
-    return found
+    return parts
 
 
-def lasted(nanoseconds: int) -> str:
-    """Write a duration: `35 µs`, `1.2 ms`, `850 ms`, `3.4 s`."""
+def duration_text(nanoseconds: int) -> str:
+    """Return a duration in a readable unit: `35 µs`, `1.2 ms`, `850 ms`, `3.4 s`."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if nanoseconds >= size:
             value = nanoseconds / size
@@ -166,17 +167,17 @@ _SPACES = str.maketrans("\n\r\t", "   ")
 
 
 def clean(text: str) -> str:
-    """Put a text into one line, without what a terminal would obey."""
+    """Return a text as one line, with control characters escaped."""
     if text.isprintable():
         return text
     return visible(text.translate(_SPACES))
 
 
 def cells(text: str) -> int:
-    """Measure a text in columns of a terminal."""
+    """Return the width of a text in terminal columns: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
-    return sum(_cells(each) for each in text)
+    return sum(_cells(character) for character in text)
 
 
 def _cells(character: str) -> int:
@@ -186,7 +187,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Cut a text to a width, with `…` where something is left out."""
+    """Return a text cut to `room` terminal columns, with `…` for the rest."""
     if cells(text) <= room:
         return text
     kept = text[: max(room - 1, 0)]

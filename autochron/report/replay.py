@@ -1,4 +1,4 @@
-"""What `autochron replay` says."""
+"""The report of `autochron replay`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FEW = 5
 _LINES = 40
-"""Lines of the tree."""
+"""The most lines of the tree."""
 
 
 def write_replay(
@@ -26,7 +26,15 @@ def write_replay(
     as_json: bool,
     draw: Callable[[Sequence[Divergence]], Drawing],
 ) -> None:
-    """Say whether replay and record agree, and where they don't; `draw` draws the crossings with what differed."""
+    """Write whether replay and record agree, and where they don't. A closed stream is no error.
+
+    Args:
+        summary: the result of the replay.
+        stream: where to write it.
+        quiet: write nothing if they agree; has no effect on JSON.
+        as_json: write JSON, not text.
+        draw: draws the crossings with these divergences. It is called only if the tree is shown.
+    """
     try:
         if as_json:
             stream.write(encode(summary).decode() + "\n")
@@ -42,15 +50,17 @@ def _write(
     page: Page,
     draw: Callable[[Sequence[Divergence]], Drawing],
 ) -> None:
-    errors = [each for each in summary.divergences if each.severity == "error"]
-    warnings = [each for each in summary.divergences if each.severity == "warning"]
+    errors = [divergence for divergence in summary.divergences if divergence.severity == "error"]
+    warnings = [divergence for divergence in summary.divergences if divergence.severity == "warning"]
     _write_verdict(summary, page, errors, warnings)
     if summary.crossings and (summary.live or errors):
-        draw([each for each in summary.divergences if each.severity != "notice"]).write(page, limit=_LINES)
+        draw([divergence for divergence in summary.divergences if divergence.severity != "notice"]).write(
+            page, limit=_LINES
+        )
     else:
         _write_list(page, errors[1:], "errors", "  then: ")
         _write_list(page, warnings, "warnings", "  ", "yellow")
-    hints = [each for each in summary.divergences if each.severity == "notice"]
+    hints = [divergence for divergence in summary.divergences if divergence.severity == "notice"]
     _write_list(page, hints, "hints", "  note: ", "yellow")
     if not summary.complete:
         page.line(
@@ -63,9 +73,9 @@ def _write(
             " these, too (no-types)",
             "yellow",
         )
-    for each in summary.findings[:_FEW]:
-        where = f"{each.call} at {each.site}, outside every boundary"
-        page.line(f"  not there when it was recorded: {where} ({each.category}; unmarked-call)", "yellow")
+    for finding in summary.findings[:_FEW]:
+        where = f"{finding.call} at {finding.site}, outside every boundary"
+        page.line(f"  not there when it was recorded: {where} ({finding.category}; unmarked-call)", "yellow")
     if len(summary.findings) > _FEW:
         page.line(f"  … and {len(summary.findings) - _FEW} more like it", "yellow")
     for problem in summary.problems:
@@ -76,33 +86,33 @@ def _write_verdict(
     summary: ReplaySummary, page: Page, errors: Sequence[Divergence], warnings: Sequence[Divergence]
 ) -> None:
     served = summary.crossings - len(summary.live)
-    what = f"{plural(served, 'crossing')} of trace {summary.trace} served"
+    counted = f"{plural(served, 'crossing')} of trace {summary.trace} served"
     if summary.live:
         more = len(summary.live) - _FEW
         named = ", ".join(summary.live[:_FEW]) + (f" and {more} more" if more > 0 else "")
-        what += f", {len(summary.live)} live ({named})"
-    elif not errors and not any(each.kind == "child" for each in warnings):
-        what += ", none live"
+        counted += f", {len(summary.live)} live ({named})"
+    elif not errors and not any(divergence.kind == "child" for divergence in warnings):
+        counted += ", none live"
     if summary.effects:
-        what += f", {plural(summary.effects, 'changed file')} outside every boundary on a scratch copy"
+        counted += f", {plural(summary.effects, 'changed file')} outside every boundary on a scratch copy"
     if summary.allowed:
-        what += f", {plural(summary.allowed, 'effect')} let be"
+        counted += f", {plural(summary.allowed, 'effect')} let be"
     if errors:
-        page.line(f"autochron: diverged: {what}, exit status {summary.status}", "bold red")
+        page.line(f"autochron: diverged: {counted}, exit status {summary.status}", "bold red")
         page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
     else:
-        same = "as planned" if summary.live else "the same"
-        same += "" if summary.complete else " as far as it was recorded"
-        same += (
+        verdict = "as planned" if summary.live else "the same"
+        verdict += "" if summary.complete else " as far as it was recorded"
+        verdict += (
             f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
         )
-        page.line(f"autochron: {same}: {what}, exit status {summary.status}", "green")
+        page.line(f"autochron: {verdict}: {counted}, exit status {summary.status}", "green")
 
 
 def _write_list(
-    page: Page, told: Sequence[Divergence], what: str, lead: str, style: str | None = None
+    page: Page, divergences: Sequence[Divergence], noun: str, lead: str, style: str | None = None
 ) -> None:
-    for each in told[:_FEW]:
-        page.line(f"{lead}{each.message} ({each.kind})", style)
-    if len(told) > _FEW:
-        page.line(f"  … and {len(told) - _FEW} more {what}; --json lists all", style)
+    for divergence in divergences[:_FEW]:
+        page.line(f"{lead}{divergence.message} ({divergence.kind})", style)
+    if len(divergences) > _FEW:
+        page.line(f"  … and {len(divergences) - _FEW} more {noun}; --json lists all", style)

@@ -1,4 +1,4 @@
-"""What `autochron rules` shows."""
+"""The reports of `autochron rules` and `autochron rules --explain`."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ _FEW = 12
 
 
 def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool) -> None:
-    """Show each rule with the definitions that it fits."""
+    """Write each rule with the definitions that it fits, as text or as JSON lines."""
     if as_json:
-        stream.writelines(encode(each).decode() + "\n" for each in surveyed)
+        stream.writelines(encode(entry).decode() + "\n" for entry in surveyed)
         return
     page = Page(stream)
-    for rule_id in dict.fromkeys(each.rule.id for each in surveyed):
-        alike = [each for each in surveyed if each.rule.id == rule_id]
+    for rule_id in dict.fromkeys(entry.rule.id for entry in surveyed):
+        alike = [entry for entry in surveyed if entry.rule.id == rule_id]
         page.line(f"{rule_id}  {alike[0].rule.kind}  {alike[0].rule.name}", "bold")
         _write_one(page, alike)
 
 
-def _write_one(page: Page, alike: list[Surveyed]) -> None:
-    """Write what one table says: its lists make several rules of it."""
-    for selector in dict.fromkeys(str(each.rule.selector) for each in alike):
+def _write_one(page: Page, entries: list[Surveyed]) -> None:
+    """Write one table of a rule file, which becomes several rules if it has lists."""
+    for selector in dict.fromkeys(str(entry.rule.selector) for entry in entries):
         page.line(f"  {selector}")
     for condition in dict.fromkeys(
-        " and ".join(f"{path} = {glob}" for path, glob in each.rule.when) for each in alike
+        " and ".join(f"{path} = {glob}" for path, glob in entry.rule.when) for entry in entries
     ):
         if condition:
             page.line(f"    when {condition}")
-    fits = list(dict.fromkeys(fit for each in alike for fit in each.fits))
+    fits = list(dict.fromkeys(fit for entry in entries for fit in entry.fits))
     for fit in fits[:_FEW]:
         page.line(f"    {fit.place}  {fit.qualname}{_times(fit)}", "green")
     if len(fits) > _FEW:
         page.line(f"    … and {len(fits) - _FEW} more")
-    for remark in dict.fromkeys(each.remark for each in alike if each.remark):
+    for remark in dict.fromkeys(entry.remark for entry in entries if entry.remark):
         page.line(f"    {remark}", "yellow")
 
 
@@ -48,16 +48,21 @@ def _times(fit: Fit | Explained) -> str:
 
 
 def write_explained(explained: Sequence[Explained], stream: TextIO, *, as_json: bool) -> None:
-    """Show what each rule makes of the calls and definitions on a line."""
+    """Write for each call and definition on a line which rules fit it, and why the others don't."""
     if as_json:
-        stream.writelines(encode(each).decode() + "\n" for each in explained)
+        stream.writelines(encode(line).decode() + "\n" for line in explained)
         return
     page = Page(stream)
-    for each in explained:
-        page.line(f"{each.place}  {each.what}{_times(each)}", "bold")
-        if not each.considered:
-            kind = "calls" if each.what.startswith("call") else "definitions"
+    for line in explained:
+        page.line(f"{line.place}  {line.what}{_times(line)}", "bold")
+        if not line.considered:
+            kind = "calls" if line.what.startswith("call") else "definitions"
             page.line(f"  no rule of the project selects {kind}", "yellow")
-        for one in each.considered:
-            verdict = f"fits {one.reason}".rstrip() if one.fits else f"doesn't fit: {one.reason}"
-            page.line(f"  {one.rule.place}  {one.rule.selector}  {verdict}", "green" if one.fits else None)
+        for candidate in line.considered:
+            verdict = (
+                f"fits {candidate.reason}".rstrip() if candidate.fits else f"doesn't fit: {candidate.reason}"
+            )
+            page.line(
+                f"  {candidate.rule.place}  {candidate.rule.selector}  {verdict}",
+                "green" if candidate.fits else None,
+            )

@@ -1,4 +1,4 @@
-"""The block at the end of `autochron run`."""
+"""The report at the end of `autochron run`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ from autochron.report.text import Page, plural
 _FEW = 8
 
 _HEADERS = ".request.headers."
-"""Where an SDK's exceptions hold the credential: masked, as it must be, and nothing to do with what a replay serves."""
+"""Where an SDK's exceptions hold the credential. It is always masked, and a replay does not need it."""
 
 
 def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> None:
-    """Say what was recorded, where it is, and what was not; where it is quiet, only what was lost."""
+    """Write what was recorded, where the trace is, and what was not recorded. A closed stream is no error.
+
+    Args:
+        summary: the result of the run.
+        stream: where to write it.
+        quiet: write nothing unless crossings were lost.
+    """
     try:
         page = Page(stream)
         if not quiet:
@@ -40,15 +46,17 @@ def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> No
 
 def _write_head(summary: RunSummary, page: Page) -> None:
     kept = summary.stored
-    of = (
+    counted = (
         f"{kept} of {plural(summary.crossings, 'crossing')}"
         if summary.crossings > kept
         else plural(kept, "crossing")
     )
     if summary.kept:
-        page.line(f"autochron: {of} recorded in trace {summary.trace} ({summary.store})", "bold")
+        page.line(f"autochron: {counted} recorded in trace {summary.trace} ({summary.store})", "bold")
     else:
-        page.line(f"autochron: {of}, and no trace kept: the run ended with status 0 (--keep failed)", "bold")
+        page.line(
+            f"autochron: {counted}, and no trace kept: the run ended with status 0 (--keep failed)", "bold"
+        )
 
 
 def _write_lost(summary: RunSummary, page: Page) -> None:
@@ -76,10 +84,10 @@ def _write(summary: RunSummary, page: Page) -> None:
         page.line(
             f"  declined: {tools}: asked for by the model, covered by a boundary, and not called by the agent"
         )
-    _some(page, [_entry(entry) for entry in footer.ledger])
-    _some(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
-    _some(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
-    _some(
+    _write_few(page, [_entry(entry) for entry in footer.ledger])
+    _write_few(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
+    _write_few(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
+    _write_few(
         page,
         [
             f"masked in an outcome, so a replay serves the mask: {path} (masked)"
@@ -87,38 +95,40 @@ def _write(summary: RunSummary, page: Page) -> None:
             if _HEADERS not in path.replace(": ", ".")
         ],
     )
-    _some(
+    _write_few(
         page,
         [
-            f"network outside every crossing: {each.address} at {each.site} (unmarked-network)"
-            for each in footer.connections
+            f"network outside every crossing: {connection.address} at {connection.site} (unmarked-network)"
+            for connection in footer.connections
         ],
     )
     _write_effects(footer.effects, page)
     _write_state(footer, page)
     _write_findings(summary, page)
     _write_lost(summary, page)
-    _some(page, list(summary.problems))
+    _write_few(page, list(summary.problems))
 
 
 def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
-    """Say what the program did to the world outside every boundary, with the rule that would cover it."""
+    """Write the effects outside every boundary, and the rules that would cover the first ones."""
     lines = []
-    for each in effects[:_FEW]:
-        again = (
+    for effect in effects[:_FEW]:
+        replayed = (
             "a replay does it on a scratch copy"
-            if each.kind in {"file", "database"}
+            if effect.kind in {"file", "database"}
             else "a replay refuses it"
         )
         lines.append(
-            f"effect outside every boundary: {each.site} {each.does} {each.what}; {again} (outside-effect)"
+            f"effect outside every boundary: {effect.site} {effect.does} {effect.what}; {replayed} (outside-effect)"
         )
-        if each.near:
-            lines.append(f"      {each.near}")
+        if effect.near:
+            lines.append(f"      {effect.near}")
     for line in lines:
         page.line(f"  {line}", "yellow")
     shown = {
-        each.function: None for each in effects if each.function and not each.function.endswith(":<module>")
+        effect.function: None
+        for effect in effects
+        if effect.function and not effect.function.endswith(":<module>")
     }
     for function in list(shown)[:_TABLES]:
         page.line("        [[boundary]]", "dim")
@@ -130,64 +140,65 @@ def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
 
 
 def _write_state(footer: Footer, page: Page) -> None:
-    """Say which state is kept, and how to keep what is not."""
-    kept = [each for each in footer.snapshots if each.digest or (each.kind == "absent" and each.wrote)]
-    shown = [each for each in kept if each.wrote or each.by_rule or each.kind == "sqlite"]
+    """Write which files and databases were kept as they were, which were not, and the rules that would keep these."""
+    kept = [
+        snapshot
+        for snapshot in footer.snapshots
+        if snapshot.digest or (snapshot.kind == "absent" and snapshot.wrote)
+    ]
+    shown = [snapshot for snapshot in kept if snapshot.wrote or snapshot.by_rule or snapshot.kind == "sqlite"]
     if shown:
-        names = ", ".join(f"{each.path}{_held(each)}" for each in shown[:_FEW])
+        names = ", ".join(f"{snapshot.path}{_size_of(snapshot)}" for snapshot in shown[:_FEW])
         more = f" and {len(shown) - _FEW} more" if len(shown) > _FEW else ""
         page.line(f"  kept as it was before the run: {names}{more}")
-    for each in footer.snapshots:
-        if each.kind != "not-kept" or not (each.wrote or each.by_rule):
+    for snapshot in footer.snapshots:
+        if snapshot.kind != "not-kept" or not (snapshot.wrote or snapshot.by_rule):
             continue
-        page.line(f"  not kept as it was: {each.path}: {each.reason} (no-snapshot)", "yellow")
-        if not each.by_rule:
+        page.line(f"  not kept as it was: {snapshot.path}: {snapshot.reason} (no-snapshot)", "yellow")
+        if not snapshot.by_rule:
             page.line("        [[snapshot]]", "dim")
-            page.line(f"        path = {encode(each.path).decode()}", "dim")
+            page.line(f"        path = {encode(snapshot.path).decode()}", "dim")
 
 
-def _held(snapshot: Snapshot) -> str:
+def _size_of(snapshot: Snapshot) -> str:
     if snapshot.kind == "absent":
         return " (not there yet)"
     return f" ({snapshot.size / 1e6:,.1f} MB)" if snapshot.size > 100_000 else ""
 
 
 def _write_findings(summary: RunSummary, page: Page) -> None:
-    """Say which calls escaped the record, with what would mark the first ones."""
-    found = summary.footer.findings
-    escaped = [each for each in found if each.covered is None]
+    """Write which calls escaped the record, and the rules that would cover the first ones."""
+    findings = summary.footer.findings
+    escaped = [finding for finding in findings if finding.covered is None]
     if escaped:
-        from autochron.report.findings import (
-            how,
-            percent,
-            remedy,
-        )  # lazy: tomlkit, and most runs of a marked agent find none
+        # lazy: tomlkit, and most runs of a marked agent find none
+        from autochron.report.findings import details, percent_covered, remedy
 
-        direct = [each for each in escaped if each.tier == "direct"]
+        direct = [finding for finding in escaped if finding.tier == "direct"]
         page.line(
             f"  {plural(len(escaped), 'non-deterministic call')} outside every boundary, which a replay makes for real;"
-            f" {percent(found):.0f} % of {len(found)} covered (unmarked-call)",
+            f" {percent_covered(findings):.0f} % of {len(findings)} covered (unmarked-call)",
             "yellow",
         )
-        shown = [*direct, *(each for each in escaped if each.tier != "direct")][:_SITES]
-        for at, each in enumerate(shown):
-            page.line(f"    {each.site}  {each.category}  {each.call}  {how(each)}", "yellow")
-            for line in remedy(each).splitlines() if at < _TABLES else ():
+        shown = [*direct, *(finding for finding in escaped if finding.tier != "direct")][:_SITES]
+        for at, finding in enumerate(shown):
+            page.line(f"    {finding.site}  {finding.category}  {finding.call}  {details(finding)}", "yellow")
+            for line in remedy(finding).splitlines() if at < _TABLES else ():
                 page.line(f"        {line}", "dim")
         if len(escaped) > len(shown):
             page.line(f"    … and {len(escaped) - len(shown)} more: --report FILE.txt names all", "yellow")
-    _some(page, list(summary.stale))
+    _write_few(page, list(summary.stale))
 
 
 _SITES = 12
-"""So many calls are named at the end of a run."""
+"""How many calls are named at the end of a run."""
 
 _TABLES = 3
-"""Of these so many have the TOML that would mark or ignore them beside them."""
+"""For how many of them the TOML of a rule is shown."""
 
 
 def _counted(counts: tuple[tuple[str, int], ...]) -> str:
-    """Count by name; ambient values are counted together, for each line that asks for one has a name of its own."""
+    """Return the counts by name. Ambient values are counted together, because each line has a name of its own for them."""
     values = sum(count for name, count in counts if "@" in name)
     shown = [f"{name} ×{count}" for name, count in counts if "@" not in name]
     return ", ".join([*shown, f"ambient values ×{values}"] if values else shown)
@@ -198,7 +209,7 @@ def _entry(entry: Unwoven) -> str:
     return f"{label}{entry.what}: {entry.reason} ({entry.slug})"
 
 
-def _some(page: Page, lines: list[str]) -> None:
+def _write_few(page: Page, lines: list[str]) -> None:
     for line in lines[:_FEW]:
         page.line(f"  {line}", "yellow")
     if len(lines) > _FEW:

@@ -1,4 +1,4 @@
-"""Lines on a terminal: with colour where someone looks, plain elsewhere."""
+"""Write lines of text, with colours and drawn tables on a terminal, plain elsewhere."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from autochron._runtime.unpatched import os
 from autochron.escaping import terminal_line, visible
 
 WIDTH = 100
-"""Columns where no terminal says how many there are."""
+"""Columns of a line where the stream is no terminal, or the terminal doesn't say."""
 
 _PLAINER = str.maketrans("├─└│→…×∥●○−≠µ–", "|-`|>~x=*o-!u-")
-"""What stands for the characters of a drawing where an encoding hasn't got them; as wide as they are."""
+"""ASCII characters for those of a drawing that an encoding does not have, one for each."""
 
 
 class Page:
-    """Writes lines; a style is a name that rich knows, and nothing where the stream is no terminal."""
+    """Writes lines to a stream. A style is a name of rich's, such as `bold red`. It has an effect on a terminal only."""
 
     def __init__(self, stream: TextIO, *, plain: bool = False) -> None:
+        """Write to a stream; `plain` means without styles, whatever the stream is."""
         self._stream = stream
         self._console: Any = None
         self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
@@ -28,7 +29,7 @@ class Page:
             self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
 
     def line(self, text: str, style: str | None = None) -> None:
-        """Write one line; what a terminal would obey in it is made visible."""
+        """Write one line. Control characters are escaped, so that the text can't steer the terminal."""
         text = writable(terminal_line(text), self._encoding)
         if self._console is None:
             self._stream.write(f"{text}\n")
@@ -36,7 +37,7 @@ class Page:
             self._console.print(text, style=style, markup=False)
 
     def parts(self, parts: Sequence[tuple[str, str | None]]) -> None:
-        """Write one line of pieces, each in a style of its own."""
+        """Write one line that consists of pieces, each a text and its style."""
         if self._console is None:
             self.line("".join(text for text, _ in parts))
             return
@@ -49,13 +50,13 @@ class Page:
 
     @property
     def width(self) -> int:
-        """How many columns a line may take: those of the terminal, coloured or not."""
-        given = os.environ.get("COLUMNS", "")
+        """The columns of the terminal; `WIDTH` where the stream is none."""
+        columns = os.environ.get("COLUMNS", "")
         try:
             if self._stream.isatty():
                 return (
-                    int(given)
-                    if given.isdecimal()
+                    int(columns)
+                    if columns.isdecimal()
                     else os.get_terminal_size(self._stream.fileno()).columns or WIDTH
                 )
         except (OSError, ValueError):  # no terminal after all, or closed
@@ -63,8 +64,8 @@ class Page:
         return WIDTH
 
     def table(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-        """Write a table: drawn for people, separated by tabs for programs."""
-        rows = [tuple(visible(each) for each in row) for row in rows]
+        """Write a table: drawn on a terminal, else with tabs between the cells and without headings."""
+        rows = [tuple(visible(cell) for cell in row) for row in rows]
         if self._console is None:
             for row in rows:
                 self._stream.write("\t".join(row) + "\n")
@@ -80,7 +81,7 @@ class Page:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether someone looks who wants colour."""
+    """Return whether a stream is a terminal, and the environment doesn't refuse colours (`TERM=dumb`, `NO_COLOR`)."""
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
     except ValueError:
@@ -88,7 +89,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def writable(text: str, encoding: str) -> str:
-    """Return a text in characters that an encoding has."""
+    """Return a text with only the characters that an encoding has: drawings in ASCII, other characters as escapes."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -97,5 +98,5 @@ def writable(text: str, encoding: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Count things: `1 crossing`, `2 crossings`."""
+    """Return a count with its noun: `1 crossing`, `2 crossings`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

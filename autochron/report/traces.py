@@ -1,4 +1,4 @@
-"""What `autochron traces` shows."""
+"""The reports of `autochron traces list`, `show` and `prune`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDE = 72
 
 
 def write_list(summaries: Sequence[TraceSummary], stream: TextIO, *, as_json: bool) -> None:
-    """List the traces of a store, oldest first."""
+    """Write a table of traces, in the order given, or a line of JSON for each."""
     if as_json:
         stream.writelines(encode(summary).decode() + "\n" for summary in summaries)
         return
@@ -55,7 +55,7 @@ def write_pruned(
     is_dry: bool,
     as_json: bool,
 ) -> None:
-    """Describe which traces were dropped, or would be, and what is left."""
+    """Write which traces were dropped, or with `is_dry` would be, and how many are left. JSON lists the dropped ones."""
     if as_json:
         write_list(dropped, stream, as_json=True)
         return
@@ -72,7 +72,7 @@ def _measured(summaries: Sequence[TraceSummary]) -> str:
 
 
 def command_line(command: Any) -> str:
-    """Return a command as one would type it."""
+    """Return a recorded command as the user would type it after `autochron run`."""
     if command.mode == "block":
         return f"a call of {command.target}" if command.target else "with autochron.record(...)"
     prefix = {"script": [], "module": ["-m"], "console": ["--"]}[command.mode]
@@ -80,7 +80,7 @@ def command_line(command: Any) -> str:
 
 
 def write_trace(trace: Trace, stream: TextIO, *, as_json: bool) -> None:
-    """Show a trace: a line for each crossing, indented by its parent, with what went in and what came out."""
+    """Write a trace in full: each crossing below its parent, with its input, exchanges and outcome. Or write it as JSON."""
     if as_json:
         stream.write(encode(_as_data(trace)).decode() + "\n")
         return
@@ -98,10 +98,10 @@ def write_trace(trace: Trace, stream: TextIO, *, as_json: bool) -> None:
 
 
 def write_tree(record: Record, stream: TextIO, *, whole: bool) -> None:
-    """Show a trace as a tree; `whole` leaves nothing out."""
+    """Write a trace as a tree, a line for each crossing; `whole` elides none."""
     page = Page(stream)
     _write_head(page, record.header, record.footer, record.size)
-    # Of a long trace a few are shown, and read again: the others needn't be kept.
+    # Of a long trace few crossings are shown. These are read a second time, so that memory needn't hold them all.
     call = record.footer.call if record.footer else None
     draw_trace(record, None if whole else record.get, call).write(page, whole=whole)
     _write_foot(page, record.footer)
@@ -114,8 +114,8 @@ def _write_head(page: Page, header: Header, footer: Footer | None, crossings: in
 
 
 def _write_foot(page: Page, footer: Footer | None) -> None:
-    for each in footer.snapshots if footer else ():
-        page.line(f"before the run: {each.path}  {_kept(each)}")
+    for snapshot in footer.snapshots if footer else ():
+        page.line(f"before the run: {snapshot.path}  {_description(snapshot)}")
     for effect in footer.effects if footer else ():
         page.line(
             f"outside every boundary: {effect.site} {effect.does} {effect.what} (outside-effect)", "yellow"
@@ -128,8 +128,8 @@ def _write_foot(page: Page, footer: Footer | None) -> None:
         )
 
 
-def _kept(snapshot: Snapshot) -> str:
-    """Say what is kept of a path."""
+def _description(snapshot: Snapshot) -> str:
+    """Return a phrase for what the store keeps of a path."""
     if snapshot.kind == "absent":
         return "not there"
     if snapshot.kind == "folder":
@@ -181,9 +181,9 @@ def _short(body: bytes) -> str:
 
 
 def _as_data(value: Any) -> Any:
-    """Return a value of the model as JSON data, in which bodies stand as JSON."""
+    """Return a value of the model as data for the JSON encoder, in which bodies are raw JSON."""
     if hasattr(value, "__struct_fields__"):
         return {name: _as_data(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple | list):
-        return [_as_data(each) for each in value]
+        return [_as_data(item) for item in value]
     return Raw(value) if isinstance(value, bytes) else value

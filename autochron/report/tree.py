@@ -1,6 +1,6 @@
-"""Draw crossings as a tree: a trace, a replay with what differed in it, or two traces beside each other.
+"""Draw crossings as a tree: of a trace, of a replay with its divergences, or of a comparison of two traces.
 
-A drawing gives plain lines, for an exception or a section of pytest's, or writes itself to a page with its styles.
+A drawing returns plain lines, for an exception or a section of pytest's report, or writes itself to a page with styles.
 """
 
 from __future__ import annotations
@@ -20,69 +20,85 @@ from autochron.model import (
     Severity,
     Streamed,
 )
-from autochron.report.branches import Branch, Elided, Knot, Row, Weight, fitted, grow, is_alone
-from autochron.report.phrases import Part, cells, clean, cut, ending, lasted, words
+from autochron.report.branches import (
+    Branch,
+    Elided,
+    Node,
+    Row,
+    Weight,
+    build_tree,
+    fit_rows,
+    has_one_crossing,
+)
+from autochron.report.phrases import Part, cells, clean, cut, duration_text, ending, words
 from autochron.report.text import WIDTH, Page, plural
 
 LINES = 40
-"""Lines of a tree in an exception or a section of a test's report."""
+"""The most lines of a tree in an exception or a section of a test's report."""
 
 DRAWN_WHOLE = 20_000
-"""Crossings of a record up to which what did not happen is drawn in its place."""
+"""The largest record, in crossings, whose missing crossings are drawn in their place; see `recorded` of `draw_replay`."""
 
 _SHOWN = 300
-"""Lines of a tree on a page."""
+"""The most lines of a tree on a page."""
 
 _STYLES: dict[Severity, str] = {"error": "red", "warning": "yellow", "consequence": "dim", "notice": "dim"}
 _HEAVIEST: tuple[Severity, ...] = ("error", "warning", "consequence", "notice")
 
 
 class Note(NamedTuple):
-    """Something that differs, as a line below its crossing or at the end."""
+    """A difference, shown as a line below its crossing or at the end of the tree."""
 
     text: str
     severity: Severity
     values: tuple[str, str] | None = None
-    """What stands there on both sides."""
+    """The values of both sides."""
 
     def fitted(self, room: int) -> str:
-        """Return the text in a width, which both sides share equally."""
+        """Return the text and both values in `room` columns, of which each value gets half of what is left."""
         text = clean(self.text)
         if self.values is None:
             return cut(text, room)
-        if cells(text) > room // 2:  # the end of a path tells more than its beginning
+        if cells(text) > room // 2:  # cut the beginning of a path: its end tells more
             kind, _, path = text.partition(" ")
             text = f"{kind} …{path[-(room // 2) :]}"
         left = room - cells(text) - 5
         if left < _SIDES:
             return cut(f"{text}: {' → '.join(map(clean, self.values))}", room)
-        one, other = _beside(clean(self.values[0]), clean(self.values[1]), left)
-        first = cut(one, max(left // 2, left - cells(other)))
-        return f"{text}: {first} → {cut(other, left - cells(first))}"
+        first, second = _beside(clean(self.values[0]), clean(self.values[1]), left)
+        cut_first = cut(first, max(left // 2, left - cells(second)))
+        return f"{text}: {cut_first} → {cut(second, left - cells(cut_first))}"
 
 
 _SIDES = 16
+"""Columns that both values of a note need together to be cut separately."""
 _LEAST = 8
+"""Columns that the name of a lane gets in any case."""
 _LEAD = 6
+"""Characters that are shown before the first difference of two values."""
 
 
-def _beside(one: str, other: str, room: int) -> tuple[str, str]:
-    """Leave away the beginning that two values share, where they don't fit and it is long."""
-    if cells(one) + cells(other) <= room:
-        return one, other
-    pairs = enumerate(zip(one, other, strict=False))
-    shared = next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other))) - _LEAD
-    return (f"…{one[shared:]}", f"…{other[shared:]}") if shared > _LEAD else (one, other)
+def _beside(first: str, second: str, room: int) -> tuple[str, str]:
+    """Return two values without the beginning that they share, if they don't fit and it is long."""
+    if cells(first) + cells(second) <= room:
+        return first, second
+    pairs = enumerate(zip(first, second, strict=False))
+    differs = next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
+    start = differs - _LEAD
+    return (f"…{first[start:]}", f"…{second[start:]}") if start > _LEAD else (first, second)
 
 
 class DrawnCrossing(NamedTuple):
-    """One crossing as it is drawn."""
+    """One crossing and what its line shows."""
 
     envelope: Envelope
     mark: Part | None = None
+    """A sign before its name, such as `●` for a live one."""
     remark: Part | None = None
+    """Words after it, such as `did not happen`."""
     notes: tuple[Note, ...] = ()
     is_timed: bool = True
+    """Whether its duration is shown."""
 
 
 class Drawing:
@@ -90,25 +106,40 @@ class Drawing:
 
     def __init__(
         self,
-        knots: Iterable[Knot],
+        nodes: Iterable[Node],
         shown: Callable[[int], DrawnCrossing],
         *,
         weigh: Sequence[Weight],
         rest: str = "more",
         notes: Sequence[Note] = (),
     ) -> None:
-        self._roots = grow(knots)
+        """Make a drawing.
+
+        Args:
+            nodes: the crossings, in the order in which they are shown.
+            shown: returns the crossing of a node's key.
+            weigh: how to elide crossings until the tree fits, the mildest way first; see `fit_rows`.
+            rest: what elided crossings are called.
+            notes: lines at the end.
+        """
+        self._roots = build_tree(nodes)
         self._shown = shown
         self._weigh = weigh
         self._rest = rest
         self._notes = notes
 
     def lines(self, limit: int | None = LINES, *, width: int = WIDTH) -> list[str]:
-        """Return plain lines, as many as the limit at most: what is live or differs, and what encloses it, stays longest."""
+        """Return the tree as plain text.
+
+        Args:
+            limit: the most lines; None for no limit. Crossings that are live or differ, and those that enclose them, are
+                elided last.
+            width: columns of a line.
+        """
         return ["".join(text for text, _ in parts).rstrip() for parts in self._limited(limit, width)]
 
     def write(self, page: Page, *, limit: int | None = _SHOWN, whole: bool = False) -> None:
-        """Write the tree to a page; `whole` leaves nothing out."""
+        """Write the tree to a page, in `limit` lines at most (None: no limit); `whole` elides nothing."""
         for parts in (
             self._drawn(self._rows(None, whole=True), page.width)
             if whole
@@ -117,7 +148,7 @@ class Drawing:
             page.parts(parts)
 
     def _rows(self, limit: int | None, *, whole: bool = False) -> list[Row]:
-        return fitted(self._roots, limit, weigh=((None, 0),) if whole else self._weigh)
+        return fit_rows(self._roots, limit, weigh=((None, 0),) if whole else self._weigh)
 
     def _limited(self, limit: int | None, width: int) -> list[list[Part]]:
         rows = self._rows(limit)
@@ -126,7 +157,7 @@ class Drawing:
             return drawn
         left_out = sum(row[2].count for row in rows if isinstance(row[2], Elided))
         drawn = list(self._drawn([row for row in rows if not isinstance(row[2], Elided)], width))
-        if left_out:  # at once, and not each where it would be
+        if left_out:  # one line at the end for all that is elided
             drawn.append([(f"… {left_out:,} {self._rest}", "dim")])
         if len(drawn) <= limit:
             return drawn
@@ -136,19 +167,19 @@ class Drawing:
         return [*drawn[:head], [(f"… {left:,} more lines", "dim")], *drawn[len(drawn) - tail :]]
 
     def _drawn(self, rows: Iterable[Row], width: int) -> Iterator[list[Part]]:
-        for guide, below, each in rows:
+        for guide, below, item in rows:
             kept = guide if len(guide) <= width // 2 else f"…{guide[-(width // 2) :]}"
-            if isinstance(each, Elided):
-                yield [(kept, "dim"), (cut(self._elided(each), width - len(kept)), "dim")]
+            if isinstance(item, Elided):
+                yield [(kept, "dim"), (cut(self._elided(item), width - len(kept)), "dim")]
                 continue
             room = width - len(kept)
-            if each.knot is None and not is_alone(each):
-                yield [(kept, "dim"), *_lane(each, room)]
+            if item.node is None and not has_one_crossing(item):
+                yield [(kept, "dim"), *_lane(item, room)]
                 continue
-            lane = [] if each.knot is not None else _lane_of_one(each, room // 3)
-            knot = each.knot or each.children[0].knot
-            assert knot is not None  # noqa: S101 - alone in its lane
-            shown = self._shown(knot.key)
+            lane = [] if item.node is not None else _lane_of_one(item, room // 3)
+            node = item.node or item.children[0].node
+            assert node is not None  # noqa: S101 - else it is a lane with one crossing
+            shown = self._shown(node.key)
             yield [(kept, "dim"), *_fit([*lane, *_crossing(shown, room - _width(lane))], room)]
             for note in shown.notes:
                 start = below if len(below) <= width // 2 else f"…{below[-(width // 2) :]}"
@@ -171,7 +202,7 @@ def _lane(branch: Branch, room: int) -> list[Part]:
 def _lane_of_one(branch: Branch, room: int) -> list[Part]:
     mark, lane = "∥ " if branch.parallel else "", clean(branch.lane)
     left = max(room - cells(mark) - 2, _LEAST)
-    if cells(lane) > left:  # its last step tells more than the first, and what crosses there more than both
+    if cells(lane) > left:  # cut the beginning: the last step tells most
         lane = f"…{lane[1 - left :]}"
     return [(f"{mark}{lane}  ", "magenta")]
 
@@ -180,12 +211,12 @@ def _crossing(shown: DrawnCrossing, room: int) -> list[Part]:
     envelope = shown.envelope
     head: list[Part] = [] if shown.mark is None else [(f"{shown.mark[0]} ", shown.mark[1])]
     head += [(clean(envelope.address), "cyan"), (f" {envelope.kind}", "dim")]
-    tail: list[Part] = [(f"  {lasted(envelope.duration)}", "dim")] if shown.is_timed else []
+    tail: list[Part] = [(f"  {duration_text(envelope.duration)}", "dim")] if shown.is_timed else []
     tail += [(f"  {text}", style) for text, style in ending(envelope)]
     if shown.remark is not None:
         tail.append((f"  {shown.remark[0]}", shown.remark[1]))
-    said = words(envelope, room - _width(head) - _width(tail) - 2)
-    return [*head, (f"  {said}" if said else "", None), *tail]
+    summary = words(envelope, room - _width(head) - _width(tail) - 2)
+    return [*head, (f"  {summary}" if summary else "", None), *tail]
 
 
 def _width(parts: Iterable[Part]) -> int:
@@ -193,7 +224,7 @@ def _width(parts: Iterable[Part]) -> int:
 
 
 def _fit(parts: Iterable[Part], room: int) -> list[Part]:
-    """Cut a line that is too long in spite of all."""
+    """Cut a line of parts to `room` columns."""
     kept: list[Part] = []
     for text, style in parts:
         if cells(text) > room:
@@ -211,32 +242,35 @@ def draw_trace(
     get: Callable[[int], Envelope] | None = None,
     call: Envelope | None = None,
 ) -> Drawing:
-    """Draw the crossings of a trace, in order of start, below the call that it is of, if it is one's.
+    """Draw the crossings of a trace.
 
-    With `get` none is kept, and those that are shown are asked for.
+    Args:
+        envelopes: the crossings in order of start.
+        get: reads an envelope by its seq. With it the drawing keeps no envelopes in memory.
+        call: the call that the trace was recorded for, if it is the trace of one call. It becomes the root.
     """
     kept: dict[int, Envelope] = {}
-    knots = [] if call is None else [_knot(call)]
+    nodes = [] if call is None else [_node(call)]
     root = None if call is None else call.seq
     for envelope in envelopes:
         if get is None:
             kept[envelope.seq] = envelope
-        knots.append(_knot(envelope, root=root))
+        nodes.append(_node(envelope, root=root))
     find = get or kept.__getitem__
 
     def shown(seq: int) -> DrawnCrossing:
         return DrawnCrossing(call if call is not None and seq == call.seq else find(seq))
 
-    return Drawing(knots, shown, weigh=((3, 1), (1, 1)))
+    return Drawing(nodes, shown, weigh=((3, 1), (1, 1)))
 
 
-def _knot(envelope: Envelope, *, rank: int = 0, remark: str = "", root: int | None = None) -> Knot:
+def _node(envelope: Envelope, *, rank: int = 0, remark: str = "", root: int | None = None) -> Node:
     outcome = envelope.outcome
     end = outcome.end if isinstance(outcome, Streamed) else outcome
     span = (envelope.started, envelope.started + envelope.duration)
     alike = (envelope.name, type(end) is Raised, remark)
     parent = root if envelope.parent is None else envelope.parent
-    return Knot(envelope.seq, parent, envelope.lane, envelope.name, alike, rank=rank, span=span)
+    return Node(envelope.seq, parent, envelope.lane, envelope.name, alike, rank=rank, span=span)
 
 
 # --- a replay ------------------------------------------------------------------------------------------------------
@@ -249,20 +283,21 @@ def draw_replay(
     *,
     get: Callable[[int], Envelope] | None = None,
 ) -> Drawing:
-    """Draw a replay: what was live or opened, what is extra, what did not happen, and what differed where.
+    """Draw a replay: live, opened, extra and missing crossings, and the divergences below their crossings.
 
     Args:
-        crossings: in order of start.
-        divergences: what differed.
-        recorded: the recorded envelopes; with them what did not happen stands in its place, else at the end.
-        get: reads a recorded envelope; with it none is kept that went as it was recorded.
+        crossings: the crossings of the replay, in order of start.
+        divergences: the divergences of the replay.
+        recorded: the recorded envelopes. With them a missing crossing is drawn in its place, without them as a note at the
+            end.
+        get: reads a recorded envelope by its seq. With it the drawing keeps only crossings that have a mark in memory.
     """
     by_address: dict[str, list[Divergence]] = {}
-    for each in divergences:
-        by_address.setdefault(each.address, []).append(each)
+    for divergence in divergences:
+        by_address.setdefault(divergence.address, []).append(divergence)
     shown: dict[int, DrawnCrossing] = {}
     places: dict[int, int] = {}
-    knots: list[tuple[tuple[int, int], Knot]] = []
+    nodes: list[tuple[tuple[int, int], Node]] = []
     for crossing in crossings:
         notes = by_address.pop(crossing.envelope.address, [])
         drawn = _replayed(crossing, notes)
@@ -271,19 +306,15 @@ def draw_replay(
         if get is None or drawn.mark is not None:
             shown[crossing.envelope.seq] = drawn
         rank = max(_rank(drawn.notes), int(crossing.mode != "served"), 2 * (drawn.mark == _EXTRA))
-        knot = _knot(crossing.envelope, rank=rank, remark=crossing.mode)
-        knots.append(((crossing.envelope.seq, 0), knot))
-    missing = {
-        address for address, told in by_address.items() if any(each.kind == "missing" for each in told)
-    }
-    now = {seq: place for place, seq in places.items()}
-    for place, knot, drawn in list(_missing(missing, now, recorded if missing else (), by_address)):
-        shown[knot.key] = drawn
-        knots.append((place, knot))
+        node = _node(crossing.envelope, rank=rank, remark=crossing.mode)
+        nodes.append(((crossing.envelope.seq, 0), node))
+    missing = _missing_addresses(by_address)
+    replayed_seqs = {seq: place for place, seq in places.items()}
+    for place, node, drawn in list(_missing(missing, replayed_seqs, recorded if missing else (), by_address)):
+        shown[node.key] = drawn
+        nodes.append((place, node))
         del by_address[drawn.envelope.address]
-    rest = [Note(each.message, each.severity) for told in by_address.values() for each in told]
-    rest.sort(key=lambda note: _HEAVIEST.index(note.severity))
-    ordered = [knot for _, knot in sorted(knots, key=lambda each: each[0])]
+    ordered = [node for _, node in sorted(nodes, key=lambda placed: placed[0])]
 
     def find(place: int) -> DrawnCrossing:
         drawn = shown.get(place)
@@ -291,7 +322,26 @@ def draw_replay(
             return shown[place]
         return DrawnCrossing(get(places[place]))
 
-    return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=rest)
+    notes_at_end = _notes_without_crossing(by_address)
+    return Drawing(ordered, find, weigh=((3, 1), (1, 1), (0, 1), (0, 2)), notes=notes_at_end)
+
+
+def _missing_addresses(by_address: Mapping[str, Sequence[Divergence]]) -> set[str]:
+    return {
+        address
+        for address, divergences in by_address.items()
+        if any(divergence.kind == "missing" for divergence in divergences)
+    }
+
+
+def _notes_without_crossing(by_address: Mapping[str, Sequence[Divergence]]) -> list[Note]:
+    """Return notes for divergences of crossings that are not drawn, the gravest first."""
+    notes = [
+        Note(divergence.message, divergence.severity)
+        for divergences in by_address.values()
+        for divergence in divergences
+    ]
+    return sorted(notes, key=lambda note: _HEAVIEST.index(note.severity))
 
 
 _LIVE: Part = ("●", "green")
@@ -303,10 +353,10 @@ _DIFFERS = "≠"
 
 
 def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> DrawnCrossing:
-    extra = [each for each in divergences if each.kind == "extra"]
-    notes = tuple(_note(each) for each in divergences if each.kind != "extra")
+    extra = [divergence for divergence in divergences if divergence.kind == "extra"]
+    notes = tuple(_note(divergence) for divergence in divergences if divergence.kind != "extra")
     if extra or (crossing.recorded is None and crossing.mode == "served"):
-        nearest = next((f"; nearest {each.nearest}" for each in extra if each.nearest), "")
+        nearest = next((f"; nearest {divergence.nearest}" for divergence in extra if divergence.nearest), "")
         mark, remark = _EXTRA, (f"was not recorded{nearest}", _style(extra, "error"))
     elif crossing.mode == "live":
         mark, remark = _LIVE, ("live" if crossing.recorded else "live, was not recorded", "green")
@@ -322,79 +372,90 @@ def _replayed(crossing: Replayed, divergences: Sequence[Divergence]) -> DrawnCro
 
 
 def _style(divergences: Sequence[Divergence], default: Severity) -> str:
-    severities = {each.severity for each in divergences} or {default}
-    return _STYLES[next(each for each in _HEAVIEST if each in severities)]
+    severities = {divergence.severity for divergence in divergences} or {default}
+    return _STYLES[next(severity for severity in _HEAVIEST if severity in severities)]
 
 
 def _missing(
     addresses: set[str],
-    now: Mapping[int, int],
+    replayed_seqs: Mapping[int, int],
     recorded: Iterable[Envelope],
-    told: Mapping[str, Sequence[Divergence]],
-) -> Iterator[tuple[tuple[int, int], Knot, DrawnCrossing]]:
-    """Yield what did not happen, behind what came before it when it was recorded; `now` has places by recorded ones."""
-    met = sorted(now.items())
-    found = {each.seq: each for each in recorded if each.address in addresses}
-    for seq, envelope in found.items():
+    by_address: Mapping[str, Sequence[Divergence]],
+) -> Iterator[tuple[tuple[int, int], Node, DrawnCrossing]]:
+    """Yield the missing crossings with their places: after the crossing that preceded them when they were recorded.
+
+    Args:
+        addresses: the addresses of the missing crossings.
+        replayed_seqs: the seqs of replayed crossings, by the recorded seq.
+        recorded: the recorded envelopes.
+        by_address: the divergences of each missing crossing.
+    """
+    met = sorted(replayed_seqs.items())
+    envelopes = {envelope.seq: envelope for envelope in recorded if envelope.address in addresses}
+    for seq, envelope in envelopes.items():
         at = bisect_right(met, (seq, 0))
         anchor = met[at - 1][1] if at else 0
         parent = envelope.parent
-        above = None if parent is None else -parent if parent in found else now.get(parent)
-        divergences = told[envelope.address]
+        above = None if parent is None else -parent if parent in envelopes else replayed_seqs.get(parent)
+        divergences = by_address[envelope.address]
         style = _style(divergences, "error")
-        rank = 2 if any(each.severity == "error" for each in divergences) else 1
-        knot = Knot(-seq, above, envelope.lane, envelope.name, (envelope.name, "missing"), rank=rank)
-        notes = tuple(_note(each) for each in divergences if each.kind != "missing")
+        rank = 2 if any(divergence.severity == "error" for divergence in divergences) else 1
+        node = Node(-seq, above, envelope.lane, envelope.name, (envelope.name, "missing"), rank=rank)
+        notes = tuple(_note(divergence) for divergence in divergences if divergence.kind != "missing")
         mark, remark = (_MISSING[0], style), ("did not happen", style)
         if above is not None and above > anchor:
             anchor = above
-        yield (anchor, seq), knot, DrawnCrossing(envelope, mark, remark, notes, is_timed=False)
+        yield (anchor, seq), node, DrawnCrossing(envelope, mark, remark, notes, is_timed=False)
 
 
 def _rank(notes: Iterable[Note]) -> int:
     return max((2 if note.severity == "error" else 1 for note in notes), default=0)
 
 
-def _note(each: Divergence | Difference) -> Note:
-    one, other = (each.recorded, each.replayed) if isinstance(each, Divergence) else (each.first, each.second)
-    if one is None or other is None:
-        return Note(f"{each.kind}: {each.message}", each.severity)
-    where = f" {each.path}" if each.path and not each.path.startswith("(") else ""
-    return Note(f"{each.kind}{where}", each.severity, (one, other))
+def _note(difference: Divergence | Difference) -> Note:
+    first, second = (
+        (difference.recorded, difference.replayed)
+        if isinstance(difference, Divergence)
+        else (difference.first, difference.second)
+    )
+    if first is None or second is None:
+        return Note(f"{difference.kind}: {difference.message}", difference.severity)
+    where = f" {difference.path}" if difference.path and not difference.path.startswith("(") else ""
+    return Note(f"{difference.kind}{where}", difference.severity, (first, second))
 
 
 # --- two traces ----------------------------------------------------------------------------------------------------
 
 
 def draw_comparison(comparison: Comparison) -> Drawing:
-    """Draw in what two traces differ, with what encloses it; what is the same is counted only."""
+    """Draw the differences between two traces, with the crossings that enclose them. Equal crossings are only counted."""
     pairs = comparison.pairs
     firsts = {pair.first.seq: at for at, pair in enumerate(pairs) if pair.first is not None}
     seconds = {pair.second.seq: at for at, pair in enumerate(pairs) if pair.second is not None}
-    knots = []
+    nodes = []
     for at, pair in enumerate(pairs):
         envelope, known = (pair.first, firsts) if pair.first is not None else (pair.second, seconds)
         assert envelope is not None  # noqa: S101 - a pair has one side at least
         parent = None if envelope.parent is None else known.get(envelope.parent)
-        rank = _rank(_note(each) for each in pair.differences)
+        rank = _rank(_note(difference) for difference in pair.differences)
         span = (envelope.started, envelope.started + envelope.duration)
-        knots.append(Knot(at, parent, envelope.lane, envelope.name, rank=rank, span=span))
+        nodes.append(Node(at, parent, envelope.lane, envelope.name, rank=rank, span=span))
     return Drawing(
-        knots,
+        nodes,
         lambda at: _paired(pairs[at]),
         weigh=((0, 1), (0, 2)),
         rest="the same",
-        notes=[_note(each) for each in comparison.run],
+        notes=[_note(difference) for difference in comparison.run],
     )
 
 
 def _paired(pair: Paired) -> DrawnCrossing:
     envelope = pair.first or pair.second
     assert envelope is not None  # noqa: S101 - a pair has one side at least
-    severities = {each.severity for each in pair.differences}
-    style = next((_STYLES[each] for each in _HEAVIEST if each in severities), "red")
+    severities = {difference.severity for difference in pair.differences}
+    style = next((_STYLES[difference] for difference in _HEAVIEST if difference in severities), "red")
     if pair.first is None or pair.second is None:
         mark, remark = ("+", "in the second only") if pair.first is None else ("−", "in the first only")
         return DrawnCrossing(envelope, (mark, style), (remark, style), is_timed=False)
-    notes = tuple(_note(each) for each in pair.differences)
+    notes = tuple(_note(difference) for difference in pair.differences)
     return DrawnCrossing(envelope, (_DIFFERS, style) if notes else None, None, notes, is_timed=not notes)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from autochron.errors import UsageError
 
 
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file beside its place and move it there in one step; its folder is made.
+    """Write a file completely or not at all: write it beside its place and move it there. Its folder is made.
 
     Raises:
-        UsageError: where that can't be done; what stood there before still does.
+        UsageError: the file can't be written; an older one in its place is unchanged.
     """
     beside = f"{path}.{os.getpid()}.new"
     try:
@@ -28,5 +28,5 @@ def write_whole(path: str, data: bytes) -> None:
 def _forget(path: str) -> None:
     try:
         os.unlink(path)
-    except (OSError, ValueError):  # it wasn't made
+    except (OSError, ValueError):  # it was never made
         pass

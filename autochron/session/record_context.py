@@ -74,21 +74,24 @@ def store_for(store: Store | str | None, rules: Rules) -> Store:
 
 
 class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
-    """Record what crosses the boundaries while a block runs.
+    """Record what crosses the boundaries while a block runs: `with autochron.record("run-1") as recording:`.
+
+    Nothing is recorded before the block is entered. An exception of the block is noted in the trace and goes on. A fault of
+    the recording never breaks the block; it is listed in `problems`.
 
     Args:
-        name: name of the trace. Several traces may have the same name; it then means the latest.
-        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default `.autochron/traces.db`
-            beside the rules.
-        rules: a rule file, or rules; default `autochron.toml` found upward from the working folder.
+        name: a name for the trace. `replay(name)` finds the latest one of this name.
+        store: a URL (`sqlite:///traces.db`, `memory:`), a path, or an open store; default
+            `.autochron/traces.db` beside the rules.
+        rules: the path of a rule file, or rules that were loaded; default `autochron.toml`, or a `pyproject.toml` with a
+            `[tool.autochron]` table, found upward from the working folder.
         durability: `group` makes envelopes durable within 50 ms; `sync` before the crossing's caller goes on.
-        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. Beginning to look
-            takes milliseconds.
+        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. It takes milliseconds.
 
     Raises:
-        RuleError: the rules are invalid.
-        StoreError: the store can't be opened.
-        UsageError: another recording or replay is under way in this process.
+        RuleError: on entering the block, if the rules are invalid.
+        StoreError: on entering the block, if the store can't be opened.
+        UsageError: on entering the block, if another recording or replay is under way in this process.
     """
 
     def __init__(

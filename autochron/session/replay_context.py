@@ -59,32 +59,38 @@ def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
-    """Serve a recorded trace to the boundaries that are crossed while a block runs, except for what is live.
+    """Serve a recorded trace to the boundaries that are crossed while a block runs, except those that are live.
+
+    Use it as `with autochron.replay("incidents/refund/trace.jsonl", live="issue_refund[1]") as replay:`. In the block call
+    the agent, or `replay.run()` to run the recorded command in a process of its own, or `replay.call()` for the trace of one
+    call. `replay["issue_refund[1]"].result` is the result of a crossing, and `replay.divergences` lists where replay and
+    record disagree. Both are there after the block, too.
 
     Args:
-        trace: a name, an id or its prefix, `last`, the path of a trace file, or a trace.
-        live: what runs for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a function
-            that takes a recorded envelope and returns whether it is live, or several of these. What encloses something
-            live runs, too.
-        swap: functions to replace, with their replacements: `{"shop.tools:refund": "shop.fixed:refund"}`, or a
-            callable as the replacement.
-        store: where the trace is; as for `record`.
-        rules: as for `record`.
-        inputs: how severe a changed input of a stubbed crossing is. Default: an error, but for a model only a warning
-            if anything is live. `strict` makes that an error, too; `warn` makes all of them warnings; `ignore` drops
-            them. A consequence of something live is never an error.
-        deny: what is denied to live crossings: `network`, `subprocess`, `files`.
-        check: whether a divergence raises when the block is left.
-        allow_unwoven: whether to replay although the model asked for a tool that no rule wove, and that would run for
-            real.
-        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. Beginning to look
-            takes milliseconds.
-        volatile: fields of outcomes that differ in each run: `issue_refund[1].outcome.id`. A verdict ignores them.
+        trace: a name, an id or its prefix, `last`, the path of a trace file (`.jsonl`), or a loaded trace.
+        live: the crossings that run for real: `NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]` (all that started later), a
+            function that takes a recorded envelope and returns whether it is live, or several of these. Crossings that
+            enclose a live one run, too. Default none.
+        swap: functions that others replace: `{"shop.tools:refund": "shop.fixed:refund"}`. A value may be a callable.
+        store: the store that the trace is in; as for `record`.
+        rules: the rules; as for `record`.
+        inputs: what a changed input of a stubbed crossing counts as. By default it is an error, but for a model a warning
+            where anything is live. `strict` makes each an error, `warn` each a warning, and `ignore` reports none. A
+            consequence of something live is never an error.
+        deny: what live crossings must not use: `network`, `subprocess` or `files` (changes of the file system), or several.
+        check: whether a divergence raises an error when the block is left.
+        allow_unwoven: whether to go on although the model asked for a tool that no boundary is known to cover, which may
+            then run for real.
+        watch: whether to look for non-deterministic calls outside every boundary, for `findings`. It takes milliseconds.
+        volatile: fields of outcomes that differ in each run, such as `issue_refund[1].outcome.id`. A verdict ignores them.
 
     Raises:
-        TraceNotFoundError, TraceFormatError: there is no such trace, or it can't be read.
-        PlanError: the trace has no such crossing, or something can't be swapped.
-        UnwovenToolError: the model asked for a tool that no boundary is known to cover.
+        TraceNotFoundError, TraceFormatError, StoreError: on entering the block, if there is no such trace, or it can't be
+            read.
+        RuleError: on entering the block, if the rules are invalid.
+        PlanError: on entering the block, if the trace has no such crossing, or something can't be swapped or denied.
+        UnwovenToolError: on entering the block, if the model asked for a tool that no boundary is known to cover.
+        UsageError: an argument is invalid, or on entering the block another recording or replay is under way in this process.
         DivergenceError: on leaving the block, if replay and record disagree.
     """
 

@@ -10,12 +10,12 @@ import pytest
 from autochron.impact.alternative_orders import (
     OrderedFrozenSet,
     OrderedSet,
-    going,
+    iterate_in,
     other_address,
     other_hash,
     other_order,
 )
-from autochron.impact.rewrite import NAME, instead
+from autochron.impact.rewrite import NAME, rewrite
 from tests.impact.test_impact import project as project
 from tests.impact.test_impact import run
 
@@ -57,7 +57,7 @@ def spoken(code, wrapper, name):
 
 @pytest.mark.parametrize("name", ["popped", "hashed", "looped", "given"])
 def test_what_is_put_in_leaves_tracebacks_as_they_are(name):
-    made = instead(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}").compiled("sample.py")
+    made = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}").compiled("sample.py")
     plain = compile(SOURCE, "sample.py", "exec")
     found = spoken(made, lambda _key, _kind, value: value, name)
     assert found is not None
@@ -71,7 +71,7 @@ def test_each_unordered_expression_passes_through():
         met.append((key, kind))
         return value
 
-    made = instead(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}")
+    made = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}")
     space = {"__name__": "sample", NAME: wrapper}
     exec(made.compiled("sample.py"), space)
     space["shown"]()
@@ -115,7 +115,7 @@ def test_a_set_in_another_order_is_a_set(made):
 def test_a_set_that_changes_while_it_is_gone_through_is_refused_as_by_python():
     names = {"a", "b"}
     with pytest.raises(RuntimeError, match="Set changed size during iteration"):
-        for each in going(["b", "a"], names):
+        for each in iterate_in(["b", "a"], names):
             names.discard(each)
 
 

@@ -18,7 +18,7 @@ from autochron.model import (
     Streamed,
     Trace,
 )
-from autochron.report.phrases import brief, cells, cut, lasted, words
+from autochron.report.phrases import brief, cells, cut, duration_text, words
 from autochron.report.text import Page
 from autochron.report.tree import draw_comparison, draw_replay, draw_trace
 
@@ -352,6 +352,6 @@ def test_widths_and_durations():
         "abc",
         "",
     )
-    assert [lasted(n) for n in (900, 35_000, 1_200_000, 85_000_000, 3_400_000_000, 4e12)] == [
+    assert [duration_text(n) for n in (900, 35_000, 1_200_000, 85_000_000, 3_400_000_000, 4e12)] == [
         "0 µs", "35 µs", "1.2 ms", "85 ms", "3.4 s", "4,000 s",
     ]  # fmt: skip
