@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, json, structs
 
 from autochron.json_differences import differences_between, pair_equal_lengths
-from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result
+from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result, Sensitivity
 from autochron.mutate.protocol import LiveOutcome, TrialReply
 
 _SHORT = 120
@@ -196,6 +196,37 @@ def numbered(fix: TrialReply) -> tuple[Input, ...]:
         flips = decision(outcome) not in {"", recorded.get(each.address)}
         found.append(structs.replace(each, number=at, flips=flips, outcome=outcome))
     return tuple(found)
+
+
+def summarize_inputs(
+    baseline: FixBaseline, results: Sequence[Result]
+) -> tuple[tuple[Input, ...], tuple[Sensitivity, ...]]:
+    """Return the inputs that were tried, and which arguments can change what the fix decides.
+
+    An input is marked as kept where a small set of inputs that tells all mutants from the fix has it.
+
+    Args:
+        baseline: the replies of the fix.
+        results: the results of all mutants.
+    """
+    if baseline.widened is None:
+        return (), ()
+    inputs = numbered(baseline.widened)
+    kept = set(cover(result.inputs for result in results))
+    inputs = tuple(structs.replace(edge_input, is_kept=edge_input.number in kept) for edge_input in inputs)
+    by_argument: dict[str, list[Input]] = {}
+    for edge_input in inputs:
+        if edge_input.argument:
+            by_argument.setdefault(edge_input.argument, []).append(edge_input)
+    return inputs, tuple(
+        Sensitivity(
+            argument,
+            len(of_argument),
+            sum(edge_input.flips for edge_input in of_argument),
+            next((edge_input.value for edge_input in of_argument if edge_input.flips), ""),
+        )
+        for argument, of_argument in by_argument.items()
+    )
 
 
 def decision(outcome: str) -> str:
