@@ -161,7 +161,7 @@ class IncidentStudy:
     ) -> Result:
         """Return the result of one mutant, with the user's explanations."""
         arguments = self._options.arguments
-        return scoring.scored(
+        return scoring.score(
             mutant_text.mutant,
             trials,
             baseline,
@@ -234,8 +234,8 @@ class IncidentStudy:
             stub=_fix_reply(self._ready_of("stub")).kind,
             mocks=self._mocks_kind(),
             widened=None if self._reruns else _fix_reply(self._ready_of("widen")),
-            volatile=scoring.volatile_in(fix, second),
-            chance=scoring.sorts_in(fix, second),
+            volatile=scoring.volatile_places(fix, second),
+            chance=scoring.volatile_sorts(fix, second),
         )
 
     def _mocks_kind(self) -> Kind | None:

@@ -72,7 +72,11 @@ ENDS = {
         "signal",
         "killed by SIGSEGV",
     ),
-    "ends its process": ("import os\nos._exit(0)", "exit", "its process ended with status 0 and gave no result"),
+    "ends its process": (
+        "import os\nos._exit(0)",
+        "exit",
+        "its process ended with status 0 and gave no result",
+    ),
     "leaves": ("raise SystemExit(3)", "exit", "SystemExit: 3"),
     "ends pytest": ("import pytest\npytest.exit('enough')", "exit", "Exit: enough"),
     "is interrupted": ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
