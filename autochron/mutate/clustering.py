@@ -177,8 +177,8 @@ class _ProgressReporter:
     def report(self, incident: str, step: str, done: int, total: int) -> None:
         """Send the progress, if the interval is over or the step is done."""
         self._unreported += 1
-        now = unpatched.perf_counter_ns()
-        if now - self._last_report < _REPORT_INTERVAL and done < total:
+        time = unpatched.perf_counter_ns()
+        if time - self._last_report < _REPORT_INTERVAL and done < total:
             return
-        self._last_report, count, self._unreported = now, self._unreported, 0
+        self._last_report, count, self._unreported = time, self._unreported, 0
         self._worker.log_event(self._topic, (incident, step, done, total, count))

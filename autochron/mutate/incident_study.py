@@ -270,14 +270,16 @@ class IncidentStudy:
         for index, target in enumerate(cut.targets):
             text = canary_source(self._sources[target.file], target.function)
             job = Job(id=f"raises-{index}", variant="raises", target=target, text=text)
-            what = f"{target.function} raises"
-            canaries.append(Canary(what, "cut-point", "fails", _passes_or_fails(self._try_one("cut", job))))
+            description = f"{target.function} raises"
+            canaries.append(
+                Canary(description, "cut-point", "fails", _passes_or_fails(self._try_one("cut", job)))
+            )
             stub = self._try_one("stub", job)
             served = "as with the fix"
             result = (
                 served if stub.kind == baseline.stub else f"{stub.kind}, and {baseline.stub} with the fix"
             )
-            canaries.append(Canary(what, "full-stub", served, result))
+            canaries.append(Canary(description, "full-stub", served, result))
         if cut.swaps:
             job = Job(id="unguarded", variant="unguarded")
             canaries.append(

@@ -138,7 +138,7 @@ class Input(Struct, frozen=True, kw_only=True):
         source: where the value comes from, in words: `4000 in guarded.py:12, plus 1`.
         arguments: all arguments in Python's notation.
         outcome: the outcome with the fix, as JSON: `{"returned": …}` or `{"raised": …}`.
-        is_kept: whether it is part of the smallest set that tells all mutants from the fix, as far as one was found.
+        is_kept: whether it belongs to the small set of inputs that tells all mutants from the fix.
         flips: whether the fix decides differently on it than on the recorded input.
     """
 

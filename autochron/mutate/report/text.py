@@ -219,7 +219,7 @@ def _write_checks(study: Study, page: Page, *, quiet: bool) -> None:
 
 def _mutant_name(incident: StudiedIncident, mutant: str) -> str:
     """Return the name of a mutant by its id, with its place if it has a result."""
-    result = next((each for each in incident.results if each.mutant.id == mutant), None)
+    result = next((candidate for candidate in incident.results if candidate.mutant.id == mutant), None)
     return f"{incident.name}  {mutant}" if result is None else _result_name(incident, result)
 
 
