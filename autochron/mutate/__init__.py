@@ -1,1 +1,1 @@
-"""Mutation of the tools that a cut-point test guards: what the test catches, and what one that serves everything does not."""
+"""The mutation study: mutants of the tools that a cut-point test guards, and which ways of testing notice them."""

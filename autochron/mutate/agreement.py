@@ -1,4 +1,8 @@
-"""A few mutants tried by plain cosmic-ray: its own distributor, a file changed on disk, a process of pytest for each."""
+"""A sample of the mutants, tried by plain cosmic-ray to check our own verdicts.
+
+It uses cosmic-ray's own distributor: for each mutant a file is changed on disk, and pytest runs in a process of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from cosmic_ray.work_item import WorkItem
 
 _TIMEOUT = 120
+"""Seconds that cosmic-ray gives the tests."""
 
 _CONFIG = """\
 [cosmic-ray]
@@ -31,21 +36,25 @@ name = "local"
 
 
 def by_cosmic_ray(folder: Path, mutants: Sequence[Mutant]) -> Iterator[tuple[str, bool]]:
-    """Yield the id of each mutant, and whether `cosmic-ray exec` calls it killed, in a copy of the folder.
+    """Yield the id of each mutant, and whether `cosmic-ray exec` kills it in a copy of the folder.
+
+    Args:
+        folder: the incident's folder.
+        mutants: the mutants to try.
 
     Raises:
-        UsageError: it can't be run, or doesn't know our operators: then nothing was compared, which is no agreement.
+        UsageError: cosmic-ray can't be run or doesn't know our operators, so nothing was compared.
     """
     for mutant in mutants:
         with tempfile.TemporaryDirectory(prefix="autochron-") as scratch:
-            copy = Path(scratch, folder.name)
-            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-            yield mutant.id, _is_killed(copy, mutant)
+            copied = Path(scratch, folder.name)
+            shutil.copytree(folder, copied, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            yield mutant.id, _is_killed(copied, mutant)
 
 
 def _work_item(mutant: Mutant) -> WorkItem:
     """Return a mutant as cosmic-ray's own distributor takes it."""
-    from cosmic_ray.work_item import MutationSpec, WorkItem  # lazy: as below
+    from cosmic_ray.work_item import MutationSpec, WorkItem  # lazy: as in `_is_killed`
 
     spec = MutationSpec(
         module_path=Path(mutant.target.file),
@@ -60,7 +69,7 @@ def _work_item(mutant: Mutant) -> WorkItem:
 
 
 def _is_killed(folder: Path, mutant: Mutant) -> bool:
-    # lazy: SQLAlchemy's half a second, and few mutants are sampled
+    # lazy: SQLAlchemy takes half a second to import, and few mutants are sampled
     from cosmic_ray.work_db import WorkDB, use_db
     from cosmic_ray.work_item import TestOutcome, WorkerOutcome
 
@@ -74,7 +83,7 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
     )
     with use_db(session, WorkDB.Mode.create) as database:
         database.add_work_item(_work_item(mutant))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "cosmic_ray.cli", "exec", config.name, session.name],
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -87,10 +96,10 @@ def _is_killed(folder: Path, mutant: Mutant) -> bool:
         results = dict(database.results)
     result = results.get(mutant.id)
     if result is None or result.worker_outcome is not WorkerOutcome.NORMAL:
-        said = result.output if result is not None and result.output else done.stderr or done.stdout
-        last = (said.strip().splitlines() or ["nothing"])[-1]
+        output = result.output if result is not None and result.output else process.stderr or process.stdout
+        last_line = (output.strip().splitlines() or ["nothing"])[-1]
         raise UsageError(
-            f"plain cosmic-ray can't try mutant {mutant.id} ({mutant.operator}): {last}; install autochron so that its"
+            f"plain cosmic-ray can't try mutant {mutant.id} ({mutant.operator}): {last_line}; install autochron so that its"
             " operators are found (`pip install -e .`), or say --crosscheck 0"
         )
     return result.test_outcome is TestOutcome.KILLED

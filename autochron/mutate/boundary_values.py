@@ -1,9 +1,8 @@
-"""Other inputs for a guard: what was recorded, with one value changed, at the edges of the guard's own constants.
+"""Other inputs for a guard: the recorded input with one value changed, near the guard's own constants.
 
-A recording exercises one input, and a guard that is wrong elsewhere passes. Where the values come from: the numbers and
-texts that the guard is written with, those that the names in it mean (a threshold of a module, the prices in a table),
-and from each what lies just beside it. All of it follows from the source and the record, so that the same study has the
-same inputs.
+A recording has one input, and a guard that is wrong for another input passes. The values are the numbers and texts in
+the guard's source, those that the names in it refer to (a threshold of a module, the prices in a table), and values
+right beside each of them. All of it follows from the source and the record, so the same study has the same inputs.
 """
 
 from __future__ import annotations
@@ -17,29 +16,36 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 _NUMBERS = (int, float, Decimal)
-_DEPTH = 3
-"""How deep a table of constants, or a recorded value, is looked into."""
+_MAX_DEPTH = 3
+"""How deep a table of constants, or a recorded value, is read."""
 
-_OF_TABLE = 8
-"""How many numbers, and how many texts, of one table are taken."""
+_MAX_PER_TABLE = 8
+"""How many members of one table, or of a list, are read."""
 
 
 class Constant(NamedTuple):
-    """A value that the guard knows, and where from."""
+    """A value that the guard's code uses, and where it comes from."""
 
     value: Any
     source: str
 
 
 class Constants(NamedTuple):
-    """What the guard knows."""
+    """The values that the guard's code uses."""
 
     numbers: tuple[Constant, ...]
     texts: tuple[Constant, ...]
 
 
 class Candidate(NamedTuple):
-    """An input: all arguments, what of them was changed, and where the value comes from."""
+    """An input.
+
+    Attributes:
+        argument: the path of the changed value among the arguments; empty for the recorded input.
+        value: the changed value.
+        source: where the value comes from, in words.
+        arguments: all arguments by name.
+    """
 
     argument: str
     value: Any
@@ -48,83 +54,86 @@ class Candidate(NamedTuple):
 
 
 def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]) -> Constants:
-    """Return what a function of a source knows; `names` are the globals of its module.
+    """Return the numbers and texts that a function uses.
 
-    Raises:
-        LookupError: the source has no such function.
+    Args:
+        source: the text of the function's module.
+        file: the module's name, for `Constant.source`.
+        function: the qualified name of the function, which the source must have.
+        names: the globals of the module.
     """
     node = _definition(ast.parse(source), function.split("."))
     numbers: dict[Any, str] = {}
     texts: dict[str, str] = {}
 
-    def add(value: Any, where: str) -> None:
+    def add(value: Any, origin: str) -> None:
         if isinstance(value, str):
             if value and len(value) < 200:
-                texts.setdefault(str.__str__(value), where)
-        # What is no number equals nothing, itself neither.
+                texts.setdefault(str.__str__(value), origin)
+        # Not NaN, which does not equal itself.
         elif isinstance(value, _NUMBERS) and not isinstance(value, bool) and value == value:  # noqa: PLR0124
-            numbers.setdefault(_kind_of(value)(value), where)
+            numbers.setdefault(_number_type(value)(value), origin)
 
-    for each in _inner(node):
-        if isinstance(each, ast.Constant):
-            add(each.value, f"{each.value!r} in {file}:{each.lineno}")
-        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in names:
-            found = names[each.id]
-            for path, value in _leaves(found, each.id, _DEPTH):
+    for inner in _body_nodes(node):
+        if isinstance(inner, ast.Constant):
+            add(inner.value, f"{inner.value!r} in {file}:{inner.lineno}")
+        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in names:
+            for path, value in _leaves(names[inner.id], inner.id, _MAX_DEPTH):
                 add(
                     value,
-                    f"{path} in {file}:{each.lineno}"
-                    if path == each.id
-                    else f"{path}, named in {file}:{each.lineno}",
+                    f"{path} in {file}:{inner.lineno}"
+                    if path == inner.id
+                    else f"{path}, named in {file}:{inner.lineno}",
                 )
     return Constants(
-        tuple(Constant(value, where) for value, where in numbers.items()),
-        tuple(Constant(value, where) for value, where in texts.items()),
+        tuple(Constant(value, origin) for value, origin in numbers.items()),
+        tuple(Constant(value, origin) for value, origin in texts.items()),
     )
 
 
-def _definition(tree: ast.AST, path: Sequence[str]) -> ast.AST:
-    for step in path:
+def _definition(node: ast.AST, steps: Sequence[str]) -> ast.AST:
+    """Return the definition that a qualified name, split at its dots, refers to."""
+    for step in steps:
         if step == "<locals>":
             continue
-        tree = next(
-            each
-            for each in ast.walk(tree)
-            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and each.name == step
+        node = next(
+            inner
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and inner.name == step
         )
-    return tree
+    return node
 
 
-def _inner(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what stands in the body, without its docstring and without formatted text."""
+def _body_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a body, without its docstring and without f-strings' contents."""
     body: list[ast.AST] = list(getattr(node, "body", ()))
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
-    ahead = body
-    while ahead:
-        each = ahead.pop(0)
-        yield each
-        if not isinstance(each, ast.JoinedStr):
-            ahead = [*ast.iter_child_nodes(each), *ahead]
+    waiting = body
+    while waiting:
+        inner = waiting.pop(0)
+        yield inner
+        if not isinstance(inner, ast.JoinedStr):
+            waiting = [*ast.iter_child_nodes(inner), *waiting]
 
 
 def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers and texts of a value, the first few of each table; keys are texts, too."""
+    """Yield the numbers and texts of a value with their paths, the first few of each table; keys count as texts."""
     if isinstance(value, str | int | float | Decimal):
         yield path, value
         return
     if not depth:
         return
     if isinstance(value, Mapping):
-        few = list(value.items())[:_OF_TABLE]
-        for key in (key for key, _ in few if isinstance(key, str)):
+        items = list(value.items())[:_MAX_PER_TABLE]
+        for key in (key for key, _ in items if isinstance(key, str)):
             yield f"a key of {path}", key
-        for key, inner in few:
+        for key, inner in items:
             yield from _leaves(inner, f"{path}[{key!r}]", depth - 1)
     elif isinstance(value, list | tuple | set | frozenset):
         members = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        for at, inner in enumerate(list(members)[:_OF_TABLE]):
-            yield from _leaves(inner, f"{path}[{at}]", depth - 1)
+        for index, inner in enumerate(list(members)[:_MAX_PER_TABLE]):
+            yield from _leaves(inner, f"{path}[{index}]", depth - 1)
     elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
         for name in value.__dataclass_fields__:
             yield from _leaves(getattr(value, name, None), f"{path}.{name}", depth - 1)
@@ -134,125 +143,159 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def candidates(arguments: Mapping[str, Any], constants: Constants, most: int) -> list[Candidate]:
-    """Return the recorded input and others, each with one value changed: at most so many, each argument with its share."""
+    """Return the recorded input, and others with one value changed.
+
+    The arguments take turns, so that each has its share of the inputs. The same input is returned only once.
+
+    Args:
+        arguments: the recorded arguments by name.
+        constants: what the guard's code uses.
+        most: how many inputs there are at most.
+    """
     recorded = dict(arguments)
-    found = [Candidate("", None, "recorded", recorded)]
-    shares = [list(_varied(name, value, recorded, constants)) for name, value in arguments.items()]
+    inputs = [Candidate("", None, "recorded", recorded)]
+    shares = [list(_candidates_for(name, value, recorded, constants)) for name, value in arguments.items()]
     seen = {_key(recorded)}
-    while any(shares) and len(found) < most:
+    while any(shares) and len(inputs) < most:
         for share in shares:
             while share:
-                each = share.pop(0)
-                if _key(each.arguments) not in seen:
-                    seen.add(_key(each.arguments))
-                    found.append(each)
+                candidate = share.pop(0)
+                if _key(candidate.arguments) not in seen:
+                    seen.add(_key(candidate.arguments))
+                    inputs.append(candidate)
                     break
-            if len(found) >= most:
+            if len(inputs) >= most:
                 break
-    return found
+    return inputs
 
 
 def _key(arguments: Mapping[str, Any]) -> str:
     return repr(arguments)
 
 
-def _varied(name: str, value: Any, recorded: dict[str, Any], constants: Constants) -> Iterator[Candidate]:
-    for path, new, source in _others(name, value, constants, _DEPTH):
-        yield Candidate(path, new[0], source, recorded | {name: new[1]})
+def _candidates_for(
+    name: str, value: Any, recorded: dict[str, Any], constants: Constants
+) -> Iterator[Candidate]:
+    """Yield the inputs in which one argument is changed."""
+    for path, (new, argument), source in _variations(name, value, constants, _MAX_DEPTH):
+        yield Candidate(path, new, source, recorded | {name: argument})
 
 
-def _others(
+def _variations(
     path: str, value: Any, constants: Constants, depth: int
 ) -> Iterator[tuple[str, tuple[Any, Any], str]]:
-    """Yield other values in one place: the path, (what is new there, the whole with it), and where it comes from."""
-    for new, source in _plain(value, constants):
+    """Yield variations of a value, each changed in one place.
+
+    Args:
+        path: the path of the value among the arguments.
+        value: the value.
+        constants: what the guard's code uses.
+        depth: how deep members of the value are changed.
+
+    Yields:
+        The path of the changed place, (the new value there, the whole value with it), and where the new value comes
+        from.
+    """
+    for new, source in _other_values(value, constants):
         yield path, (new, new), source
     if not depth:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
-            without = {other: each for other, each in value.items() if other != key}
+            without = {name: member for name, member in value.items() if name != key}
             yield f"{path}[{key!r}]", ("(left out)", without), "left out"
-            for where, (new, whole), source in _others(f"{path}[{key!r}]", inner, constants, depth - 1):
-                yield where, (new, {**value, key: whole}), source
+            for inner_path, (new, changed), source in _variations(
+                f"{path}[{key!r}]", inner, constants, depth - 1
+            ):
+                yield inner_path, (new, {**value, key: changed}), source
     elif isinstance(value, list | tuple):
         kind = type(value) if type(value) in {list, tuple} else list
         yield path, ("(empty)", kind()), "empty"
-        for at, inner in enumerate(value[:_OF_TABLE]):
-            rest = [*value[:at], *value[at + 1 :]]
+        for index, inner in enumerate(value[:_MAX_PER_TABLE]):
+            rest = [*value[:index], *value[index + 1 :]]
             if rest:
-                yield f"{path}[{at}]", ("(left out)", kind(rest)), "left out"
-            for where, (new, whole), source in _others(f"{path}[{at}]", inner, constants, depth - 1):
-                yield where, (new, kind([*value[:at], whole, *value[at + 1 :]])), source
-        for text in constants.texts if all(isinstance(each, str) for each in value) else ():
+                yield f"{path}[{index}]", ("(left out)", kind(rest)), "left out"
+            for inner_path, (new, changed), source in _variations(
+                f"{path}[{index}]", inner, constants, depth - 1
+            ):
+                yield inner_path, (new, kind([*value[:index], changed, *value[index + 1 :]])), source
+        for text in constants.texts if all(isinstance(member, str) for member in value) else ():
             if text.value not in value:
                 yield path, (text.value, kind([*value, text.value])), f"with {text.source}"
 
 
-def _plain(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
+def _other_values(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
+    """Return other values in the place of one, each with where it comes from."""
     if isinstance(value, bool):
         return [(not value, "the other one")]
     if isinstance(value, Enum):
-        return [(each, "another of its members") for each in type(value) if each is not value][:_OF_TABLE]
+        return [(member, "another of its members") for member in type(value) if member is not value][
+            :_MAX_PER_TABLE
+        ]
     if isinstance(value, _NUMBERS):
-        return _numbers(value, constants)
+        return _other_numbers(value, constants)
     if isinstance(value, str):
-        return _texts(value, constants)
+        return _other_texts(value, constants)
     if value is None:
         return [
-            *((each.value, each.source) for each in (*constants.texts[:4], *constants.numbers[:4])),
+            *(
+                (constant.value, constant.source)
+                for constant in (*constants.texts[:4], *constants.numbers[:4])
+            ),
             ("", "empty"),
             (0, "zero"),
         ]
     return ()
 
 
-def _numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
-    kind = _kind_of(value)
+def _other_numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
+    kind = _number_type(value)
     step = kind(1)
     for constant in constants.numbers:
-        each = _as(kind, constant.value)
-        if each is not None:
-            yield each, constant.source
-            yield each + step, f"{constant.source}, plus 1"
-            yield each - step, f"{constant.source}, minus 1"
+        edge_value = _converted(kind, constant.value)
+        if edge_value is not None:
+            yield edge_value, constant.source
+            yield edge_value + step, f"{constant.source}, plus 1"
+            yield edge_value - step, f"{constant.source}, minus 1"
             if kind is float:
-                yield each + 0.01, f"{constant.source}, plus 0.01"
-                yield each - 0.01, f"{constant.source}, minus 0.01"
+                yield edge_value + 0.01, f"{constant.source}, plus 0.01"
+                yield edge_value - 0.01, f"{constant.source}, minus 0.01"
     for edge, source in ((0, "zero"), (1, "one"), (-1, "minus one")):
         yield kind(edge), source
     yield -value, "its negative"
     yield value + step, "plus 1"
     yield value - step, "minus 1"
-    for one in constants.numbers:
-        for other in constants.numbers:
-            if one is not other and other.value:
-                quotient = _as(kind, _divided(one.value, other.value))
+    for dividend in constants.numbers:
+        for divisor in constants.numbers:
+            if dividend is not divisor and divisor.value:
+                quotient = _converted(kind, _quotient(dividend.value, divisor.value))
                 if quotient is not None and quotient not in {0, 1}:
-                    yield quotient, f"{one.source}, divided by {other.source}"
-                    yield quotient + step, f"{one.source}, divided by {other.source}, plus 1"
+                    yield quotient, f"{dividend.source}, divided by {divisor.source}"
+                    yield quotient + step, f"{dividend.source}, divided by {divisor.source}, plus 1"
 
 
-def _kind_of(value: Any) -> type[Any]:
-    """Return the plain type of a number, which may be of an enumeration, or of somebody's own class."""
-    return next(each for each in _NUMBERS if isinstance(value, each))
+def _number_type(value: Any) -> type[Any]:
+    """Return the plain type of a number, which may be an enumeration's member or of a class of the program."""
+    return next(plain_type for plain_type in _NUMBERS if isinstance(value, plain_type))
 
 
-def _divided(one: Any, other: Any) -> Any:
+def _quotient(dividend: Any, divisor: Any) -> Any:
+    """Return a quotient as a float; 0 where there is none."""
     try:
-        return float(one) / float(other)
+        return float(dividend) / float(divisor)
     except (OverflowError, ZeroDivisionError):
         return 0
 
 
-def _as(kind: type, value: Any) -> Any:
+def _converted(kind: type, value: Any) -> Any:
+    """Return a value as a number of another type; None where it can't be."""
     try:
         return kind(value)
     except (ValueError, OverflowError, ArithmeticError, TypeError):
         return None
 
 
-def _texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
+def _other_texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
     for constant in constants.texts:
         if constant.value != value:
             yield constant.value, constant.source
@@ -262,28 +305,28 @@ def _texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
     yield f"{value}x", "with a letter more"
     yield f" {value}", "with a blank before it"
     yield value[:-1], "without its last letter"
-    for constant in constants.texts:  # a prefix or a suffix is what guards of paths and addresses look at
+    for constant in constants.texts:  # guards of paths and addresses check a prefix or a suffix
         if len(constant.value) < 40:
             yield constant.value + value, f"with {constant.source} before it"
             yield value + constant.value, f"with {constant.source} behind it"
 
 
 def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of their own to a call; what can't be copied is shared."""
-    found = {}
+    """Return a deep copy of arguments; an argument that can't be copied is shared."""
+    copies = {}
     for name, value in arguments.items():
         try:
-            found[name] = copy.deepcopy(value)
+            copies[name] = copy.deepcopy(value)
         except Exception:  # a lock, a socket
-            found[name] = value
-    return found
+            copies[name] = value
+    return copies
 
 
 def bound(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name, without what the signature has for those that are left out."""
+    """Return the arguments of a call by name, without defaults."""
     return dict(signature.bind(*args, **kwargs).arguments)
 
 
 def called_with(signature: inspect.Signature, arguments: Mapping[str, Any]) -> inspect.BoundArguments:
-    """Return arguments by name as a call."""
+    """Return arguments by name as the arguments of a call."""
     return inspect.BoundArguments(signature, dict(arguments))

@@ -1,4 +1,4 @@
-"""The code of a function out of its module's text, and what two codes must share to be the same program."""
+"""The code of a function, compiled from its module's text, and the fingerprint by which equal programs are found."""
 
 from __future__ import annotations
 import __future__
@@ -18,63 +18,80 @@ for _name in __future__.all_feature_names:
 
 
 def compiled(source: str, path: str, qualname: str) -> CodeType:
-    """Compile a module, and give the code of one of its functions: the last of that name, as it is bound.
+    """Compile a module, and return the code of one of its functions: the last of that name, as the name is bound.
 
-    SyntaxError where the text is no Python; UsageError where the function isn't there.
+    Args:
+        source: the text of the module.
+        path: its path, which tracebacks show.
+        qualname: the qualified name of the function.
+
+    Raises:
+        SyntaxError: the text is not valid Python.
+        UsageError: the module has no such function.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # where a warning is an error, a mutant that earns one would be no Python
+        # Where warnings are errors, a mutant with a warning would not compile.
+        warnings.simplefilter("ignore")
         module = compile(source, path, "exec", dont_inherit=True)
-    found = _functions(module)
-    fitting = [code for code in found if code.co_qualname == qualname]
-    if not fitting:
+    codes = _functions(module)
+    matching = [code for code in codes if code.co_qualname == qualname]
+    if not matching:
         raise UsageError(
-            f"{path} has no function `{qualname}`{hint((code.co_qualname for code in found), qualname)}"
+            f"{path} has no function `{qualname}`{hint((code.co_qualname for code in codes), qualname)}"
         )
-    return max(fitting, key=lambda code: code.co_firstlineno)
+    return max(matching, key=lambda code: code.co_firstlineno)
 
 
 class FunctionPart:
-    """The part of a module that one of its functions stands in: compiled by itself where only that has changed.
+    """The part of a module that has one function, which is compiled by itself where nothing else has changed.
 
-    A whole module takes ten times as long, in a fork of which each trial has to wait.
+    Compiling the whole module takes ten times as long, and each trial waits for it.
     """
 
     def __init__(self, source: str, path: str, qualname: str) -> None:
-        """Find it; SyntaxError and UsageError as for `compiled`."""
+        """Find the part of the function.
+
+        Args:
+            source: the text of the module.
+            path: its path.
+            qualname: the qualified name of the function.
+
+        Raises:
+            SyntaxError: as `compiled`.
+            UsageError: as `compiled`.
+        """
         self._path, self._qualname = path, qualname
         self._code = compiled(source, path, qualname)
         lines = source.splitlines(keepends=True)
-        found = [
+        definitions = [
             node
             for node in ast.parse(source).body
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == qualname
         ]
         first = last = 0
-        if found:
-            first = min(each.lineno for each in (found[-1], *found[-1].decorator_list)) - 1
-            last = found[-1].end_lineno or 0
+        if definitions:
+            first = min(node.lineno for node in (definitions[-1], *definitions[-1].decorator_list)) - 1
+            last = definitions[-1].end_lineno or 0
         self._before, self._after = "".join(lines[:first]), "".join(lines[last:])
-        self._stands = bool(found) and "".join(lines) == source and self._is_the_same(source)
+        self._is_separable = bool(definitions) and "".join(lines) == source and self._compiles_alike(source)
 
-    def _is_the_same(self, source: str) -> bool:
-        alone = self._alone(source)
-        places = None if alone is None else (alone.co_firstlineno, list(alone.co_positions()))
+    def _compiles_alike(self, source: str) -> bool:
+        """Return whether the part compiles to the same code by itself as in the module."""
+        code = self._compile_part(source)
+        positions = None if code is None else (code.co_firstlineno, list(code.co_positions()))
         return (
-            alone is not None
-            and places == (self._code.co_firstlineno, list(self._code.co_positions()))
-            and fingerprint(alone) == fingerprint(self._code)
+            code is not None
+            and positions == (self._code.co_firstlineno, list(self._code.co_positions()))
+            and fingerprint(code) == fingerprint(self._code)
         )
 
     def compiled(self, source: str) -> CodeType:
-        """Return the function's code in a changed text of the module; raises as `compiled` does."""
-        code = self._alone(source) if self._stands else None
+        """Return the code of the function in a changed text of the module; raises as the function `compiled`."""
+        code = self._compile_part(source) if self._is_separable else None
         return compiled(source, self._path, self._qualname) if code is None else code
 
-    def _alone(self, source: str) -> CodeType | None:
-        """Compile the part; None where that would not be the whole truth."""
+    def _compile_part(self, source: str) -> CodeType | None:
+        """Return the function's code, compiled by itself; None where the text is changed elsewhere or invalid."""
         before, after = self._before, self._after
         if (
             len(source) < len(before) + len(after)
@@ -88,17 +105,17 @@ class FunctionPart:
             warnings.simplefilter("ignore")
             try:
                 module = compile(text, self._path, "exec", flags=flags, dont_inherit=True)
-            except SyntaxError:  # said of the whole
+            except SyntaxError:  # the error is reported when the whole module is compiled
                 return None
-        found = [each for each in module.co_consts if isinstance(each, CodeType)]
-        fitting = [each for each in found if each.co_qualname == self._qualname]
-        return fitting[-1] if fitting else None
+        codes = [code for code in module.co_consts if isinstance(code, CodeType)]
+        matching = [code for code in codes if code.co_qualname == self._qualname]
+        return matching[-1] if matching else None
 
 
 def fingerprint(code: CodeType) -> tuple[Any, ...]:
-    """Return all of a code, and of the codes inside, but where it stands: equal for the same program.
+    """Return all of a code object but its place in the source, and likewise of the codes inside.
 
-    Constants come with their types, so that 1, 1.0 and True differ.
+    Fingerprints are equal for equal programs. Constants come with their types, so that 1, 1.0 and True differ.
     """
     return (
         code.co_code,
@@ -113,7 +130,7 @@ def fingerprint(code: CodeType) -> tuple[Any, ...]:
         code.co_varnames,
         code.co_freevars,
         code.co_cellvars,
-        tuple(_constant(each) for each in code.co_consts),
+        tuple(_constant(constant) for constant in code.co_consts),
     )
 
 
@@ -121,16 +138,18 @@ def _constant(value: object) -> tuple[Any, ...]:
     if isinstance(value, CodeType):
         return ("code", fingerprint(value))
     if isinstance(value, tuple):
-        return ("tuple", tuple(_constant(each) for each in value))
+        return ("tuple", tuple(_constant(member) for member in value))
     if isinstance(value, frozenset):
-        return ("frozenset", frozenset(_constant(each) for each in value))
-    return (type(value).__name__, repr(value))  # repr, for -0.0 is 0.0
+        return ("frozenset", frozenset(_constant(member) for member in value))
+    return (type(value).__name__, repr(value))  # `repr`, because -0.0 == 0.0
 
 
 def _functions(code: CodeType) -> list[CodeType]:
-    """Return the code of every function in a code; those of classes and modules aren't optimised."""
-    inside = [each for each in code.co_consts if isinstance(each, CodeType)]
+    """Return the codes of all functions in a code; modules and classes are told apart by the flag CO_OPTIMIZED."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     named = [
-        each for each in inside if each.co_flags & inspect.CO_OPTIMIZED and not each.co_name.startswith("<")
+        inner_code
+        for inner_code in inner
+        if inner_code.co_flags & inspect.CO_OPTIMIZED and not inner_code.co_name.startswith("<")
     ]
-    return [*named, *(deeper for each in inside for deeper in _functions(each))]
+    return [*named, *(deeper for inner_code in inner for deeper in _functions(inner_code))]

@@ -5,26 +5,22 @@ from __future__ import annotations
 import ast
 
 
-def raising(source: str, function: str) -> str:
-    """Return a source in which a function raises, and does nothing else.
-
-    Raises:
-        UsageError: it has no such function.
-    """
-    tree: ast.AST = ast.parse(source)
+def canary_source(source: str, function: str) -> str:
+    """Return a module's source in which a function does nothing but raise; the function must exist."""
+    node: ast.AST = ast.parse(source)
     for step in function.split("."):
         if step != "<locals>":
-            tree = next(
-                each
-                for each in ast.walk(tree)
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-                and each.name == step
+            node = next(
+                inner
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                and inner.name == step
             )
-    assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - its mutants were made
-    first, last = tree.body[0], tree.body[-1]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - its mutants have been generated
+    first, last = node.body[0], node.body[-1]
     lines = source.splitlines(keepends=True)
-    yields = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(tree))
-    body = 'raise NotImplementedError("a canary of autochron")' + ("; yield" if yields else "")
+    is_generator = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node))
+    body = 'raise NotImplementedError("a canary of autochron")' + ("; yield" if is_generator else "")
     before = (
         "".join(lines[: first.lineno - 1]) + lines[first.lineno - 1].encode()[: first.col_offset].decode()
     )

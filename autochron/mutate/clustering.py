@@ -1,8 +1,8 @@
-"""Incidents tried on a Dask cluster, one a task.
+"""Incidents studied on a Dask cluster, one in each task.
 
-A task is asked for in a thread of its worker, and never forks there: what forks is the process that it starts, which has one
-thread. Workers must see the same files under the same paths, and what was tried is in the journal of each incident, so that
-what a worker had tried which died is not tried again.
+A task runs in a thread of a worker, and the worker never forks there: the fork server is a process of its own, which
+has one thread. Workers must see the same files under the same paths. Each incident's journal keeps what was tried, so
+if a worker dies, its trials are not repeated.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from autochron._runtime import unpatched
 from autochron.errors import UsageError
 
 Progress: TypeAlias = Callable[[str, str, int, int], None]
-"""Told of the incident, what is done, how much of it, and of how much."""
+"""Is called with the incident, the step, how much of the step is done, and how much there is."""
 
 Stopping: TypeAlias = Callable[[Callable[[], None]], None]
-"""Takes what is to be called when all is to end soon."""
+"""Is called with a function that stops the work soon."""
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[str, Any, Progress, Stopping], T]
-"""A function at the top of a module, given a folder, options, whom to tell, and whom to ask to be stopped."""
+"""A function at the top level of a module. It takes a folder, the options, the progress callback, and a `Stopping`."""
 
-_EVERY = 500_000_000
-"""Nanoseconds between what a worker tells of one incident: each goes through the scheduler."""
+_REPORT_INTERVAL = 500_000_000
+"""Nanoseconds between two progress reports of an incident: each goes through the scheduler."""
 
-_PATIENCE = 5.0
-"""Seconds to wait for tasks to end that were told to."""
+_STOP_TIMEOUT = 5.0
+"""Seconds to wait for tasks that were told to stop."""
 
 
 def mapped(
@@ -42,17 +42,25 @@ def mapped(
     workers: int,
     progress: Progress,
 ) -> list[T]:
-    """Have the work done for each folder, by the cluster of a scheduler or by one of this machine.
+    """Do the work for each folder on a cluster, and return the results in the order of the folders.
+
+    Args:
+        work: what is done for one folder.
+        folders: the folders.
+        options: are passed to the work.
+        scheduler: the address of a Dask scheduler; None: a cluster of this machine is started.
+        workers: how many workers that cluster has at most.
+        progress: is called with the progress of each folder.
 
     Raises:
         UsageError: Dask is not installed, there is no scheduler at that address, or workers die over a task.
-        KeyboardInterrupt: tasks that run are told to stop, and others don't begin.
+        KeyboardInterrupt: running tasks were told to stop, and the others don't begin.
     """
     distributed = _distributed()
     token = uuid.uuid4().hex
     with ExitStack() as stack:
         client = stack.enter_context(_client(distributed, scheduler, min(workers, len(folders)), stack))
-        client.subscribe_topic(token, lambda event: _hear(event, progress))
+        client.subscribe_topic(token, lambda event: _forward_progress(event, progress))
         stop = distributed.Event(f"autochron-{token}", client=client)
         stop.clear()
         futures = [
@@ -60,16 +68,16 @@ def mapped(
             for folder in folders
         ]
         try:
-            named = dict(zip((each.key for each in futures), folders, strict=True))
-            done = {
-                each.key: _result(distributed, each, named[each.key])
-                for each in distributed.as_completed(futures)
+            folder_of = dict(zip((future.key for future in futures), folders, strict=True))
+            results = {
+                future.key: _result(distributed, future, folder_of[future.key])
+                for future in distributed.as_completed(futures)
             }
-            return [done[each.key] for each in futures]
+            return [results[future.key] for future in futures]
         except BaseException:
-            with suppress(Exception):  # the scheduler may be what has gone
+            with suppress(Exception):  # the scheduler may have gone
                 stop.set()
-                distributed.wait(futures, timeout=_PATIENCE)
+                distributed.wait(futures, timeout=_STOP_TIMEOUT)
                 client.cancel(futures)
             raise
 
@@ -101,8 +109,8 @@ def _client(distributed: Any, scheduler: str | None, workers: int, stack: ExitSt
 
 
 def _close(cluster: Any) -> None:
-    """Close a cluster of this machine; workers that Dask gives up waiting for end with this process."""
-    with suppress(Exception):  # it would stand in the place of what the work gave or raised
+    """Close a cluster of this machine. Workers for which Dask stops waiting end with this process."""
+    with suppress(Exception):  # it would hide the work's result or exception
         cluster.close()
 
 
@@ -121,28 +129,28 @@ def _result(distributed: Any, future: Any, folder: str) -> Any:
         ) from error
 
 
-def _hear(event: Any, progress: Progress) -> None:
-    _, (incident, what, done, total, times) = event
+def _forward_progress(event: Any, progress: Progress) -> None:
+    _, (incident, step, done, total, times) = event
     for _ in range(times):
-        progress(incident, what, done, total)
+        progress(incident, step, done, total)
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------
 
 
 def _in_worker(work: Work[T], folder: str, options: Any, token: str) -> T | None:
-    """Do the work for one folder, in a thread of a worker; None where it was stopped."""
+    """Do the work for one folder in a thread of a worker, and return the result; None where it was stopped."""
     distributed = _distributed()
     worker = distributed.get_worker()
     stop = distributed.Event(f"autochron-{token}", client=distributed.get_client())
-    if stop.is_set():  # while it waited for its turn
+    if stop.is_set():  # stopped before it began
         return None
-    over = threading.Event()
+    finished = threading.Event()
 
     def stopping(end: Callable[[], None]) -> None:
         def watch() -> None:
-            with suppress(Exception):  # the scheduler has gone, and with it who could stop this
-                while not over.is_set():
+            with suppress(Exception):  # the scheduler has gone, so nobody can stop this
+                while not finished.is_set():
                     if stop.wait(timeout=1):
                         end()
                         return
@@ -150,27 +158,27 @@ def _in_worker(work: Work[T], folder: str, options: Any, token: str) -> T | None
         threading.Thread(target=watch, daemon=True).start()
 
     try:
-        return work(folder, options, _ProgressReporter(worker, token).tell, stopping)
-    except KeyboardInterrupt:  # Dask would end the worker
+        return work(folder, options, _ProgressReporter(worker, token).report, stopping)
+    except KeyboardInterrupt:  # it would end Dask's worker
         return None
     finally:
-        over.set()
+        finished.set()
 
 
 class _ProgressReporter:
-    """Reports the progress from time to time."""
+    """Sends the progress of one incident to the client, at most once in each interval."""
 
     def __init__(self, worker: Any, topic: str) -> None:
         self._worker = worker
         self._topic = topic
-        self._told = 0
-        self._times = 0
+        self._last_report = 0
+        self._unreported = 0
 
-    def tell(self, incident: str, what: str, done: int, total: int) -> None:
-        """Report the progress, if it is time."""
-        self._times += 1
-        now = unpatched.perf_counter_ns()
-        if now - self._told < _EVERY and done < total:
+    def report(self, incident: str, step: str, done: int, total: int) -> None:
+        """Send the progress, if the interval is over or the step is done."""
+        self._unreported += 1
+        time = unpatched.perf_counter_ns()
+        if time - self._last_report < _REPORT_INTERVAL and done < total:
             return
-        self._told, times, self._times = now, self._times, 0
-        self._worker.log_event(self._topic, (incident, what, done, total, times))
+        self._last_report, count, self._unreported = time, self._unreported, 0
+        self._worker.log_event(self._topic, (incident, step, done, total, count))

@@ -1,4 +1,4 @@
-"""The processes that try mutants: forked from one that has imported the libraries, asked one thing at a time."""
+"""Servers that try mutants: forked from a process that has imported the libraries, and given one job at a time."""
 
 from __future__ import annotations
 
@@ -19,166 +19,189 @@ from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
 from autochron.workers.pipes import LineChannel, WorkerDiedError
 
-_START = 300.0
-"""Seconds that a process may take to import, collect and try the fix."""
+_START_LIMIT = 300.0
+"""Seconds that a server may take to import, collect and try the fix."""
 
-_BEYOND = 30.0
+_GRACE = 30.0
 """Seconds beyond a trial's own limit after which its server is given up."""
+
+_TRIALS_PER_SERVER = 12
+"""How many trials make another server worth its start: each server has to collect the tests."""
 
 
 class ForkServer:
-    """A process that imports what an incident's tests need, and forks into those that try mutants."""
+    """A process that imports what an incident's tests need, and forks servers that try mutants."""
 
     def __init__(self, module: str, folder: str, count: int) -> None:
-        """Start it: a module that is told in JSON of a folder and of channels, and forks a server for each."""
+        """Start the process.
+
+        Args:
+            module: the module that is run. Its argument is a `ForkServerStart` as JSON.
+            folder: the incident's folder.
+            count: how many servers are forked.
+        """
         self._module = module
         self._folder = folder
-        self._ends: deque[tuple[int, int]] = deque()
-        self._said = deque[str](maxlen=20)
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._free_pipes: deque[tuple[int, int]] = deque()
+        self._last_lines = deque[str](maxlen=20)
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
-        self._start(count)
+        self._start_process(count)
 
-    def _start(self, count: int) -> None:
+    def _start_process(self, count: int) -> None:
         pipes = [(*os.pipe(), *os.pipe()) for _ in range(count)]
-        theirs = [(jobs, replies) for jobs, _, _, replies in pipes]
-        told = ForkServerStart(folder=self._folder, channels=tuple(ServerPipes(*each) for each in theirs))
+        server_ends = [(jobs, replies) for jobs, _, _, replies in pipes]
+        start = ForkServerStart(
+            folder=self._folder, channels=tuple(ServerPipes(*pair) for pair in server_ends)
+        )
         try:
-            # In a session of its own: a mutant that kills the group of its parent kills that, and not us.
+            # In a session of its own, so that a mutant which kills its parent's group does not kill this process.
             process = start_python(
-                ["-m", self._module, msgspec.json.encode(told).decode()],
-                {"PYTHONHASHSEED": "1", **os.environ},  # the order of sets is the same in every study
+                ["-m", self._module, msgspec.json.encode(start).decode()],
+                {"PYTHONHASHSEED": "1", **os.environ},  # so that sets have the same order in every study
                 stderr=subprocess.PIPE,
-                keep_open=[each for pair in theirs for each in pair],
+                keep_open=[descriptor for pair in server_ends for descriptor in pair],
             )
         finally:
-            for pair in theirs:
-                for each in pair:
-                    os.close(each)
-        self._started.append(process)
-        self._ends.extend((jobs, replies) for _, jobs, replies, _ in pipes)
-        threading.Thread(target=self._drain, args=[process], daemon=True).start()
+            for pair in server_ends:
+                for descriptor in pair:
+                    os.close(descriptor)
+        self._processes.append(process)
+        self._free_pipes.extend((jobs, replies) for _, jobs, replies, _ in pipes)
+        threading.Thread(target=self._keep_last_lines, args=[process], daemon=True).start()
 
-    def _drain(self, process: subprocess.Popen[bytes]) -> None:
-        """Keep the last lines that are said, so that nobody waits for somebody to read them."""
-        assert process.stderr is not None  # noqa: S101 - a pipe was asked for
+    def _keep_last_lines(self, process: subprocess.Popen[bytes]) -> None:
+        """Read the standard error of a process, so that it never blocks, and keep the last lines."""
+        assert process.stderr is not None  # noqa: S101 - it is a pipe
         with process.stderr:
             for line in process.stderr:
-                self._said.append(line.decode("utf-8", "replace").strip())
+                self._last_lines.append(line.decode("utf-8", "replace").strip())
 
-    def server(self, asked: ServerTask) -> Server:
-        """Have a server begin what is asked of it.
+    def server(self, task: ServerTask) -> Server:
+        """Start a server with a task, and wait until it is ready.
 
         Raises:
-            UsageError: it can't.
+            UsageError: it has ended, or can try nothing.
         """
         with self._lock:
-            if not self._ends:
-                self._start(1)
-            ends = self._ends.popleft()
-        server = Server(*ends)
+            if not self._free_pipes:
+                self._start_process(1)
+            pipes = self._free_pipes.popleft()
+        server = Server(*pipes)
         try:
-            server.begin(asked)
+            server.begin(task)
         except WorkerDiedError:
             server.end()
-            last = next((line for line in reversed(self._said) if line), "nothing")
-            raise UsageError(f"the process that was to try it has ended; it said last: {last}") from None
+            last_line = next((line for line in reversed(self._last_lines) if line), "nothing")
+            raise UsageError(
+                f"the process that was to try it has ended; its last output is: {last_line}"
+            ) from None
         if server.ready.fault:
             server.end()
             raise UsageError(server.ready.fault)
         return server
 
     def end(self) -> None:
-        """End all that nobody has taken, and wait for the rest to end."""
-        while self._ends:
-            for each in self._ends.popleft():
-                os.close(each)
-        for process in self._started:
+        """Close the pipes of servers that were never used, and end all processes."""
+        while self._free_pipes:
+            for descriptor in self._free_pipes.popleft():
+                os.close(descriptor)
+        for process in self._processes:
             kill_group(process.pid)
             process.wait()
 
 
 class Server:
-    """One process that tries mutants."""
+    """A server that tries mutants, as the study sees it."""
 
     def __init__(self, jobs: int, replies: int) -> None:
         self._channel = LineChannel(jobs, replies)
         self._is_ended = False
         self.ready = Ready()
 
-    def begin(self, asked: ServerTask) -> None:
-        """Say what is to be tried, and wait until it can be.
+    def begin(self, task: ServerTask) -> None:
+        """Send the task, and wait until the server is ready.
 
         Raises:
-            WorkerDiedError: it has ended over it.
+            WorkerDiedError: it has ended, or was not ready in time.
         """
-        self.ready = msgspec.json.decode(self._answer(msgspec.json.encode(asked), _START), type=Ready)
+        self.ready = msgspec.json.decode(self._exchange(msgspec.json.encode(task), _START_LIMIT), type=Ready)
 
     def ask(self, job: Job) -> TrialReply:
-        """Have something tried.
+        """Have a job tried, and return the reply.
 
         Raises:
-            WorkerDiedError: it has ended over it, or is past all limits.
+            WorkerDiedError: the server has ended, or gave no reply in time.
         """
-        limit = self.ready.limit + _BEYOND
-        return msgspec.json.decode(self._answer(msgspec.json.encode(job), limit), type=TrialReply)
+        limit = self.ready.limit + _GRACE
+        return msgspec.json.decode(self._exchange(msgspec.json.encode(job), limit), type=TrialReply)
 
-    def _answer(self, line: bytes, seconds: float) -> bytes:
+    def _exchange(self, line: bytes, seconds: float) -> bytes:
         self._channel.send(line + b"\n")
         return self._channel.receive(seconds)
 
     def end(self) -> None:
-        """End it, with all that it has started; once more does nothing."""
+        """End the server with all that it has started; a second call does nothing."""
         if self._is_ended:
             return
         self._is_ended = True
         self._channel.close()
         if self.ready.process:
-            for group in (self.ready.process, *_groups_in(self.ready.process)):
+            for group in (self.ready.process, *_groups_of_session(self.ready.process)):
                 kill_group(group)
 
 
-def _groups_in(session: int) -> set[int]:
-    """Return the process groups of a session: a trial whose server is gone has nobody else to end it."""
-    found = set()
+def _groups_of_session(session: int) -> set[int]:
+    """Return the process groups of a session: a trial that outlives its server is ended by nobody else."""
+    groups = set()
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         if name.isdecimal():
             with suppress(OSError):
                 if os.getsid(int(name)) == session:
-                    found.add(os.getpgid(int(name)))
-    return found
+                    groups.add(os.getpgid(int(name)))
+    return groups
 
 
 class ServerPool:
-    """So many servers that are asked the same kind of thing, as there is work for."""
+    """Servers with the same task, started as there is work for them."""
 
-    def __init__(self, fork_server: ForkServer, asked: ServerTask, width: int) -> None:
+    def __init__(self, fork_server: ForkServer, task: ServerTask, width: int) -> None:
+        """Take what the servers do; none is started yet.
+
+        Args:
+            fork_server: starts the servers.
+            task: the task of each server.
+            width: how many servers there are at most.
+        """
         self._fork_server = fork_server
-        self._asked = asked
+        self._task = task
         self._width = width
         self._idle: list[Server] = []
         self._all: list[Server] = []
         self._lock = threading.Lock()
-        self._hearing = threading.Lock()
-        self._is_over = False
+        self._reply_lock = threading.Lock()
+        self._is_stopped = False
 
     def first(self) -> Ready:
-        """Start one; gives what it says of itself."""
+        """Start a server, and return its `Ready`."""
         server = self._take()
         self._idle.append(server)
         return server.ready
 
     def ask(self, job: Job) -> TrialReply:
-        """Have one thing tried."""
+        """Have a job tried by an idle server or a new one, and return the reply.
+
+        A trial that ends its server is a reply, too: its kind is `signal`.
+        """
         server = self._take()
-        began = unpatched.perf_counter_ns()
+        started = unpatched.perf_counter_ns()
         try:
             reply = server.ask(job)
         except WorkerDiedError:
             server.end()
-            took = (unpatched.perf_counter_ns() - began) / 1e9
-            said = "it ended the process that was trying it, in whose group it is not"
-            return TrialReply(id=job.id, variant=job.variant, kind="signal", said=said, seconds=took)
+            seconds = (unpatched.perf_counter_ns() - started) / 1e9
+            reason = "it ended the process that was trying it, in whose group it is not"
+            return TrialReply(id=job.id, variant=job.variant, kind="signal", said=reason, seconds=seconds)
         except BaseException:
             server.end()
             raise
@@ -186,21 +209,26 @@ class ServerPool:
             self._idle.append(server)
         return reply
 
-    def run(self, jobs: Iterable[Job], hear: Callable[[TrialReply], None]) -> None:
-        """Have all of these tried, as many at a time as there are servers; `hear` gets one reply at a time."""
-        ahead = deque(jobs)
+    def run(self, jobs: Iterable[Job], on_reply: Callable[[TrialReply], None]) -> None:
+        """Have jobs tried, by several servers at a time.
+
+        Args:
+            jobs: the jobs.
+            on_reply: is called with each reply, by one thread at a time.
+        """
+        waiting = deque(jobs)
 
         def work() -> None:
-            while not self._is_over:
+            while not self._is_stopped:
                 try:
-                    job = ahead.popleft()
+                    job = waiting.popleft()
                 except IndexError:
                     return
                 reply = self.ask(job)
-                with self._hearing:
-                    hear(reply)
+                with self._reply_lock:
+                    on_reply(reply)
 
-        width = min(self._width, 1 + len(ahead) // _WORTH)
+        width = min(self._width, 1 + len(waiting) // _TRIALS_PER_SERVER)
         if width == 1:
             work()
             return
@@ -210,28 +238,24 @@ class ServerPool:
                 for future in futures:
                     future.result()
             except BaseException:
-                self._is_over = True
+                self._is_stopped = True
                 raise
 
     def _take(self) -> Server:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        server = self._fork_server.server(self._asked)
+        server = self._fork_server.server(self._task)
         with self._lock:
             self._all.append(server)
-        if self._is_over:
+        if self._is_stopped:
             server.end()
         return server
 
     def end(self) -> None:
-        """End all servers, whatever they are at."""
-        self._is_over = True
+        """End all servers, even those that are trying a job."""
+        self._is_stopped = True
         with self._lock:
             for server in self._all:
                 server.end()
             self._idle.clear()
-
-
-_WORTH = 12
-"""So many trials are worth another server, which has to collect the tests as well."""

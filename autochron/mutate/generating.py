@@ -1,4 +1,4 @@
-"""The mutants of a function: every change of a set of operators, without those that change nothing or come twice."""
+"""The mutants of a function: the changes of an operator set, without those that change nothing or repeat another."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from autochron.errors import UsageError
 from autochron.mutate.bytecode import fingerprint
 from autochron.mutate.model import Mutant, MutationTarget
 from autochron.mutate.operators import operator_class
-from autochron.mutate.parsing import MutationPlace, ParsedModule, parse, read
+from autochron.mutate.parsing import MutationPlace, ParsedModule, parse, read_source
 from autochron.mutate.regions import Region, is_noise, regions
 from autochron.mutate.sets import OperatorSet
 
 
 class Generated(Struct, frozen=True, kw_only=True):
-    """What a set of operators makes of a function.
+    """The changes that an operator set makes in a function.
 
     Attributes:
         mutants: in the order of the source, then of the operators.
-        generated: how many changes were made; of these
-        same_bytecode: how many compile to what the source compiles to, and
-        duplicates: how many to what another mutant, which is kept, does.
-        invalid: the ids of the mutants that are no Python.
+        generated: how many changes were made.
+        same_bytecode: how many of these compile to the bytecode of the source.
+        duplicates: how many of these compile to the bytecode of another mutant, which is kept.
+        invalid: the ids of the mutants that are not valid Python.
         source: the text of the file.
     """
 
@@ -43,7 +43,7 @@ class Generated(Struct, frozen=True, kw_only=True):
 
 
 class _OperatorUse(Struct, frozen=True):
-    """One change: what the operator is, which of its places, and the region that it is in."""
+    """One change: the operator with its rank in the set, the number of its place, the place, and its region."""
 
     operator: str
     rank: int
@@ -57,50 +57,64 @@ def generate(
 ) -> Generated:
     """Make the mutants of a function.
 
-    Its body only, without docstrings, annotations and the inside of f-strings; `everything` is with these but for
-    annotations, and with its decorators and defaults. UsageError where the function isn't there, or parso misreads what
-    stands before its end.
+    Args:
+        folder: the incident's folder.
+        incident: the name of the incident.
+        target: the function.
+        operators: the operators.
+        everything: whether decorators, defaults, docstrings and f-strings are changed as well; annotations never are.
+
+    Raises:
+        UsageError: there is no such function, or parso misreads the module before the function's end.
     """
-    source = read(folder, target.file)
+    source = read_source(folder, target.file)
     parsed = parse(source, target.file)
-    found = _regions(parsed, target.function, operators, everything=everything)
-    changes = list(_changes(parsed, operators, found))
+    changed_regions = _regions(parsed, target.function, operators, everything=everything)
+    changes = list(_changes(parsed, operators, changed_regions))
     mutants: list[Mutant] = []
     invalid: list[str] = []
-    seen: set[tuple[Any, ...]] = set()
-    same = 0
+    programs: set[tuple[Any, ...]] = set()
+    same_bytecode = 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of compiling a mutant: `"a" is b`
+        warnings.simplefilter("ignore")  # the compiler warns of mutants such as `"a" is b`
         original = {id(node): _program(parsed, node, source) for node in _statements(parsed, changes)}
         for change in changes:
-            text = _apply(parsed, change.operator, change.place)
+            text = _changed_text(parsed, change.operator, change.place)
             statement = parsed.statement(change.place.node)
             program = _program(parsed, statement, text)
             if program == original[id(statement)]:
-                same += 1
-            elif (key := (id(statement), program)) not in seen:
-                seen.add(key)
+                same_bytecode += 1
+            elif (key := (id(statement), program)) not in programs:
+                programs.add(key)
                 mutants.append(_mutant(parsed, incident, target, change, text))
                 if isinstance(program, str):
                     invalid.append(mutants[-1].id)
     return Generated(
         mutants=tuple(mutants),
         generated=len(changes),
-        same_bytecode=same,
-        duplicates=len(changes) - same - len(mutants),
+        same_bytecode=same_bytecode,
+        duplicates=len(changes) - same_bytecode - len(mutants),
         invalid=tuple(invalid),
         source=source,
     )
 
 
 def mutated(source: str, mutant: Mutant) -> str:
-    """Return the text of a mutant; UsageError where the source isn't the one that it was made of."""
+    """Return the text of a mutant's file.
+
+    Args:
+        source: the text without the mutant.
+        mutant: the mutant.
+
+    Raises:
+        UsageError: the mutant was made from another text.
+    """
     parsed = parse(source, mutant.target.file)
     places = parsed.places(mutant.operator)
     if mutant.occurrence < len(places):
         place = places[mutant.occurrence]
         if _replaced(parsed, place) == mutant.before:
-            return _apply(parsed, mutant.operator, place)
+            return _changed_text(parsed, mutant.operator, place)
     raise UsageError(
         f"{mutant.target.file}:{mutant.line}: mutant {mutant.id} was made of another source, with `{mutant.before}` there; "
         "generate the mutants anew"
@@ -113,31 +127,40 @@ def mutated(source: str, mutant: Mutant) -> str:
 def _regions(
     parsed: ParsedModule, function: str, operators: OperatorSet, *, everything: bool
 ) -> list[Region]:
+    """Return the regions to change, after checking that parso has read them correctly."""
     definition = parsed.definition(function)
     parsed.check(function, (definition.end_lineno or definition.lineno) + 1)
-    found = regions(parsed, function, definition, operators.places, everything=everything)
-    # A constant may stand below.
-    parsed.check(function, max((node.end_pos[0] + 1 for region in found for node in region.nodes), default=0))
-    return found
+    changed_regions = regions(parsed, function, definition, operators.places, everything=everything)
+    # A constant may be defined below the function.
+    parsed.check(
+        function, max((node.end_pos[0] + 1 for region in changed_regions for node in region.nodes), default=0)
+    )
+    return changed_regions
 
 
-def _changes(parsed: ParsedModule, operators: OperatorSet, found: list[Region]) -> Iterator[_OperatorUse]:
+def _changes(
+    parsed: ParsedModule, operators: OperatorSet, changed_regions: list[Region]
+) -> Iterator[_OperatorUse]:
     """Return all changes, in the order of the source and then of the operators."""
-    inside = {id(node): region for region in found for node in region.nodes}
+    region_of = {id(node): region for region in changed_regions for node in region.nodes}
     changes = [
-        _OperatorUse(operator, rank, occurrence, place, inside[id(place.node)])
+        _OperatorUse(operator, rank, occurrence, place, region_of[id(place.node)])
         for rank, operator in enumerate(operators.operators)
         for occurrence, place in enumerate(parsed.places(operator))
-        if id(place.node) in inside and not is_noise(place.node, _replaced(parsed, place))
+        if id(place.node) in region_of and not is_noise(place.node, _replaced(parsed, place))
     ]
-    return iter(sorted(changes, key=lambda each: (each.place.position, each.rank, each.occurrence)))
+    return iter(sorted(changes, key=lambda change: (change.place.position, change.rank, change.occurrence)))
 
 
 def _statements(parsed: ParsedModule, changes: list[_OperatorUse]) -> list[NodeOrLeaf]:
-    return list({id(node): node for node in (parsed.statement(each.place.node) for each in changes)}.values())
+    """Return the statements of the module that changes are in, each once."""
+    return list(
+        {id(node): node for node in (parsed.statement(change.place.node) for change in changes)}.values()
+    )
 
 
 def _replaced(parsed: ParsedModule, place: MutationPlace) -> str:
+    """Return the code that is replaced in a place."""
     start, end = place.position
     return parsed.text[parsed.offsets[start] : parsed.offsets[end]]
 
@@ -145,8 +168,8 @@ def _replaced(parsed: ParsedModule, place: MutationPlace) -> str:
 # --- Mutants ---
 
 
-def _apply(parsed: ParsedModule, operator: str, place: MutationPlace) -> str:
-    """Change one place of a copy of its node, and give the module's text around it."""
+def _changed_text(parsed: ParsedModule, operator: str, place: MutationPlace) -> str:
+    """Apply an operator to a copy of a node, and return the module's text with the result."""
     change = operator_class(operator)().mutate(_copied(place.node, place.node.parent), place.index)
     start, end = parsed.span(place.node)
     code = "" if change is None else change.get_code()
@@ -154,39 +177,47 @@ def _apply(parsed: ParsedModule, operator: str, place: MutationPlace) -> str:
 
 
 def _copied(node: NodeOrLeaf, parent: BaseNode | None) -> NodeOrLeaf:
-    """Copy a node and all below. What stands above is shared: an operator may look there, and changes nothing there."""
-    made = object.__new__(type(node))
-    for name in _slots(type(node)):
-        setattr(made, name, getattr(node, name))
-    made.parent = parent
-    if isinstance(made, BaseNode):
-        made.children = [_copied(child, made) for child in made.children]
-    return made
+    """Copy a node and all below it. The nodes above are shared: an operator may read them, but never changes them."""
+    copied = object.__new__(type(node))
+    for name in _slots_of(type(node)):
+        setattr(copied, name, getattr(node, name))
+    copied.parent = parent
+    if isinstance(copied, BaseNode):
+        copied.children = [_copied(child, copied) for child in copied.children]
+    return copied
 
 
 _SLOTS: dict[type, tuple[str, ...]] = {}
 
 
-def _slots(of: type) -> tuple[str, ...]:
-    if of not in _SLOTS:
-        _SLOTS[of] = tuple(name for base in of.__mro__ for name in getattr(base, "__slots__", ()))
-    return _SLOTS[of]
+def _slots_of(node_type: type) -> tuple[str, ...]:
+    if node_type not in _SLOTS:
+        _SLOTS[node_type] = tuple(
+            name for base in node_type.__mro__ for name in getattr(base, "__slots__", ())
+        )
+    return _SLOTS[node_type]
 
 
 def _program(parsed: ParsedModule, statement: NodeOrLeaf, text: str) -> tuple[Any, ...] | str:
-    """Return what a statement of the module compiles to in a text that differs nowhere else; its text where it is no Python.
+    """Return the fingerprint of a changed statement, or its text where it is not valid Python.
 
-    The rest of the module compiles to the same whatever stands here, and would take most of the time.
+    Only the statement is compiled: the rest of the module compiles to the same bytecode, and would take most of the
+    time.
+
+    Args:
+        parsed: the unchanged module.
+        statement: a statement at the module's top level.
+        text: the module's text, changed inside that statement only.
     """
     start, end = parsed.span(statement)
-    code = text[start : len(text) - (len(parsed.text) - end)]
+    source = text[start : len(text) - (len(parsed.text) - end)]
     try:
-        made: CodeType = compile(
-            code, parsed.file, "exec", flags=parsed.future, dont_inherit=True, optimize=0
+        compiled: CodeType = compile(
+            source, parsed.file, "exec", flags=parsed.future, dont_inherit=True, optimize=0
         )
     except (SyntaxError, ValueError):
-        return code
-    return fingerprint(made)
+        return source
+    return fingerprint(compiled)
 
 
 def _mutant(
@@ -194,23 +225,24 @@ def _mutant(
 ) -> Mutant:
     place, region = change.place, change.region
     (line, column), (end_line, end_column) = place.position
-    before, after = _replaced(parsed, place), _after(parsed, place, text)
-    nth = sum(
-        each.order >= region.first for each in parsed.places(change.operator)[: change.occurrence]
-    )  # of this operator's, from where the region begins
-    said: tuple[Any, ...] = (
+    before, after = _replaced(parsed, place), _replacement(parsed, place, text)
+    # Counted from the start of the region, so that code before it does not change the id.
+    number = sum(
+        earlier.order >= region.first for earlier in parsed.places(change.operator)[: change.occurrence]
+    )
+    identity: tuple[Any, ...] = (
         incident,
         target.file,
         target.function,
         region.name,
         change.operator,
         {},
-        nth,
+        number,
         before,
         after,
     )
     return Mutant(
-        id=hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12],
+        id=hashlib.sha256(msgspec.json.encode(identity)).hexdigest()[:12],
         incident=incident,
         target=target,
         operator=change.operator,
@@ -225,8 +257,8 @@ def _mutant(
     )
 
 
-def _after(parsed: ParsedModule, place: MutationPlace, text: str) -> str:
-    """Return what stands where the replaced code stood; an operator may have changed the blanks around it, too."""
+def _replacement(parsed: ParsedModule, place: MutationPlace, text: str) -> str:
+    """Return the code in the place of the replaced code; an operator may have changed the blanks around it as well."""
     start, end = (parsed.offsets[position] for position in place.position)
     rest = len(parsed.text) - end
     while parsed.text[:start] != text[:start]:

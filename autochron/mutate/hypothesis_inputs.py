@@ -1,4 +1,4 @@
-"""Inputs drawn by hypothesis, beside those at the edges: the same ones each time."""
+"""Inputs that hypothesis draws, besides the edge inputs; the same ones each time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from autochron.mutate.boundary_values import Candidate
 
 
 def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Return so many distinct inputs. Each argument is one of the known values, or any value of its type.
+    """Return distinct new inputs. Each argument has one of the known values, or any value of its type.
 
     Args:
-        known: the recorded input, and those at the edges.
-        count: how many hypothesis tries; fewer are new.
+        known: the recorded input first, then the edge inputs.
+        count: how many inputs hypothesis tries; fewer of them are new.
 
     Raises:
-        UsageError: hypothesis isn't installed.
+        UsageError: hypothesis is not installed.
     """
     try:
         with warnings.catch_warnings():
@@ -31,13 +31,15 @@ def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
     recorded = known[0].arguments
     by_argument = {
         name: strategies.one_of(
-            strategies.sampled_from([each.arguments[name] for each in known if name in each.arguments]),
-            _any(strategies, value),
+            strategies.sampled_from(
+                [candidate.arguments[name] for candidate in known if name in candidate.arguments]
+            ),
+            _strategy_for(strategies, value),
         )
         for name, value in recorded.items()
     }
-    found: list[Candidate] = []
-    seen = {repr(each.arguments) for each in known}
+    inputs: list[Candidate] = []
+    seen = {repr(candidate.arguments) for candidate in known}
 
     @settings(
         max_examples=count,
@@ -52,28 +54,35 @@ def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
         if repr(arguments) not in seen:
             seen.add(repr(arguments))
             changed = [name for name, value in arguments.items() if repr(value) != repr(recorded[name])]
-            value = arguments[changed[0]] if len(changed) == 1 else _few(arguments, changed)
-            found.append(Candidate(", ".join(changed), value, "drawn by hypothesis", arguments))
+            value = arguments[changed[0]] if len(changed) == 1 else _subset(arguments, changed)
+            inputs.append(Candidate(", ".join(changed), value, "drawn by hypothesis", arguments))
 
     draw()
-    return found
+    return inputs
 
 
-def _few(arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _subset(arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: arguments[name] for name in names}
 
 
-def _any(strategies: Any, value: Any) -> Any:
-    """Return any value of a type: lists and tables of such values; else what hypothesis knows; else the value itself."""
+def _strategy_for(strategies: Any, value: Any) -> Any:
+    """Return a strategy for values of the type of a value.
+
+    Lists and tables have members of the types of the value's members. A type that hypothesis doesn't draw gets the
+    value itself.
+    """
     if isinstance(value, bool):
         return strategies.booleans()
     if isinstance(value, list | tuple) and value:
-        of = strategies.lists(
-            strategies.one_of(*(_any(strategies, each) for each in value)), max_size=len(value) + 2
+        lists = strategies.lists(
+            strategies.one_of(*(_strategy_for(strategies, member) for member in value)),
+            max_size=len(value) + 2,
         )
-        return of if isinstance(value, list) else of.map(tuple)
+        return lists if isinstance(value, list) else lists.map(tuple)
     if isinstance(value, dict):
-        return strategies.fixed_dictionaries({key: _any(strategies, each) for key, each in value.items()})
+        return strategies.fixed_dictionaries(
+            {key: _strategy_for(strategies, member) for key, member in value.items()}
+        )
     if type(value) in {int, str, bytes}:
         return strategies.from_type(type(value))
     if type(value) is float:

@@ -1,4 +1,4 @@
-"""The mutation study of one incident: its mutants made, tried by every method, and what came of each."""
+"""The mutation study of one incident: its mutants are made and tried by every method, and scored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from autochron import __version__
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
-from autochron.mutate.canary import raising
+from autochron.mutate.canary import canary_source
 from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
@@ -24,40 +22,48 @@ from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
     Canary,
     Crosscheck,
-    Input,
     Kind,
     Mutant,
     MutationTarget,
     Result,
-    Sensitivity,
     StudiedIncident,
 )
-from autochron.mutate.options import TRACE, Argued, StudyOptions, tools_of
+from autochron.mutate.options import Argued, StudyOptions, digest_of_sources, tools_of
 from autochron.mutate.protocol import Job, Ready, ServerKind, ServerTask, TrialReply, digest_of
+from autochron.mutate.selection import MutantText, is_in_shard, job_of, sample
 from autochron.mutate.sets import OperatorSet
 
 _SERVER = "autochron.mutate.server.main"
 
 Progress = Callable[[str, str, int, int], None]
-"""Told of the incident, what is done, how much of it, and of how much."""
+"""Is called with the incident, the step, how much of the step is done, and how much there is."""
 
 
-class MutantText(NamedTuple):
-    """A mutant with the text that it makes."""
+class IncidentStudy:
+    """The study of one incident.
 
-    mutant: Mutant
-    text: str
-
-
-class Unit:
-    """The study of one incident."""
+    Attributes:
+        folder: the incident's folder, absolute.
+        name: the name of the folder.
+        made_of: a digest of the folder's files, the operators and the options.
+        digest: the same with the digests of all files that the tests loaded, once these are known.
+    """
 
     def __init__(
         self, folder: Path, operators: OperatorSet, options: StudyOptions, width: int, progress: Progress
     ) -> None:
+        """Take what is studied.
+
+        Args:
+            folder: the incident's folder, as it is shown in messages.
+            operators: the operators.
+            options: how the study is made.
+            width: how many servers try mutants at a time.
+            progress: is called when something was tried.
+        """
         self.folder = folder.resolve()
         self.name = self.folder.name
-        self._shown = folder
+        self._display_folder = folder
         self._operators = operators
         self._options = options
         self._width = width
@@ -65,23 +71,28 @@ class Unit:
         self._pools: dict[tuple[ServerKind, bool], ServerPool] = {}
         self._fork_server: ForkServer | None = None
         self._reruns = False
-        """Whether the tests run the agent in processes of their own, where code that is replaced here is not found."""
+        """Whether the tests run the agent in processes of their own, which do not have the code that is replaced here."""
         self._is_stopped = False
-        self.digest = self.made_of = _digest(self.folder, operators, options)
+        self.digest = self.made_of = digest_of_sources(self.folder, operators, options)
         self._sources: dict[str, str] = {}
 
     def stop(self) -> None:
-        """Have it end soon."""
+        """Stop the study soon; `run` then raises KeyboardInterrupt."""
         self._is_stopped = True
         for pool in list(self._pools.values()):
             pool.end()
 
     def run(self) -> StudiedIncident:
-        """Try it all."""
+        """Make the study, and return its results.
+
+        Raises:
+            UsageError: the incident can't be studied.
+            KeyboardInterrupt: `stop` was called.
+        """
         key = f"{self.digest} {sys.version_info[0]}.{sys.version_info[1]} {self._options.shard}"
         self._journal = Journal(os.path.join(self._options.out, "journal", f"{self.name}.jsonl"), key)
         try:
-            return self._studied()
+            return self._run_study()
         finally:
             for pool in self._pools.values():
                 pool.end()
@@ -89,38 +100,40 @@ class Unit:
                 self._fork_server.end()
             self._journal.close()
 
-    def _studied(self) -> StudiedIncident:
-        known = self._journal.ready("cut")
-        if known is not None and not self._is_as_it_was(known):
+    def _run_study(self) -> StudiedIncident:
+        journaled = self._journal.ready("cut")
+        if journaled is not None and not self._files_are_unchanged(journaled):
             self._journal.forget()
-        cut = self._ready("cut")
-        told = msgspec.json.encode(sorted(cut.files.items()))
-        self.digest = hashlib.sha256(self.digest.encode() + told).hexdigest()[:16]
+        cut = self._ready_of("cut")
+        file_digests = msgspec.json.encode(sorted(cut.files.items()))
+        self.digest = hashlib.sha256(self.digest.encode() + file_digests).hexdigest()[:16]
         fix = self._passing_fix(cut)
         self._reruns = fix.reran
-        made = [self._generated(each) for each in cut.targets]
-        for each, target in zip(made, cut.targets, strict=True):
-            self._sources[target.file] = each.source
+        generated = [self._generate(target) for target in cut.targets]
+        for of_target, target in zip(generated, cut.targets, strict=True):
+            self._sources[target.file] = of_target.source
         mutants = [
-            MutantText(mutant, mutated(each.source, mutant))
-            for each in made
-            for mutant in each.mutants
+            MutantText(mutant, mutated(of_target.source, mutant))
+            for of_target in generated
+            for mutant in of_target.mutants
             if is_in_shard(mutant.id, self._options.shard)
         ]
-        self._refuse_strangers({mutant.id for each in made for mutant in each.mutants})
+        self._refuse_unknown_ids({mutant.id for of_target in generated for mutant in of_target.mutants})
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, baseline)
-        replies = self._replies(mutants, baseline)
-        results = [self._scored(each, replies[each.mutant.id], baseline) for each in mutants]
+        replies = self._collect_replies(mutants, baseline)
+        results = [
+            self._score(mutant_text, replies[mutant_text.mutant.id], baseline) for mutant_text in mutants
+        ]
         self._refuse_flaky(fix)
-        inputs, sensitivity = _inputs(baseline, results)
+        inputs, sensitivity = scoring.summarize_inputs(baseline, results)
         return StudiedIncident(
             name=self.name,
             targets=cut.targets,
             sources=dict(self._sources),
-            generated=sum(each.generated for each in made),
-            same_bytecode=sum(each.same_bytecode for each in made),
-            duplicates=sum(each.duplicates for each in made),
+            generated=sum(of_target.generated for of_target in generated),
+            same_bytecode=sum(of_target.same_bytecode for of_target in generated),
+            duplicates=sum(of_target.duplicates for of_target in generated),
             canaries=canaries,
             inputs=inputs,
             sensitivity=sensitivity,
@@ -130,39 +143,43 @@ class Unit:
         )
 
     def _passing_fix(self, cut: Ready) -> TrialReply:
-        """Return how the tests end with the fix; UsageError where they fail."""
-        fix = _fix(cut)
+        """Return the reply of the fix.
+
+        Raises:
+            UsageError: the tests fail with the fix.
+        """
+        fix = _fix_reply(cut)
         if fix.kind != "passed":
             raise UsageError(
-                f"{self._shown}: its test fails before anything is mutated ({fix.said}); mend that first, with"
-                f" `pytest {self._shown}`"
+                f"{self._display_folder}: its test fails before anything is mutated ({fix.said}); mend that first, with"
+                f" `pytest {self._display_folder}`"
             )
         return fix
 
-    def _scored(
-        self, tried: MutantText, trials: scoring.MutantReplies, baseline: scoring.FixBaseline
+    def _score(
+        self, mutant_text: MutantText, trials: scoring.MutantReplies, baseline: scoring.FixBaseline
     ) -> Result:
-        """Return the result of one mutant, with what the user argues of it."""
+        """Return the result of one mutant, with the user's explanations."""
         arguments = self._options.arguments
-        return scoring.scored(
-            tried.mutant,
+        return scoring.score(
+            mutant_text.mutant,
             trials,
             baseline,
-            self._diff(tried),
-            proof=self._argued(arguments.equivalent, tried.mutant),
-            why=self._argued(arguments.survivor, tried.mutant),
+            self._diff(mutant_text),
+            proof=self._explanation(arguments.equivalent, mutant_text.mutant),
+            why=self._explanation(arguments.survivor, mutant_text.mutant),
         )
 
-    def _is_as_it_was(self, known: Ready) -> bool:
-        """Return whether the files that were loaded are what they were: some may lie outside the folder."""
-        return all(digest_of(str(self.folder / path)) == digest for path, digest in known.files.items())
+    def _files_are_unchanged(self, ready: Ready) -> bool:
+        """Return whether the files that the tests loaded are unchanged; some may lie outside the incident's folder."""
+        return all(digest_of(str(self.folder / path)) == digest for path, digest in ready.files.items())
 
-    def _generated(self, target: MutationTarget) -> Generated:
+    def _generate(self, target: MutationTarget) -> Generated:
         everything = self._options.everything
         try:
             return generate(self.folder, self.name, target, self._operators, everything=everything)
         except UsageError as error:
-            raise UsageError(f"{self._shown}: {error.message}") from error
+            raise UsageError(f"{self._display_folder}: {error.message}") from error
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
@@ -170,9 +187,9 @@ class Unit:
         key = (server, rebuilds)
         if key not in self._pools:
             cut = self._journal.ready("cut")
-            asked = ServerTask(
+            task = ServerTask(
                 server=server,
-                paths=tuple(str(each) for each in sorted(self.folder.glob("test_*.py"))),
+                paths=tuple(str(file) for file in sorted(self.folder.glob("test_*.py"))),
                 folder=str(self.folder),
                 memory=self._options.memory,
                 timeout=self._options.timeout,
@@ -182,200 +199,249 @@ class Unit:
                 drawn=self._options.drawn,
                 rebuilds=rebuilds,
             )
-            self._pools[key] = ServerPool(self._started(), asked, self._width)
+            self._pools[key] = ServerPool(self._start_fork_server(), task, self._width)
         if self._is_stopped:
             raise KeyboardInterrupt
         return self._pools[key]
 
-    def _started(self) -> ForkServer:
+    def _start_fork_server(self) -> ForkServer:
         if self._fork_server is None:
             self._fork_server = ForkServer(_SERVER, str(self.folder), 4 * self._width)
         return self._fork_server
 
-    def _ready(self, server: ServerKind) -> Ready:
-        """Start a process of a kind, or know from the journal what it says."""
-        known = self._journal.ready(server)
-        if known is not None:
-            return known
+    def _ready_of(self, server: ServerKind) -> Ready:
+        """Return the `Ready` of a kind of server: from the journal, or from a server that is started."""
+        journaled = self._journal.ready(server)
+        if journaled is not None:
+            return journaled
         try:
             ready = self._pool_for(server).first()
         except UsageError as error:
-            raise UsageError(f"{self._shown}: {error.message}") from error
+            raise UsageError(f"{self._display_folder}: {error.message}") from error
         self._journal.began(server, ready)
         return ready
 
     def _baseline(self, cut: Ready, fix: TrialReply) -> scoring.FixBaseline:
-        """Have the fix tried by each method, and by the cut-point test three times."""
-        second = self._tested("cut", Job(id="again", variant="fix"))
-        # One right after the other: a test that fails every other time would pass by chance before and after anything else.
-        for each in (second, self._tested("cut", Job(id="and again", variant="fix"))):
-            if each.kind != fix.kind:
-                raise UsageError(_flaky(self._shown, fix, each))
+        """Try the fix by each method, and by the cut-point test three times."""
+        second = self._try_one("cut", Job(id="again", variant="fix"))
+        # Directly one after the other: between other trials, a test that fails every second time could pass by chance.
+        for repeated in (second, self._try_one("cut", Job(id="and again", variant="fix"))):
+            if repeated.kind != fix.kind:
+                raise UsageError(_flaky_message(self._display_folder, fix, repeated))
         return scoring.FixBaseline(
             fix=fix,
             recorded=cut.recorded,
-            stub=_fix(self._ready("stub")).kind,
-            mocks=self._mocks(),
-            widened=None if self._reruns else _fix(self._ready("widen")),
-            volatile=scoring.volatile_in(fix, second),
-            chance=scoring.sorts_in(fix, second),
+            stub=_fix_reply(self._ready_of("stub")).kind,
+            mocks=self._mocks_kind(),
+            widened=None if self._reruns else _fix_reply(self._ready_of("widen")),
+            volatile=scoring.volatile_places(fix, second),
+            chance=scoring.volatile_sorts(fix, second),
         )
 
-    def _mocks(self) -> Kind | None:
-        """Return how tests without a trace end with the fix; None where there are none."""
-        known = self._journal.ready("mocks")
-        if known is None:
+    def _mocks_kind(self) -> Kind | None:
+        """Return how the tests without a trace end with the fix; None where there are no such tests."""
+        ready = self._journal.ready("mocks")
+        if ready is None:
             try:
-                known = self._pool_for("mocks").first()
+                ready = self._pool_for("mocks").first()
             except UsageError as error:
                 if "there is no test" in error.message:
-                    known = Ready(fault=error.message)
+                    ready = Ready(fault=error.message)
                 else:
-                    raise UsageError(f"{self._shown}: {error.message}") from error
-            self._journal.began("mocks", known)
-        return None if known.fault else _fix(known).kind
+                    raise UsageError(f"{self._display_folder}: {error.message}") from error
+            self._journal.began("mocks", ready)
+        return None if ready.fault else _fix_reply(ready).kind
 
     # --- trials --------------------------------------------------------------------------------------------------------
 
     def _canaries(self, cut: Ready, baseline: scoring.FixBaseline) -> tuple[Canary, ...]:
-        """Try what must end in a way that is known before."""
-        found = [Canary("the fix", "cut-point", "passes", _word(baseline.fix))]
+        """Try what has a result that is known beforehand.
+
+        Raises:
+            UsageError: a canary has another result.
+        """
+        canaries = [Canary("the fix", "cut-point", "passes", _passes_or_fails(baseline.fix))]
         if baseline.mocks is not None:
-            found.append(
+            canaries.append(
                 Canary(
                     "the fix", "mocks", "passes", "passes" if baseline.mocks == "passed" else baseline.mocks
                 )
             )
-        for at, target in enumerate(cut.targets):
-            text = raising(self._sources[target.file], target.function)
-            job = Job(id=f"raises-{at}", variant="raises", target=target, text=text)
-            what = f"{target.function} raises"
-            found.append(Canary(what, "cut-point", "fails", _word(self._tested("cut", job))))
-            stub = self._tested("stub", job)
+        for index, target in enumerate(cut.targets):
+            text = canary_source(self._sources[target.file], target.function)
+            job = Job(id=f"raises-{index}", variant="raises", target=target, text=text)
+            description = f"{target.function} raises"
+            canaries.append(
+                Canary(description, "cut-point", "fails", _passes_or_fails(self._try_one("cut", job)))
+            )
+            stub = self._try_one("stub", job)
             served = "as with the fix"
-            got = served if stub.kind == baseline.stub else f"{stub.kind}, and {baseline.stub} with the fix"
-            found.append(Canary(what, "full-stub", served, got))
+            result = (
+                served if stub.kind == baseline.stub else f"{stub.kind}, and {baseline.stub} with the fix"
+            )
+            canaries.append(Canary(description, "full-stub", served, result))
         if cut.swaps:
             job = Job(id="unguarded", variant="unguarded")
-            found.append(
-                Canary("the function without the fix", "cut-point", "fails", _word(self._tested("cut", job)))
+            canaries.append(
+                Canary(
+                    "the function without the fix",
+                    "cut-point",
+                    "fails",
+                    _passes_or_fails(self._try_one("cut", job)),
+                )
             )
-        wrong = [each for each in found if not each.holds]
-        if wrong:
-            each = wrong[0]
+        broken = next((canary for canary in canaries if not canary.holds), None)
+        if broken is not None:
             raise UsageError(
-                f"{self._shown}: no report, for a canary says that it would mean nothing: {each.what}, and {each.method}"
-                f" {each.got}, where it {each.expected}; {_REMEDY.get(each.method, _REMEDY_ELSE)}"
+                f"{self._display_folder}: no report, because a canary failed: {broken.what}: {broken.method} {broken.got},"
+                f" expected: {broken.expected}; {_REMEDY.get(broken.method, _REMEDY_ELSE)}"
             )
-        return tuple(found)
+        return tuple(canaries)
 
-    def _replies(
+    def _collect_replies(
         self, mutants: Sequence[MutantText], baseline: scoring.FixBaseline
     ) -> dict[str, scoring.MutantReplies]:
-        """Have every mutant tried: by all methods that run the tests, and what they let live with other inputs."""
+        """Have every mutant tried: by each method that runs the tests, and the survivors with edge inputs."""
         servers: list[ServerKind] = ["cut", "stub"]
         if baseline.mocks is not None:
             servers.append("mocks")
         total = len(mutants) * len(servers)
         done = 0
-        found: dict[ServerKind, dict[str, TrialReply]] = {}
+        replies: dict[ServerKind, dict[str, TrialReply]] = {}
         for server in servers:
-            found[server] = self._all(server, mutants, done, total)
+            replies[server] = self._try_all(server, mutants, done, total)
             done += len(mutants)
-        left = [
-            each
-            for each in mutants
-            if found["cut"][each.mutant.id].kind == "passed"
+        survivors = [
+            mutant_text
+            for mutant_text in mutants
+            if replies["cut"][mutant_text.mutant.id].kind == "passed"
             and not any(
                 (change.address, change.path) not in baseline.volatile
-                for change in scoring.differences(baseline.fix.given, found["cut"][each.mutant.id].given)
+                for change in scoring.differences(
+                    baseline.fix.given, replies["cut"][mutant_text.mutant.id].given
+                )
             )
         ]
-        widened = {} if baseline.widened is None else self._all("widen", left, done, total + len(left))
+        widened = (
+            {}
+            if baseline.widened is None
+            else self._try_all("widen", survivors, done, total + len(survivors))
+        )
         return {
-            each.mutant.id: scoring.MutantReplies(
-                cut=found["cut"][each.mutant.id],
-                stub=found["stub"][each.mutant.id],
-                mocks=found["mocks"][each.mutant.id] if "mocks" in found else None,
-                widened=widened.get(each.mutant.id),
+            mutant_text.mutant.id: scoring.MutantReplies(
+                cut=replies["cut"][mutant_text.mutant.id],
+                stub=replies["stub"][mutant_text.mutant.id],
+                mocks=replies["mocks"][mutant_text.mutant.id] if "mocks" in replies else None,
+                widened=widened.get(mutant_text.mutant.id),
             )
-            for each in mutants
+            for mutant_text in mutants
         }
 
-    def _all(
+    def _try_all(
         self, server: ServerKind, mutants: Sequence[MutantText], done: int, total: int
     ) -> dict[str, TrialReply]:
-        """Have one process, or several, try all of these; what the journal knows is not tried again."""
-        found = {
-            each.mutant.id: known
-            for each in mutants
-            if (known := self._journal.reply(server, each.mutant.id)) is not None
-        }
-        texts = {each.mutant.id: each for each in mutants}
+        """Have mutants tried by one kind of server, but for those whose reply is in the journal.
 
-        def hear(reply: TrialReply) -> None:
+        Args:
+            server: the kind of server.
+            mutants: the mutants.
+            done: how many trials were done before these; for the progress only.
+            total: how many trials there are in all; for the progress only.
+
+        Returns:
+            The replies, by the mutants' ids.
+        """
+        replies = {
+            mutant_text.mutant.id: journaled
+            for mutant_text in mutants
+            if (journaled := self._journal.reply(server, mutant_text.mutant.id)) is not None
+        }
+        by_id = {mutant_text.mutant.id: mutant_text for mutant_text in mutants}
+
+        def on_reply(reply: TrialReply) -> None:
             if self._is_stopped:
                 return
             if reply.must_rebuild:
-                again.append(reply.id)
+                to_rebuild.append(reply.id)
                 return
             self._journal.tried(server, reply)
-            found[reply.id] = reply
-            self._progress(self.name, server, done + len(found), total)
+            replies[reply.id] = reply
+            self._progress(self.name, server, done + len(replies), total)
 
-        again: list[str] = []
-        jobs = [_job(each) for each in mutants if each.mutant.id not in found]
+        to_rebuild: list[str] = []
+        jobs = [job_of(mutant_text) for mutant_text in mutants if mutant_text.mutant.id not in replies]
         if jobs:
-            self._pool_for(server, rebuilds=self._reruns).run(jobs, hear)
-        for each in again:
-            hear(self._tested(server, _job(texts[each]), keeps=False))
+            self._pool_for(server, rebuilds=self._reruns).run(jobs, on_reply)
+        for mutant in to_rebuild:
+            on_reply(self._try_one(server, job_of(by_id[mutant]), keeps=False))
         if self._is_stopped:
             raise KeyboardInterrupt
-        return found
+        return replies
 
-    def _tested(self, server: ServerKind, job: Job, *, keeps: bool = True) -> TrialReply:
-        """Have one thing tried, with the modules loaded anew where it must be."""
-        known = self._journal.reply(server, job.id) if keeps else None
-        if known is None:
-            known = self._pool_for(server, rebuilds=self._reruns).ask(job)
-            if known.must_rebuild and not self._reruns:
-                known = self._pool_for(server, rebuilds=True).ask(job)
-                if known.must_rebuild:
-                    raise UsageError(f"{self._shown}: {job.id} can't be tried: {known.must_rebuild}")
+    def _try_one(self, server: ServerKind, job: Job, *, keeps: bool = True) -> TrialReply:
+        """Have a job tried, and return the reply; where its code can't be replaced, the modules are loaded anew.
+
+        Args:
+            server: the kind of server.
+            job: what is tried.
+            keeps: whether the reply is taken from the journal, and kept in it.
+
+        Raises:
+            UsageError: it can't be tried even with the modules loaded anew.
+        """
+        reply = self._journal.reply(server, job.id) if keeps else None
+        if reply is None:
+            reply = self._pool_for(server, rebuilds=self._reruns).ask(job)
+            if reply.must_rebuild and not self._reruns:
+                reply = self._pool_for(server, rebuilds=True).ask(job)
+                if reply.must_rebuild:
+                    raise UsageError(f"{self._display_folder}: {job.id} can't be tried: {reply.must_rebuild}")
             if keeps:
-                self._journal.tried(server, known)
-        return known
+                self._journal.tried(server, reply)
+        return reply
 
     def _agreement(self, mutants: Sequence[MutantText], results: Sequence[Result]) -> tuple[Crosscheck, ...]:
-        """Have plain cosmic-ray try a few mutants, too."""
+        """Have plain cosmic-ray try a sample of the mutants, and return both verdicts of each."""
         share = self._options.sample
-        wanted = sample(mutants, share) if share else []
-        if not wanted:
+        sampled = sample(mutants, share) if share else []
+        if not sampled:
             return ()
-        verdicts = {each.mutant.id: each.verdicts["cut-point"].is_killed for each in results}
-        unknown = [each.mutant for each in wanted if self._journal.agreed(each.mutant.id) is None]
-        for at, (mutant, is_killed) in enumerate(by_cosmic_ray(self.folder, unknown), 1):
-            self._journal.agree(mutant, killed=is_killed)
-            self._progress(self.name, "sample", at, len(unknown))
-        found = [
-            Crosscheck(each.mutant.id, verdicts[each.mutant.id], bool(self._journal.agreed(each.mutant.id)))
-            for each in wanted
+        verdicts = {result.mutant.id: result.verdicts["cut-point"].is_killed for result in results}
+        untried = [
+            mutant_text.mutant
+            for mutant_text in sampled
+            if self._journal.agreed(mutant_text.mutant.id) is None
         ]
-        return tuple(sorted(found, key=lambda each: each.mutant))
+        for done, (mutant, is_killed) in enumerate(by_cosmic_ray(self.folder, untried), 1):
+            self._journal.agree(mutant, killed=is_killed)
+            self._progress(self.name, "sample", done, len(untried))
+        crosschecks = [
+            Crosscheck(
+                mutant_text.mutant.id,
+                verdicts[mutant_text.mutant.id],
+                bool(self._journal.agreed(mutant_text.mutant.id)),
+            )
+            for mutant_text in sampled
+        ]
+        return tuple(sorted(crosschecks, key=lambda crosscheck: crosscheck.mutant))
 
     def _refuse_flaky(self, fix: TrialReply) -> None:
-        """Try the fix once more at the end: a test that passes at times says nothing of mutants."""
-        if ("cut", False) not in self._pools:  # all that was needed stands in the journal
+        """Try the fix once more at the end of the study.
+
+        Raises:
+            UsageError: the test fails now, so it is flaky and says nothing about mutants.
+        """
+        if ("cut", False) not in self._pools:  # every reply came from the journal, so nothing was tried
             return
         last = self._pool_for("cut").ask(Job(id="last", variant="fix"))
         if last.kind != fix.kind:
-            raise UsageError(_flaky(self._shown, fix, last))
+            raise UsageError(_flaky_message(self._display_folder, fix, last))
 
-    def _diff(self, each: MutantText) -> str:
-        target = each.mutant.target.file
+    def _diff(self, mutant_text: MutantText) -> str:
+        target = mutant_text.mutant.target.file
         lines = difflib.unified_diff(
             self._sources[target].splitlines(),
-            each.text.splitlines(),
+            mutant_text.text.splitlines(),
             f"a/{target}",
             f"b/{target}",
             lineterm="",
@@ -383,16 +449,21 @@ class Unit:
         )
         return "\n".join(lines)
 
-    def _argued(self, arguments: Sequence[Argued], mutant: Mutant) -> str:
-        own = (self.name, mutant.id)
-        return next((each.why for each in arguments if (each.incident, each.mutant) == own), "")
+    def _explanation(self, arguments: Sequence[Argued], mutant: Mutant) -> str:
+        """Return the user's explanation of a mutant; empty where there is none."""
+        key = (self.name, mutant.id)
+        return next((argued.why for argued in arguments if (argued.incident, argued.mutant) == key), "")
 
-    def _refuse_strangers(self, known: set[str]) -> None:
-        """Refuse an argument about a mutant that there is not: the source has changed since."""
-        for each in (*self._options.arguments.equivalent, *self._options.arguments.survivor):
-            if each.incident == self.name and each.mutant not in known:
+    def _refuse_unknown_ids(self, known: set[str]) -> None:
+        """Refuse explanations of mutants that do not exist.
+
+        Raises:
+            UsageError: there is one; the source has changed since it was written.
+        """
+        for argued in (*self._options.arguments.equivalent, *self._options.arguments.survivor):
+            if argued.incident == self.name and argued.mutant not in known:
                 raise UsageError(
-                    f"--explanations: there is no mutant {each.mutant} of {each.incident} among these operators; its"
+                    f"--explanations: there is no mutant {argued.mutant} of {argued.incident} among these operators; its"
                     " source has changed since, or the id is misspelt (mutants.jsonl has them)"
                 )
 
@@ -404,76 +475,19 @@ _REMEDY = {
 _REMEDY_ELSE = "let the test look at what the tool gives"
 
 
-def _word(reply: TrialReply) -> str:
+def _passes_or_fails(reply: TrialReply) -> str:
     return "passes" if reply.kind == "passed" else "fails"
 
 
-def _flaky(folder: Path, one: TrialReply, other: TrialReply) -> str:
-    said = one.said or other.said
+def _flaky_message(folder: Path, first: TrialReply, second: TrialReply) -> str:
+    reason = first.said or second.said
     return (
-        f"{folder}: its test is flaky: with the same code it {_word(one)}, and then it {_word(other)} ({said}); what a mutant"
-        " does could not be told from that. Make what differs a boundary (`autochron check`), and record again"
+        f"{folder}: its test is flaky: with the same code it {_passes_or_fails(first)}, and then it"
+        f" {_passes_or_fails(second)} ({reason}); so its result says nothing about a mutant. Make what differs a boundary"
+        " (`autochron check`), and record again"
     )
 
 
-def _fix(ready: Ready) -> TrialReply:
-    assert ready.fix is not None  # noqa: S101 - it has no fault
+def _fix_reply(ready: Ready) -> TrialReply:
+    assert ready.fix is not None  # noqa: S101 - a server without a fault has tried the fix
     return ready.fix
-
-
-def sample(mutants: Sequence[MutantText], share: float) -> list[MutantText]:
-    """Choose a share of the mutants, one at least, by a hash of their ids: the same ones each time."""
-    count = min(len(mutants), max(1, round(share * len(mutants))))
-    return sorted(mutants, key=lambda each: hashlib.sha256(f"sample {each.mutant.id}".encode()).digest())[
-        :count
-    ]
-
-
-def _job(each: MutantText) -> Job:
-    mutant = each.mutant
-    return Job(
-        id=mutant.id, variant="mutant", target=mutant.target, text=each.text, rebuilds=mutant.at_import
-    )
-
-
-def is_in_shard(mutant: str, shard: tuple[int, int]) -> bool:
-    """Return whether a mutant is one of a shard's: by its id, so that it is the same everywhere."""
-    which, count = shard
-    return int(hashlib.sha256(mutant.encode()).hexdigest(), 16) % count == which - 1
-
-
-def _digest(folder: Path, operators: OperatorSet, options: StudyOptions) -> str:
-    """Return a digest of what the results of an incident depend on."""
-    found = hashlib.sha256(
-        msgspec.json.encode(
-            (__version__, operators, options.tools, options.inputs, options.drawn, options.everything)
-        )
-    )
-    for file in sorted(folder.iterdir()):
-        if file.is_file() and file.suffix in {".py", ".toml", ".ini", TRACE}:
-            found.update(f"\0{file.name}\0".encode() + file.read_bytes())
-    return found.hexdigest()[:16]
-
-
-def _inputs(
-    baseline: scoring.FixBaseline, results: Sequence[Result]
-) -> tuple[tuple[Input, ...], tuple[Sensitivity, ...]]:
-    """Return the inputs that were tried, with those that a set cover keeps, and which argument can flip the decision."""
-    if baseline.widened is None:
-        return (), ()
-    inputs = scoring.numbered(baseline.widened)
-    kept = set(scoring.cover(each.inputs for each in results))
-    inputs = tuple(msgspec.structs.replace(each, is_kept=each.number in kept) for each in inputs)
-    by_argument: dict[str, list[Input]] = {}
-    for each in inputs:
-        if each.argument:
-            by_argument.setdefault(each.argument, []).append(each)
-    return inputs, tuple(
-        Sensitivity(
-            name,
-            len(several),
-            sum(each.flips for each in several),
-            next((each.value for each in several if each.flips), ""),
-        )
-        for name, several in by_argument.items()
-    )

@@ -1,4 +1,4 @@
-"""What was tried so far, a line each: a study that is cut short, by whoever, goes on where it was."""
+"""The journal of an incident: what was tried so far, a line each, so that an interrupted study can be resumed."""
 
 from __future__ import annotations
 
@@ -33,38 +33,46 @@ class _Agreed(Struct, frozen=True, tag="agreed"):
     killed: bool
 
 
-_Any: TypeAlias = _Head | _Began | _Tried | _Agreed
-_LINE = msgspec.json.Decoder(_Any)
+_Entry: TypeAlias = _Head | _Began | _Tried | _Agreed
+_DECODER = msgspec.json.Decoder(_Entry)
 
 
 class Journal:
     """The journal of one incident."""
 
     def __init__(self, path: str, digest: str) -> None:
-        """Read what there is, if it is of the same study; else begin anew."""
+        """Read the journal, or start a new one where it belongs to another study.
+
+        Args:
+            path: the path of its file.
+            digest: identifies the study.
+
+        Raises:
+            UsageError: the file can't be written.
+        """
         self._path = path
         self._head = _Head(digest)
         self._ready: dict[ServerKind, Ready] = {}
         self._replies: dict[tuple[ServerKind, str], TrialReply] = {}
         self._agreed: dict[str, bool] = {}
-        lines = list(_lines(path))
-        if lines[:1] == [self._head]:
-            for each in lines[1:]:
-                if isinstance(each, _Began):
-                    self._ready[each.server] = each.ready
-                elif isinstance(each, _Tried):
-                    self._replies[each.server, each.reply.id] = each.reply
-                elif isinstance(each, _Agreed):
-                    self._agreed[each.mutant] = each.killed
+        entries = list(_read_entries(path))
+        if entries[:1] == [self._head]:
+            for entry in entries[1:]:
+                if isinstance(entry, _Began):
+                    self._ready[entry.server] = entry.ready
+                elif isinstance(entry, _Tried):
+                    self._replies[entry.server, entry.reply.id] = entry.reply
+                elif isinstance(entry, _Agreed):
+                    self._agreed[entry.mutant] = entry.killed
             self._open(os.O_APPEND)
-            # Of a line that was cut off the rest would stand before the next one.
+            # Ends a last line that was cut off, so that the next one starts on a line of its own.
             os.write(self._file, b"\n")
         else:
             self._open(os.O_TRUNC)
             self._write(self._head)
 
     def forget(self) -> None:
-        """Begin anew: what was tried is something else than there is now."""
+        """Remove all entries: the files have changed since they were written."""
         self._ready.clear()
         self._replies.clear()
         self._agreed.clear()
@@ -81,8 +89,8 @@ class Journal:
                 f"{self._path} can't be written ({error.strerror}); name another folder with --out"
             ) from error
 
-    def _write(self, line: _Any) -> None:
-        view = memoryview(msgspec.json.encode(line) + b"\n")
+    def _write(self, entry: _Entry) -> None:
+        view = memoryview(msgspec.json.encode(entry) + b"\n")
         try:
             while view:
                 view = view[os.write(self._file, view) :]
@@ -92,29 +100,29 @@ class Journal:
             ) from error
 
     def ready(self, server: ServerKind) -> Ready | None:
-        """Return what a process said of itself."""
+        """Return the `Ready` of a server; None where it isn't known."""
         return self._ready.get(server)
 
     def began(self, server: ServerKind, ready: Ready) -> None:
-        """Keep what a process said of itself."""
+        """Keep the `Ready` of a server."""
         self._ready[server] = ready
         self._write(_Began(server, ready))
 
-    def reply(self, server: ServerKind, mutant: str) -> TrialReply | None:
-        """Return what came of a trial."""
-        return self._replies.get((server, mutant))
+    def reply(self, server: ServerKind, job: str) -> TrialReply | None:
+        """Return the reply of a trial by the id of its job; None where it isn't known."""
+        return self._replies.get((server, job))
 
     def tried(self, server: ServerKind, reply: TrialReply) -> None:
-        """Keep what came of a trial."""
+        """Keep the reply of a trial."""
         self._replies[server, reply.id] = reply
         self._write(_Tried(server, reply))
 
     def agreed(self, mutant: str) -> bool | None:
-        """Return whether plain cosmic-ray calls a mutant killed; None where it wasn't asked."""
+        """Return whether plain cosmic-ray killed a mutant; None where it hasn't tried it."""
         return self._agreed.get(mutant)
 
     def agree(self, mutant: str, *, killed: bool) -> None:
-        """Keep what plain cosmic-ray says."""
+        """Keep whether plain cosmic-ray killed a mutant."""
         self._agreed[mutant] = killed
         self._write(_Agreed(mutant, killed))
 
@@ -123,8 +131,8 @@ class Journal:
         os.close(self._file)
 
 
-def _lines(path: str) -> Iterator[_Any]:
-    """Yield the lines that are whole."""
+def _read_entries(path: str) -> Iterator[_Entry]:
+    """Yield the entries of a journal, without lines that are not whole."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -132,6 +140,6 @@ def _lines(path: str) -> Iterator[_Any]:
         return
     for line in data.split(b"\n"):
         try:
-            yield _LINE.decode(line)
+            yield _DECODER.decode(line)
         except msgspec.DecodeError:
             continue

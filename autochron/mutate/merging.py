@@ -1,4 +1,4 @@
-"""Shards of a study, put together: the same bytes as of a study that was made at once."""
+"""Shards of a study put together: the result has the same bytes as a study that was made in one run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from autochron.mutate.model import Result, StudiedIncident, Study
 from autochron.mutate.scoring import cover
 
 STUDY = "study.json"
+"""The name of a study's file."""
 
 
 def read_study(folder: str) -> Study:
-    """Read what a shard has left in a folder.
+    """Read the study in a folder.
+
+    Args:
+        folder: the folder of the results of a study or a shard.
 
     Raises:
-        UsageError: there is nothing, or nothing that this release reads.
+        UsageError: there is no study, or none that this release can read.
     """
     path = os.path.join(folder, STUDY)
     try:
@@ -38,74 +42,84 @@ def read_study(folder: str) -> Study:
 
 
 def merged(shards: Sequence[tuple[str, Study]]) -> Study:
-    """Put shards together.
+    """Put the shards of a study together.
+
+    Args:
+        shards: each shard with the folder that it was read from.
 
     Raises:
-        UsageError: one is missing, is there twice, or is of another study.
+        UsageError: a shard is missing, is there twice, or belongs to another study.
     """
-    folder, first = shards[0]
+    first_folder, first = shards[0]
     count = first.shard[1]
     by_number: dict[int, str] = {}
-    for other, each in shards:
-        if (each.digest, each.operators) != (first.digest, first.operators):
+    for folder, study in shards:
+        if (study.digest, study.operators) != (first.digest, first.operators):
             raise UsageError(
-                f"{other} is of another study than {folder}: its incidents, its operators or its options differ;"
+                f"{folder} is of another study than {first_folder}: its incidents, its operators or its options differ;"
                 " make both of the same files"
             )
-        if each.shard[1] != count:
+        if study.shard[1] != count:
             raise UsageError(
-                f"{other} is shard {_said(each)}, and {folder} is {_said(first)}; make all of as many"
+                f"{folder} is shard {_shard_text(study)}, and {first_folder} is {_shard_text(first)}; make all of as many"
             )
-        if each.shard[0] in by_number:
+        if study.shard[0] in by_number:
             raise UsageError(
-                f"{other} and {by_number[each.shard[0]]} are both shard {_said(each)}; leave one out"
+                f"{folder} and {by_number[study.shard[0]]} are both shard {_shard_text(study)}; leave one out"
             )
-        by_number[each.shard[0]] = other
+        by_number[study.shard[0]] = folder
     missing = [str(number) for number in range(1, count + 1) if number not in by_number]
     if missing:
         raise UsageError(
             f"of {count} shards {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; make"
             f" {'it' if len(missing) == 1 else 'them'} with --shard {missing[0]}/{count}"
         )
-    studies = [each for _, each in sorted(shards, key=lambda shard: shard[1].shard)]
+    studies = [study for _, study in sorted(shards, key=lambda entry: entry[1].shard)]
     return Study(
         operators=first.operators,
         digest=first.digest,
-        methods=tuple(each for each in _all_methods(studies)),
+        methods=tuple(_longest_methods(studies)),
         incidents=tuple(
-            _joined([study.incidents[at] for study in studies]) for at in range(len(first.incidents))
+            _merged_incident([study.incidents[index] for study in studies])
+            for index in range(len(first.incidents))
         ),
     )
 
 
-def _said(study: Study) -> str:
+def _shard_text(study: Study) -> str:
     return f"{study.shard[0]}/{study.shard[1]}"
 
 
-def _all_methods(studies: Sequence[Study]) -> list[str]:
+def _longest_methods(studies: Sequence[Study]) -> list[str]:
     return max((list(study.methods) for study in studies), key=len)
 
 
-def _joined(parts: Sequence[StudiedIncident]) -> StudiedIncident:
+def _merged_incident(parts: Sequence[StudiedIncident]) -> StudiedIncident:
     first = parts[0]
     results = in_order([result for part in parts for result in part.results])
-    kept = set(cover(each.inputs for each in results))
+    covering = set(cover(result.inputs for result in results))
     return msgspec.structs.replace(
         first,
-        inputs=tuple(msgspec.structs.replace(each, is_kept=each.number in kept) for each in first.inputs),
+        inputs=tuple(
+            msgspec.structs.replace(edge_input, is_kept=edge_input.number in covering)
+            for edge_input in first.inputs
+        ),
         results=results,
         agreement=tuple(
-            sorted((each for part in parts for each in part.agreement), key=lambda each: each.mutant)
+            sorted(
+                (crosscheck for part in parts for crosscheck in part.agreement),
+                key=lambda crosscheck: crosscheck.mutant,
+            )
         ),
     )
 
 
 def in_order(results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return results in the order of the source, then of operators; the same however they were tried."""
-    return tuple(sorted(results, key=_place))
+    """Return results sorted by the place in the source, then by the operator."""
+    return tuple(sorted(results, key=_sort_key))
 
 
-def _place(result: Result) -> tuple[str | int, ...]:
+def _sort_key(result: Result) -> tuple[str | int, ...]:
     mutant = result.mutant
     where = (mutant.line, mutant.column, mutant.end_line, mutant.end_column)
     return mutant.target.file, *where, mutant.operator, mutant.occurrence, mutant.id

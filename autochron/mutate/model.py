@@ -1,4 +1,4 @@
-"""What a mutation study is made of. All of it is data: it is written to files, sent through pipes, and merged."""
+"""The data of a mutation study. All of it is written to files, sent through pipes, and merged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
-"""The ways of testing that are compared, from the one that sees least.
+"""The ways of testing that are compared, from the one that notices least.
 
-`full-stub` serves every crossing; `mocks` are the folder's tests that replay no trace; `cut-point` is the test as it was
-written; `full-output` is that, and every live crossing must give what it gives with the fix; `widened` gives the tool
-other inputs, too, and the fix says what is right.
+`full-stub` serves every crossing. `mocks` are the folder's tests that replay no trace. `cut-point` is the test as it
+was written. `full-output` is that, and every live crossing must have the outcome that it has with the fix. `widened` is
+that, and the tool gets edge inputs besides, whose outcomes must be those of the fix.
 """
 
 Kind: TypeAlias = Literal[
@@ -19,18 +19,18 @@ Kind: TypeAlias = Literal[
 ]
 """How a trial ended.
 
-`assertion`: the test said so. `divergence`: replay and record disagreed. `crash`: any other exception. `exit`: SystemExit, or
-the process left. `time-out`, `memory`: a limit. `signal`: the process was killed. `compile`: the mutant is no Python.
-`output`: what a crossing gave differs from what it gives with the fix.
+`assertion`: an assertion of the test failed. `divergence`: replay and record disagreed. `crash`: any other exception.
+`exit`: SystemExit, or the process ended. `time-out`, `memory`: a limit was reached. `signal`: the process was killed.
+`compile`: the mutant is not valid Python. `output`: a crossing has another outcome than with the fix.
 """
 
 
 class MutationTarget(Struct, frozen=True):
-    """A function whose mutants are tried.
+    """A function that is mutated.
 
     Attributes:
-        file: its path, from the incident's folder, with forward slashes.
-        function: its qualified name there.
+        file: the path of its file from the incident's folder, with forward slashes.
+        function: its qualified name.
     """
 
     file: str
@@ -38,18 +38,20 @@ class MutationTarget(Struct, frozen=True):
 
 
 class Mutant(Struct, frozen=True, kw_only=True):
-    """One change of one place in a target.
+    """One change in one place of a target.
 
     Attributes:
-        id: twelve hexadecimal digits, of everything below but the lines: the same on every machine.
+        id: twelve hexadecimal digits, a hash of what the change is, but not of its lines: the same on every machine.
         incident: the name of its folder.
-        target: what is changed.
-        operator: by its name in cosmic-ray: `core/NumberReplacer`, `autochron/StringConstant`.
-        occurrence: the number of this place for the operator in the whole file, as cosmic-ray counts, from 0.
-        arguments: what the operator was made with.
-        line, column, end_line, end_column: of what is replaced; lines from 1, columns from 0, the end exclusive.
-        before, after: the code that is replaced, and what stands there instead.
-        at_import: whether it changes what runs when the module is imported (a decorator, a default, a constant above).
+        target: the function that is changed.
+        operator: its name in cosmic-ray: `core/NumberReplacer`, `autochron/StringConstant`.
+        occurrence: the number of this place among the operator's places in the whole file, as cosmic-ray counts, from
+            0.
+        arguments: the arguments that the operator was made with.
+        line, column, end_line, end_column: the replaced code; lines from 1, columns from 0, the end exclusive.
+        before, after: the replaced code, and the code in its place.
+        at_import: whether it changes code that runs when the module is imported (a decorator, a default, a constant
+            above).
     """
 
     id: str
@@ -68,12 +70,12 @@ class Mutant(Struct, frozen=True, kw_only=True):
 
 
 class MutantVerdict(Struct, frozen=True):
-    """What one method said of one mutant.
+    """The verdict of one method on one mutant.
 
     Attributes:
-        kind: how it ended.
+        kind: how the trial ended.
         said: the first line of the reason.
-        is_killed: whether it ended otherwise than with the fix.
+        is_killed: whether it ended differently than with the fix.
     """
 
     kind: Kind
@@ -82,7 +84,7 @@ class MutantVerdict(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """Where what a crossing gave differs from what it gives with the fix, both shortened."""
+    """A difference between the outcomes of a crossing with the fix and with a mutant, both shortened."""
 
     address: str
     path: str
@@ -91,25 +93,26 @@ class Change(Struct, frozen=True):
 
 
 Behaviour: TypeAlias = Literal["escape", "output", "other-input", "same"]
-"""What a mutant that cut-point lets live does.
+"""What a mutant does that cut-point does not kill.
 
-`escape`: the tool did what the guard is there to prevent. `output`: on the recorded input it gives something else that the
-test does not look at. `other-input`: it shows on another input only. `same`: no input that was tried tells it from the fix.
+`escape`: the tool did what the guard is there to prevent. `output`: on the recorded input it has another outcome, which
+the test does not look at. `other-input`: it differs on another input only. `same`: no input that was tried tells it
+from the fix.
 """
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What became of one mutant.
+    """The result of one mutant.
 
     Attributes:
         mutant: the mutant.
-        verdicts: by method; a method that was not tried is not there.
-        changes: where the output on the recorded inputs differs.
-        is_unsafe: whether what the guard is there to prevent was done, whatever the test said.
-        inputs: the numbers of the widened inputs on which it differs from the fix.
-        behaviour: for one that survives cut-point, of which sort it is.
+        verdicts: by method; a method that was not tried is missing.
+        changes: the differences on the recorded input.
+        is_unsafe: whether the tool did what the guard is there to prevent, whatever the test's verdict is.
+        inputs: the numbers of the edge inputs on which it differs from the fix.
+        behaviour: for a survivor of cut-point, what it does.
         diff: the change, as a unified diff.
-        proof: why it is equivalent, where the study argues so.
+        proof: why it is equivalent, if the user has explained that.
         hint: for a survivor, what would kill it.
     """
 
@@ -125,18 +128,18 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class Input(Struct, frozen=True, kw_only=True):
-    """An input that a target is given in the place of a recorded one.
+    """An input that a target gets in the place of a recorded one.
 
     Attributes:
         number: from 0; the recorded ones come first.
-        address: the crossing in whose place it is given.
-        argument: what of it was changed, as a path; empty for a recorded one.
-        value: the changed value as Python writes it.
+        address: the crossing in whose place the call is made.
+        argument: the path of the changed value among the arguments; empty for a recorded input.
+        value: the changed value in Python's notation.
         source: where the value comes from, in words: `4000 in guarded.py:12, plus 1`.
-        arguments: all arguments as Python writes them.
-        outcome: what the fix gives for it, as JSON: `{"returned": …}` or `{"raised": …}`.
-        is_kept: whether the set cover keeps it.
-        flips: whether the fix decides otherwise on it than on the recorded one.
+        arguments: all arguments in Python's notation.
+        outcome: the outcome with the fix, as JSON: `{"returned": …}` or `{"raised": …}`.
+        is_kept: whether it belongs to the small set of inputs that tells all mutants from the fix.
+        flips: whether the fix decides differently on it than on the recorded input.
     """
 
     number: int
@@ -151,7 +154,14 @@ class Input(Struct, frozen=True, kw_only=True):
 
 
 class Sensitivity(Struct, frozen=True):
-    """Whether one argument can change what the fix decides: how many of its values were tried, and flipped it."""
+    """Whether one argument can change what the fix decides.
+
+    Attributes:
+        argument: the path of the argument.
+        tried: how many values were tried.
+        flips: how many of them changed the decision.
+        example: one of those, or empty.
+    """
 
     argument: str
     tried: int
@@ -160,7 +170,13 @@ class Sensitivity(Struct, frozen=True):
 
 
 class Canary(Struct, frozen=True):
-    """A trial whose verdict is known before: without these a study says nothing."""
+    """A trial whose result is known beforehand. A study in which a canary has another result is worth nothing.
+
+    Attributes:
+        what: what is tried.
+        method: the method that tries it.
+        expected, got: the known result, and the one that the trial had.
+    """
 
     what: str
     method: str
@@ -169,12 +185,12 @@ class Canary(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether it went as it must."""
+        """Whether the trial had the known result."""
         return self.expected == self.got
 
 
 class Crosscheck(Struct, frozen=True):
-    """What plain cosmic-ray said of a mutant of the sample, and what we did."""
+    """Whether a mutant of the sample was killed here, and by plain cosmic-ray."""
 
     mutant: str
     ours: bool
@@ -185,18 +201,18 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     """One incident of a study.
 
     Attributes:
-        name: its folder's.
-        targets: what was mutated.
+        name: the name of its folder.
+        targets: the functions that were mutated.
         sources: the text of each target's file, by its path.
-        generated: how many changes the operators made; of these
-        same_bytecode: how many compile to what the fix compiles to, and
-        duplicates: how many to what another mutant does. Neither is tried.
-        canaries: what was tried first.
-        inputs: what the targets were given.
-        sensitivity: which argument can change the decision.
-        results: a mutant each, in the order of the source.
-        agreement: the sample that plain cosmic-ray ran, too.
-        made_of: a digest of the folder's files, the operators and the options: another one makes it stale.
+        generated: how many changes the operators made.
+        same_bytecode: how many of these compile to the bytecode of the fix. They are not tried.
+        duplicates: how many of these compile to the bytecode of another mutant. They are not tried.
+        canaries: the canaries.
+        inputs: the inputs that the targets got.
+        sensitivity: which arguments can change the decision.
+        results: one for each mutant, in the order of the source.
+        agreement: the mutants that plain cosmic-ray tried as well.
+        made_of: a digest of the folder's files, the operators and the options; if it differs, the study is out of date.
     """
 
     name: str
@@ -218,11 +234,11 @@ class Study(Struct, frozen=True, kw_only=True):
 
     Attributes:
         version: of this format.
-        operators: the name of the set.
+        operators: the name of the operator set.
         digest: of all that the results depend on: sources, traces, tests, operators.
-        methods: what was compared, in order.
-        incidents: in the order that was asked for.
-        shard: (which, of how many).
+        methods: the compared methods, in order.
+        incidents: in the order in which they were named.
+        shard: (number, how many there are).
     """
 
     version: int = 1

@@ -1,6 +1,6 @@
-"""Operators of ours, as cosmic-ray's plugins are written, and the way from an operator's name to its class.
+"""Operators of our own, written as plugins of cosmic-ray, and the lookup of an operator by its name.
 
-cosmic-ray finds them by the entry point `autochron`, so `cosmic-ray exec` runs our mutants as they are. What we generate does
+cosmic-ray finds them by the entry point `autochron`, so `cosmic-ray exec` can run our mutants. Our own generation does
 not depend on the entry point: names are resolved here.
 """
 
@@ -21,7 +21,7 @@ from autochron.errors import UsageError
 from autochron.rules.nearest import nearest
 
 Position: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
-"""Where something begins and ends: lines from 1, columns from 0."""
+"""Where something begins and ends: (line, column) each; lines from 1, columns from 0."""
 
 MARK = "XX"
 """What a mutated string begins and ends with."""
@@ -33,7 +33,7 @@ _LITERAL = re.compile(r"""([A-Za-z]*)('''|\"""|'|")(.*)\2""", re.DOTALL)
 
 
 class StringConstant(Operator):  # type: ignore[misc] # cosmic-ray has no types
-    """Put a mark before and after the text of a string; what stands beside an f-string is a part of it, and stays."""
+    """Put a mark before and after the text of a string, unless it is adjacent to an f-string and so a part of it."""
 
     is_bytes: ClassVar[bool] = False
 
@@ -42,7 +42,7 @@ class StringConstant(Operator):  # type: ignore[misc] # cosmic-ray has no types
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
-        # Into the first and the last of adjacent literals: whatever their quotes and escapes, the value is marked.
+        # The marks go into the first and the last of adjacent literals, whatever their quotes and prefixes are.
         pieces = _pieces(node)
         text = ""
         for number, match in enumerate(_literals(node, is_bytes=self.is_bytes)):
@@ -62,7 +62,7 @@ class StringConstant(Operator):  # type: ignore[misc] # cosmic-ray has no types
 
 
 class BytesConstant(StringConstant):
-    """Put a mark before and after bytes."""
+    """Put a mark before and after the text of a bytes literal."""
 
     is_bytes = True
 
@@ -75,16 +75,16 @@ class BytesConstant(StringConstant):
 
 
 class EmptyString(Operator):  # type: ignore[misc]
-    """Empty a string, or bytes, unless they are."""
+    """Empty a string or a bytes literal that is not empty."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        found = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
-        if any(match[3] for match in found):
+        literals = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
+        if any(match[3] for match in literals):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
-        first = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
-        return _replaced(node, f"{first[0][1]}{first[0][2] * 2}")
+        literals = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
+        return _replaced(node, f"{literals[0][1]}{literals[0][2] * 2}")
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -99,7 +99,7 @@ class EmptyString(Operator):  # type: ignore[misc]
 
 
 class ReplaceMembership(Operator):  # type: ignore[misc]
-    """Turn `in` into `not in`, and back."""
+    """Replace `in` by `not in`, and `not in` by `in`."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
         for number in self._places(node):
@@ -109,7 +109,7 @@ class ReplaceMembership(Operator):  # type: ignore[misc]
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._places(node)[index]
         place = node.children[number]
-        _put(node, number, "not in" if isinstance(place, Keyword) else "in")
+        _replace_child(node, number, "not in" if isinstance(place, Keyword) else "in")
         return node
 
     @staticmethod
@@ -117,7 +117,8 @@ class ReplaceMembership(Operator):  # type: ignore[misc]
         if node.type != "comparison" or not isinstance(node, BaseNode):
             return []
         words = {
-            number: " ".join(_words(node.children[number])) for number in range(1, len(node.children), 2)
+            number: " ".join(_codes_of_pieces(node.children[number]))
+            for number in range(1, len(node.children), 2)
         }
         return [number for number, word in words.items() if word in {"in", "not in"}]
 
@@ -132,7 +133,7 @@ class ReplaceMembership(Operator):  # type: ignore[misc]
 
 
 class DropOperand(Operator):  # type: ignore[misc]
-    """Leave one operand of `and` or `or` out."""
+    """Remove one operand of `and` or `or`."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
         if node.type in {"and_test", "or_test"} and isinstance(node, BaseNode):
@@ -140,15 +141,15 @@ class DropOperand(Operator):  # type: ignore[misc]
                 yield node.start_pos, node.end_pos
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
-        place = 2 * index
-        gone = slice(place - 1, place + 1) if index else slice(0, 2)
+        number = 2 * index
+        removed = slice(number - 1, number + 1) if index else slice(0, 2)
         kept = list(node.children)
-        del kept[gone]
+        del kept[removed]
         text = kept[0].get_code(include_prefix=False)
         for child in kept[1:]:
             code = child.get_code()
             text += code if _are_apart(text, code) else f" {code}"
-        # `if(a)and b` and `a and(b)else c`: a bracket that kept words apart may be gone.
+        # `if(a)and b`, `a and(b)else c`: a bracket that separated words may have been removed.
         after = node.get_code(include_prefix=False)[-1]
         if not _is_word(after) and _is_word(text[-1]):
             text += " "
@@ -168,7 +169,7 @@ class DropOperand(Operator):  # type: ignore[misc]
 
 
 class _Negate(Operator):  # type: ignore[misc]
-    """Put `not (…)` around conditions: all of each, where cosmic-ray's `AddNot` negates what stands first in it."""
+    """Put `not (…)` around a whole condition; cosmic-ray's `AddNot` negates only its first part."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
         for number in self._places(node):
@@ -177,13 +178,13 @@ class _Negate(Operator):  # type: ignore[misc]
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._places(node)[index]
-        _put(node, number, f"not ({node.children[number].get_code(include_prefix=False)})")
+        _replace_child(node, number, f"not ({node.children[number].get_code(include_prefix=False)})")
         return node
 
     @staticmethod
     @abstractmethod
     def _places(node: NodeOrLeaf) -> list[int]:
-        """Return which children of a node are conditions."""
+        """Return the indices of a node's children that are conditions."""
 
 
 class NegateIf(_Negate):
@@ -236,13 +237,13 @@ OPERATORS: tuple[type[Operator], ...] = (
     NegateIf,
     NegateCondition,
 )
-"""Those of ours."""
+"""Our operators, in the order in which they are tried."""
 
 
 class AutochronOperators:
-    """Our operators by name, as cosmic-ray asks for them."""
+    """Our operators by name: the provider that cosmic-ray asks for."""
 
-    _BY_NAME: ClassVar[dict[str, type[Operator]]] = {each.__name__: each for each in OPERATORS}
+    _BY_NAME: ClassVar[dict[str, type[Operator]]] = {operator.__name__: operator for operator in OPERATORS}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._BY_NAME)
@@ -260,20 +261,26 @@ def operator_names() -> tuple[str, ...]:
 
 
 def nearest_operator(name: str) -> str:
-    """Return the operator that is most like a name, with its provider or without, as a message goes on."""
-    own = {each.partition("/")[2]: each for each in operator_names()}
-    close = nearest(own.values(), name) or own.get(nearest(own, name.rpartition("/")[2]) or "")
+    """Return the end of a message that suggests the operator whose name is nearest, with or without a provider."""
+    by_short_name = {full_name.partition("/")[2]: full_name for full_name in operator_names()}
+    close = nearest(by_short_name.values(), name) or by_short_name.get(
+        nearest(by_short_name, name.rpartition("/")[2]) or ""
+    )
     return f"nearest is `{close}`" if close else "`cosmic-ray operators` lists them"
 
 
 @cache
 def operator_class(name: str) -> type[Operator]:
-    """Return the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`; UsageError where there is none."""
+    """Return the operator of a name such as `core/NumberReplacer` or `autochron/NegateIf`.
+
+    Raises:
+        UsageError: there is no such operator.
+    """
     if name not in operator_names():
         raise UsageError(f"there is no operator `{name}`; {nearest_operator(name)}")
-    provider, _, own = name.partition("/")
-    found: type[Operator] = _PROVIDERS[provider][own]
-    return found
+    provider, _, short_name = name.partition("/")
+    operator: type[Operator] = _PROVIDERS[provider][short_name]
+    return operator
 
 
 # --- Nodes ---
@@ -285,24 +292,31 @@ def _pieces(node: NodeOrLeaf) -> Sequence[NodeOrLeaf]:
 
 
 def _literals(node: NodeOrLeaf, *, is_bytes: bool) -> list[re.Match[str]]:
-    """Match each of the literals of a constant of one type; none where the node is no such constant as a whole."""
+    """Return a match for each adjacent literal of a constant; none where the node is not a whole constant of one type.
+
+    Args:
+        node: a node of any type.
+        is_bytes: whether the literals must be bytes; else they must be strings.
+    """
     if node.type not in {"string", "strings"} or (node.parent is not None and node.parent.type == "strings"):
         return []
     matches = [_LITERAL.fullmatch(piece.get_code(include_prefix=False)) for piece in _pieces(node)]
-    found = [match for match in matches if match and ("b" in match[1].lower()) == is_bytes]
-    plain = all(piece.type == "string" for piece in _pieces(node))
-    return found if plain and len(found) == len(matches) else []
+    of_type = [match for match in matches if match and ("b" in match[1].lower()) == is_bytes]
+    has_no_fstring = all(piece.type == "string" for piece in _pieces(node))
+    return of_type if has_no_fstring and len(of_type) == len(matches) else []
 
 
-def _words(node: NodeOrLeaf) -> Iterable[str]:
+def _codes_of_pieces(node: NodeOrLeaf) -> Iterable[str]:
     return (piece.get_code(include_prefix=False) for piece in _pieces(node))
 
 
 def _is_word(character: str) -> bool:
-    return character.isalnum() or character in "_'\""  # a quote after a word makes it a prefix of the string
+    # A quote would make the word before it a prefix of a string.
+    return character.isalnum() or character in "_'\""
 
 
 def _are_apart(before: str, after: str) -> bool:
+    """Return whether two codes can stand side by side without a blank."""
     return not (_is_word(before[-1]) and _is_word(after[0]))
 
 
@@ -312,16 +326,16 @@ def _first_leaf(node: NodeOrLeaf) -> Leaf:
 
 
 def _replaced(node: NodeOrLeaf, text: str) -> TypedLeaf:
-    """Return what stands in the place of a node, after the same blanks."""
+    """Return a leaf with a text to put in the place of a node, after the same blanks."""
     prefix = _first_leaf(node).prefix
     first = node.get_code(include_prefix=False)[0]
     if not prefix and node.start_pos[1] and _is_word(text[0]) and not _is_word(first):
-        prefix = " "  # a bracket that kept words apart is gone
+        prefix = " "  # a bracket that separated words was removed
     return TypedLeaf("mutated", text, node.start_pos, prefix)
 
 
-def _put(parent: BaseNode, number: int, text: str) -> None:
-    """Put a text in the place of a child, apart from the words beside it."""
-    place = parent.children[number]
-    prefix = _first_leaf(place).prefix or " "
-    parent.children[number] = TypedLeaf("mutated", text, place.start_pos, prefix)
+def _replace_child(parent: BaseNode, index: int, text: str) -> None:
+    """Replace a child by a text, with a blank before it."""
+    child = parent.children[index]
+    prefix = _first_leaf(child).prefix or " "
+    parent.children[index] = TypedLeaf("mutated", text, child.start_pos, prefix)

@@ -1,24 +1,32 @@
-"""What a mutation study is asked for: which incidents, how, and what people say of the mutants that live."""
+"""The options of a mutation study: which incidents, how they are studied, and the user's explanations of survivors."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from autochron import __version__
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
-from autochron.mutate.model import (
-    MutationTarget,
-)
+from autochron.mutate.model import MutationTarget
+from autochron.mutate.sets import OperatorSet
 
 TRACE = ".jsonl"
+"""How the names of trace files end."""
 
 
 class Argued(Struct, frozen=True, forbid_unknown_fields=True):
-    """What people say of a mutant that lives: of which incident, its id, and why it does."""
+    """The user's explanation of a mutant that survives.
+
+    Attributes:
+        incident: the name of its folder.
+        mutant: the mutant's id.
+        why: the reason.
+    """
 
     incident: str
     mutant: str
@@ -26,7 +34,12 @@ class Argued(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why mutants live: those that are equivalent, and those that it would take something else to kill."""
+    """The user's explanations of surviving mutants.
+
+    Attributes:
+        equivalent: the mutants that are equivalent to the fix.
+        survivor: the others, with what it would take to kill them.
+    """
 
     equivalent: tuple[Argued, ...] = ()
     survivor: tuple[Argued, ...] = ()
@@ -36,18 +49,21 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     """How a study is made.
 
     Attributes:
-        operators: the name of the set.
-        jobs: how many processes try at a time.
-        shard: (which, of how many).
+        operators: the name of the operator set.
+        jobs: how many processes try mutants at a time.
+        shard: (number from 1, how many there are).
         out: the folder of the results.
-        tools: functions to mutate, `FILE:NAME` from the incident's folder; none: what the tests swap in, or what is live.
-        timeout: seconds of a trial; None: some times what the fix takes.
+        tools: the functions to mutate, as `FILE:NAME` from the incident's folder; if empty, the functions that the
+            tests swap in, or the live tools.
+        timeout: seconds that a trial may take; None: a multiple of what the fix takes.
         memory: bytes that a trial may take.
-        inputs: how many inputs a call is given, at most.
-        drawn: how many inputs of a call hypothesis tries beside these.
-        sample: what share of the mutants plain cosmic-ray runs, too.
+        inputs: how many edge inputs a call gets at most.
+        drawn: how many inputs hypothesis tries for a call besides.
+        sample: the share of the mutants that plain cosmic-ray tries as well, from 0 to 1.
         everything: whether decorators, defaults, docstrings and f-strings are changed as well.
-        arguments: what people say of mutants that live.
+        arguments: the user's explanations of survivors.
+        executor: `local` or `dask`.
+        scheduler: the address of a Dask scheduler; None: a cluster of this machine.
     """
 
     operators: str = "extended"
@@ -67,54 +83,60 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
 
 
 def read_arguments(path: str) -> Arguments:
-    """Read what people say of mutants that live.
+    """Read the user's explanations of surviving mutants.
+
+    Args:
+        path: the path of a TOML file.
 
     Raises:
-        UsageError: the file can't be read, or says something else.
+        UsageError: the file can't be read, has other fields, or has an explanation that is empty.
     """
-    import tomllib  # lazy: few studies have any
+    import tomllib  # lazy: few studies have explanations
 
     try:
         with open(path, "rb") as file:
-            found = msgspec.convert(tomllib.load(file), Arguments)
+            arguments = msgspec.convert(tomllib.load(file), Arguments)
     except OSError as error:
         raise UsageError(f"--explanations {path}: it can't be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise UsageError(
             f"--explanations {path}: {error}; it takes [[equivalent]] and [[survivor]] tables of incident, mutant and why"
         ) from error
-    for each in (*found.equivalent, *found.survivor):
-        if not each.why.strip():
+    for argued in (*arguments.equivalent, *arguments.survivor):
+        if not argued.why.strip():
             raise UsageError(
-                f"--explanations {path}: that of mutant {each.mutant} of {each.incident} says nothing; say why"
+                f"--explanations {path}: that of mutant {argued.mutant} of {argued.incident} says nothing; say why"
             )
-    return found
+    return arguments
 
 
 def folders_of(words: Sequence[str]) -> list[Path]:
-    """Return the incidents' folders.
+    """Return the incidents' folders: those that are named, or this folder, or those in it and in `incidents/`.
+
+    Args:
+        words: the folders that the user names.
 
     Raises:
-        UsageError: one is no incident; or none is named, and there is none here.
+        UsageError: a named folder has no test, or none is named and no incident is found.
     """
     if words:
-        found = [Path(word) for word in words]
-        for each in found:
-            check_folder(each)
-        return found
+        named = [Path(word) for word in words]
+        for folder in named:
+            check_folder(folder)
+        return named
     here = Path()
     if _is_incident(here):
         return [here]
-    found = sorted(
-        {each.parent for pattern in ("incidents/*/*.jsonl", "*/*.jsonl") for each in here.glob(pattern)}
+    folders = sorted(
+        {trace.parent for pattern in ("incidents/*/*.jsonl", "*/*.jsonl") for trace in here.glob(pattern)}
     )
-    found = [each for each in found if _is_incident(each)]
-    if not found:
+    folders = [folder for folder in folders if _is_incident(folder)]
+    if not folders:
         raise UsageError(
             "there is no incident here, nor in incidents/: name the folder of one, which holds a trace and its test"
             " (`autochron incident new TRACE FOLDER` makes one)"
         )
-    return found
+    return folders
 
 
 def _is_incident(folder: Path) -> bool:
@@ -122,7 +144,11 @@ def _is_incident(folder: Path) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that holds no test; UsageError."""
+    """Check that a folder has a test.
+
+    Raises:
+        UsageError: there is no such folder, or no test in it.
+    """
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}; name one that holds a trace and its test")
     if not any(folder.glob("test_*.py")):
@@ -132,11 +158,37 @@ def check_folder(folder: Path) -> None:
 
 
 def tools_of(words: Sequence[str]) -> tuple[MutationTarget, ...]:
-    """Read `FILE:NAME` words; UsageError where one is none."""
-    found = []
+    """Read names of functions.
+
+    Args:
+        words: the names, as `FILE:NAME`.
+
+    Raises:
+        UsageError: a name has another form.
+    """
+    targets = []
     for word in words:
         file, colon, function = word.rpartition(":")
         if not colon or not file or not function:
             raise UsageError(f"--tool {word}: name a function as FILE:NAME, from the incident's folder")
-        found.append(MutationTarget(Path(file).as_posix(), function))
-    return tuple(found)
+        targets.append(MutationTarget(Path(file).as_posix(), function))
+    return tuple(targets)
+
+
+def digest_of_sources(folder: Path, operators: OperatorSet, options: StudyOptions) -> str:
+    """Return a digest of what the results of an incident depend on, as far as that is known before its tests run.
+
+    Args:
+        folder: the incident's folder; its Python, TOML, INI and trace files are read.
+        operators: the operators.
+        options: how the study is made.
+    """
+    digest = hashlib.sha256(
+        msgspec.json.encode(
+            (__version__, operators, options.tools, options.inputs, options.drawn, options.everything)
+        )
+    )
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and file.suffix in {".py", ".toml", ".ini", TRACE}:
+            digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]

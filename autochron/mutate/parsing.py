@@ -1,4 +1,4 @@
-"""A module's text as parso reads it, checked against what Python reads: cosmic-ray mutates parso's tree."""
+"""A module's text as parso reads it, checked against Python's own parser: cosmic-ray mutates parso's tree."""
 
 from __future__ import annotations
 import __future__
@@ -23,14 +23,14 @@ from autochron.rules.nearest import hint
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-# An operator of these families looks at nothing else, and to ask each of hundreds about every node is most of the time.
-_LOOKED_AT = {
+# Operators of these families change nodes of these types only. Trying hundreds of operators on every node is slow.
+_NODE_TYPES = {
     "core/ReplaceBinaryOperator_": ("operator",),
     "core/ReplaceComparisonOperator_": ("comparison",),
     "core/ReplaceUnaryOperator_": ("factor", "not_test"),
 }
 
-_UNREAD = (
+_NOT_READ_BY_PARSO = (
     ("Match", "the `match` statement"),
     ("TryStar", "`except*`"),
     ("TypeAlias", "the `type` statement"),
@@ -39,17 +39,17 @@ _UNREAD = (
     ("AsyncWith", "`with` and its brackets"),
     ("Starred", "a `*` in this place"),
 )
-"""What Python reads and parso doesn't, by the node's name in `ast`; the first that is there is meant."""
+"""What Python reads and parso doesn't, by the node's name in `ast`; the first that is found is reported."""
 
 
 class MutationPlace(Struct, frozen=True):
-    """Where an operator can change something.
+    """A place where an operator can change something.
 
     Attributes:
-        order: the number of the node in the module, as it is walked.
-        node: what the operator is given.
-        index: which of the node's changes.
-        position: of what is replaced.
+        order: the number of the node in the module, in the order of the walk.
+        node: the node that the operator gets.
+        index: the number of the change among the operator's changes of this node.
+        position: where the replaced code is.
     """
 
     order: int
@@ -59,21 +59,27 @@ class MutationPlace(Struct, frozen=True):
 
 
 class ParsedModule:
-    """A module's text, read twice. None of it is ever changed.
+    """A module's text, read by Python and by parso. None of it is ever changed.
 
     Attributes:
         text: the text.
         file: its path, for messages.
-        tree: what Python reads.
-        nodes: what parso reads, in the order in which cosmic-ray walks it.
+        tree: Python's tree.
+        nodes: parso's nodes, in the order in which cosmic-ray walks them.
     """
 
     def __init__(self, text: str, file: str) -> None:
+        """Parse the text.
+
+        Raises:
+            UsageError: the text is not valid Python.
+        """
         self.text = text
         self.file = file
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the program's own, which it gives when it is run
+                # The program's code emits its warnings itself when it is run.
+                warnings.simplefilter("ignore")
                 self.tree = ast.parse(text, file)
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
@@ -90,20 +96,20 @@ class ParsedModule:
 
     @cached_property
     def offsets(self) -> dict[tuple[int, int], int]:
-        """How many characters stand before the beginning and the end of each leaf."""
-        found: dict[tuple[int, int], int] = {}
+        """The offset in characters of the beginning and of the end of each leaf, by position."""
+        offsets: dict[tuple[int, int], int] = {}
         offset = 0
         for node in self.nodes:
             if isinstance(node, Leaf):
                 offset += len(node.prefix)
-                found.setdefault(node.start_pos, offset)
+                offsets.setdefault(node.start_pos, offset)
                 offset += len(node.value)
-                found.setdefault(node.end_pos, offset)
-        return found
+                offsets.setdefault(node.end_pos, offset)
+        return offsets
 
     @cached_property
     def future(self) -> int:
-        """The flags of compilation that `from __future__ import` asks for."""
+        """The compiler's flags for the module's `from __future__` imports."""
         names = [
             alias.name
             for node in self.tree.body
@@ -114,31 +120,33 @@ class ParsedModule:
         return flags
 
     def span(self, node: NodeOrLeaf) -> tuple[int, int]:
-        """Return where a node begins, with the blanks before it, and ends."""
+        """Return the offsets at which a node begins, with the blanks before it, and ends."""
         first = node.get_first_leaf()
         blanks = len(first.prefix) if first is not None else 0
         return self.offsets[node.start_pos] - blanks, self.offsets[node.end_pos]
 
     def statement(self, node: NodeOrLeaf) -> NodeOrLeaf:
-        """Return the statement of the module that a node is in."""
+        """Return the statement at the module's top level that a node is in."""
         while node.parent is not None and node.parent.type != "file_input":
             node = node.parent
         return node
 
     def places(self, operator: str) -> tuple[MutationPlace, ...]:
-        """Return all places of an operator; the number of one is what cosmic-ray calls its occurrence."""
+        """Return all places of an operator. cosmic-ray calls the index of a place its occurrence."""
         if operator not in self._places:
-            self._places[operator] = tuple(self._found(operator))
+            self._places[operator] = tuple(self._find_places(operator))
         return self._places[operator]
 
-    def _found(self, operator: str) -> Iterator[MutationPlace]:
-        made = operator_class(operator)()
-        types = next((of for family, of in _LOOKED_AT.items() if operator.startswith(family)), None)
-        numbers = range(len(self.nodes)) if types is None else self._of_types(types)
+    def _find_places(self, operator: str) -> Iterator[MutationPlace]:
+        instance = operator_class(operator)()
+        allowed_types = next(
+            (node_types for family, node_types in _NODE_TYPES.items() if operator.startswith(family)), None
+        )
+        numbers = range(len(self.nodes)) if allowed_types is None else self._numbers_of_types(allowed_types)
         for number in numbers:
             node = self.nodes[number]
             try:
-                positions = list(made.mutation_positions(node))
+                positions = list(instance.mutation_positions(node))
             except Exception as error:
                 raise UsageError(
                     f"{self.file}:{node.start_pos[0]} can't be read by cosmic-ray's {operator} ({error!r}); "
@@ -149,33 +157,44 @@ class ParsedModule:
 
     @cached_property
     def _by_type(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, node in enumerate(self.nodes):
-            found.setdefault(node.type, []).append(number)
-        return found
+            numbers.setdefault(node.type, []).append(number)
+        return numbers
 
-    def _of_types(self, types: tuple[str, ...]) -> list[int]:
-        return sorted(number for each in types for number in self._by_type.get(each, ()))
+    def _numbers_of_types(self, types: tuple[str, ...]) -> list[int]:
+        return sorted(number for node_type in types for number in self._by_type.get(node_type, ()))
 
     # --- The function ---
 
     def definition(self, function: str) -> Definition:
-        """Return the function of a qualified name, the last where there are several; UsageError where there is none."""
-        found = dict(_definitions(self.tree, ""))
-        if function not in found:
+        """Return the definition of a function, the last where there are several of the name.
+
+        Args:
+            function: its qualified name.
+
+        Raises:
+            UsageError: there is no such function.
+        """
+        definitions = dict(_definitions(self.tree, ""))
+        if function not in definitions:
             raise UsageError(
-                f"{self.file} has no function `{function}`{hint(found, function)}; name one that it defines"
+                f"{self.file} has no function `{function}`{hint(definitions, function)}; name one that it defines"
             )
-        return found[function]
+        return definitions[function]
 
     def function(self, definition: Definition) -> BaseNode:
-        """Return parso's node of a function; UsageError where parso and Python don't agree on where it stands."""
+        """Return parso's node of a function.
+
+        Raises:
+            UsageError: parso and Python disagree where the function begins or ends.
+        """
         line = self.text.split("\n")[definition.lineno - 1]
-        start = (definition.lineno, _characters(line, definition.col_offset))
+        start = (definition.lineno, _character_column(line, definition.col_offset))
         for number in self._by_type.get("funcdef", ()):
             node = self.nodes[number]
             if isinstance(node, BaseNode) and start == _with_async(node).start_pos:
-                if self._end(node) == (definition.end_lineno, definition.end_col_offset):
+                if self._end_of(node) == (definition.end_lineno, definition.end_col_offset):
                     return node
                 break
         raise UsageError(
@@ -183,7 +202,8 @@ class ParsedModule:
             "so it can't be mutated; move it to a file of its own, or write it in a plainer way"
         )
 
-    def _end(self, node: BaseNode) -> tuple[int, int]:
+    def _end_of(self, node: BaseNode) -> tuple[int, int]:
+        """Return the end of a node without the line breaks after it, as (line, column in UTF-8 bytes), like `ast`."""
         leaf = node.get_last_leaf()
         while leaf is not None and (leaf.type == "newline" or not leaf.get_code(include_prefix=False)):
             leaf = leaf.get_previous_leaf()
@@ -191,50 +211,67 @@ class ParsedModule:
         return line, len(self.text.split("\n")[line - 1][:column].encode())
 
     def check(self, function: str, before: int) -> None:
-        """Refuse what parso misreads before a line: UsageError with the line, why, and what to do."""
+        """Check that parso has read all code before a line.
+
+        Args:
+            function: the function that is mutated, for the message.
+            before: the line.
+
+        Raises:
+            UsageError: it has not; the message says where, why, and what to do.
+        """
         lines = (node.start_pos[0] for node in self.nodes if node.type.startswith("error"))
-        wrong = [line for line in lines if line < before]
-        if not wrong:
+        unread = [line for line in lines if line < before]
+        if not unread:
             return
-        kind, line = self._unread(wrong)
+        description, line = self._first_unread(unread)
         raise UsageError(
-            f"{self.file}:{line}: cosmic-ray's parser, parso, can't read {kind}, and would miss places of `{function}`; "
-            f"write it otherwise, or move it and `{function}` into different files"
+            f"{self.file}:{line}: cosmic-ray's parser, parso, can't read {description}, and would miss places of"
+            f" `{function}`; write it otherwise, or move it and `{function}` into different files"
         )
 
-    def _unread(self, lines: list[int]) -> tuple[str, int]:
+    def _first_unread(self, lines: list[int]) -> tuple[str, int]:
+        """Return what parso can't read in one of these lines, in words, and its line."""
         nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt | ast.expr)]
-        for name, words in _UNREAD:
+        for name, description in _NOT_READ_BY_PARSO:
             for node in nodes:
-                covered = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-                if type(node).__name__ == name and any(line in covered for line in lines):
-                    return words, node.lineno
+                node_lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                if type(node).__name__ == name and any(line in node_lines for line in lines):
+                    return description, node.lineno
         form_feeds = [line for line in lines if "\f" in self.text.split("\n")[line - 1]]
         return ("a form feed", form_feeds[0]) if form_feeds else ("this line", lines[0])
 
 
 @lru_cache(maxsize=16)
 def parse(text: str, file: str) -> ParsedModule:
-    """Read a module's text; UsageError where it is no Python."""
+    """Read a module's text.
+
+    Raises:
+        UsageError: the text is not valid Python.
+    """
     return ParsedModule(text, file)
 
 
-def read(folder: Path, file: str) -> str:
-    """Read a module as cosmic-ray does: in its own encoding, ends of lines alike; UsageError where it can't be read."""
+def read_source(folder: Path, file: str) -> str:
+    r"""Read a module as cosmic-ray does: in its own encoding, with all line breaks as `\n`.
+
+    Raises:
+        UsageError: the file can't be read.
+    """
     try:
         with tokenize.open(folder / file) as handle:
             return handle.read()
     except FileNotFoundError:
-        there = sorted(name for name in os.listdir(folder) if name.endswith(".py")) if folder.is_dir() else []
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py")) if folder.is_dir() else []
         raise UsageError(
-            f"there is no file {file} in {folder}{hint(there, file)}; a target is written FILE:FUNCTION"
+            f"there is no file {file} in {folder}{hint(names, file)}; a target is written FILE:FUNCTION"
         ) from None
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         raise UsageError(f"{folder / file} can't be read: {error}") from None
 
 
-def whole(function: NodeOrLeaf) -> NodeOrLeaf:
-    """Return a function with its `async` and its decorators."""
+def with_decorators(function: NodeOrLeaf) -> NodeOrLeaf:
+    """Return the node of a function with its `async` and its decorators."""
     node = _with_async(function)
     return node.parent if node.parent is not None and node.parent.type == "decorated" else node
 
@@ -244,16 +281,18 @@ def _with_async(function: NodeOrLeaf) -> NodeOrLeaf:
     return parent if parent is not None and parent.type in {"async_stmt", "async_funcdef"} else function
 
 
-def _characters(line: str, column: int) -> int:
+def _character_column(line: str, column: int) -> int:
+    """Return a column in characters, from one in UTF-8 bytes."""
     return len(line.encode()[:column].decode())
 
 
-def _definitions(node: ast.AST, above: str) -> Iterator[tuple[str, Definition]]:
+def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
+    """Yield the functions of a tree, with their qualified names."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield above + child.name, child
-            yield from _definitions(child, f"{above}{child.name}.<locals>.")
+            yield prefix + child.name, child
+            yield from _definitions(child, f"{prefix}{child.name}.<locals>.")
         elif isinstance(child, ast.ClassDef):
-            yield from _definitions(child, f"{above}{child.name}.")
+            yield from _definitions(child, f"{prefix}{child.name}.")
         else:
-            yield from _definitions(child, above)
+            yield from _definitions(child, prefix)

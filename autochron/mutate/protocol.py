@@ -1,4 +1,4 @@
-"""What a study and the processes that try its mutants say to each other: a line of JSON each."""
+"""The messages between a study and the processes that try its mutants; each is a line of JSON."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ from msgspec import Struct
 from autochron.mutate.model import Input, Kind, MutationTarget
 
 ServerKind: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
-"""What a process tries: tests with all served, tests without a trace, tests as they are, other inputs, or a command."""
+"""What a server tries.
+
+`stub`: the tests with every crossing served. `mocks`: the tests without a trace. `cut`: the tests as they are. `widen`:
+the tests with edge inputs. `command`: a command of pytest.
+"""
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
-"""What stands in the target's place: what stands there, a mutant, a body that raises, or what the fix replaces."""
+"""What runs in the target's place.
+
+`fix`: the target as it is. `mutant`: a mutant of it. `raises`: a body that raises. `unguarded`: what the fix replaces.
+"""
 
 
 class Job(Struct, frozen=True, kw_only=True):
     """One trial.
 
     Attributes:
-        id: of the mutant; the variant where it is none.
+        id: the mutant's; of another variant, a name that is unique among the jobs of a server.
         variant: what is tried.
-        target: whose code is replaced.
-        text: the whole text of the target's file, changed.
-        rebuilds: whether the modules are loaded anew, as what runs at import needs.
-        texts: of a run of a command, the whole text of each file that is changed.
+        target: the function whose code is replaced.
+        text: the whole changed text of the target's file.
+        rebuilds: whether the modules are loaded anew, because the changed code runs at import.
+        texts: for a command, the whole text of each changed file, by its path.
     """
 
     id: str
@@ -37,31 +44,31 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class LiveOutcome(Struct, frozen=True):
-    """What a live crossing gave: its outcome as it stands in a trace, in JSON."""
+    """The outcome of a live crossing, as JSON in the form of a trace."""
 
     address: str
     outcome: str
 
 
 Knows: TypeAlias = dict[str, list[tuple[str, str, str]]]
-"""By function, what it knows: the name of a type, the value as text, and where from."""
+"""The constants of each function, by its name: the type's name, the value as text, and where it comes from."""
 
 
 class TrialReply(Struct, frozen=True, kw_only=True):
-    """What came of one trial.
+    """The result of one trial.
 
     Attributes:
         id, variant: as in the job.
-        kind, said: how it ended, and the first line of the reason.
-        given: what the live crossings gave, in order.
-        reached: of each fix, by what it replaces: for each call, how often it went on to that.
-        inputs: of a widened trial of the fix, what was tried.
-        outcomes: of a widened trial, what each input gave, in JSON.
-        knows: of a widened trial of the fix, the constants that inputs are made of.
-        reran: whether the test has run the agent in a process of its own.
-        must_rebuild: why the code can't be replaced where it is.
+        kind, said: how the trial ended, and the first line of the reason; for a command, the last bytes of its output.
+        given: the outcomes of the live crossings, in order of start.
+        reached: by the function that a swap replaces, how often each call of the swap went on to call that function.
+        inputs: the edge inputs that were tried; only of the fix.
+        outcomes: the outcomes of the edge inputs as JSON; of a mutant only those that differ from the fix's.
+        knows: the constants that the edge inputs are made of; only of the fix.
+        reran: whether the test ran the agent in a process of its own.
+        must_rebuild: why the code can't be replaced in the loaded modules; empty where it can.
         fault: why nothing was tried.
-        seconds: what it took.
+        seconds: how long the trial took.
     """
 
     id: str
@@ -80,19 +87,19 @@ class TrialReply(Struct, frozen=True, kw_only=True):
 
 
 class Ready(Struct, frozen=True, kw_only=True):
-    """What a process says of itself before its first trial.
+    """What a server reports before its first job.
 
     Attributes:
         fault: why it can try nothing.
         tests: how many tests it has.
-        swaps: functions in whose place others run, as the tests name them.
-        targets: the functions that can be mutated.
-        recorded: what the crossings gave that are live here, when the trace was made.
-        fix: what came of the fix.
+        swaps: by the name of a function, the name of the one that the tests put in its place.
+        targets: the functions to mutate.
+        recorded: the recorded outcomes of the crossings that are live in the tests.
+        fix: the reply of the fix.
         limit: seconds that a trial may take.
-        process: its id, which is that of its session.
-        files: a digest of each file of the project that was loaded, by its path from the incident's folder.
-        at_cut: whether trials go on from the first call of what is mutated, and don't each run the whole test.
+        process: the id of the server's process, and of its session.
+        files: a digest of each loaded file of the project, by its path from the incident's folder.
+        at_cut: whether trials continue from the checkpoint, and don't each run the whole test.
     """
 
     fault: str = ""
@@ -108,22 +115,22 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 
 class ServerTask(Struct, frozen=True, kw_only=True):
-    """What a server is to do: the first line that it reads.
+    """What a server has to do: the first line that it reads.
 
     Attributes:
         server: what it tries.
-        paths: what pytest collects: a folder, files, or tests by their ids.
-        folder: the incident's; targets are named from there.
-        memory: bytes that a trial may take beyond what this process has.
-        timeout: seconds that a trial may take; None: some times what the fix takes.
-        targets: what is mutated; none: what the tests swap in, or what is live.
-        swaps: for tests without a trace, what is to be installed before they are collected.
-        inputs: how many inputs a crossing's place is given, at most.
-        drawn: how many hypothesis tries beside these.
+        paths: what pytest collects: a folder, files, or ids of tests.
+        folder: the incident's folder; paths of targets start there.
+        memory: bytes that a trial may take beyond what the server has.
+        timeout: seconds that a trial may take; None: a multiple of what the fix takes.
+        targets: the functions to mutate; if empty, the functions that the tests swap in, or the live tools.
+        swaps: for tests without a trace, the swaps to install before they are collected.
+        inputs: how many edge inputs a call gets at most.
+        drawn: how many inputs hypothesis tries besides.
         rebuilds: whether each trial loads all modules of the incident anew.
-        words: of a command, what follows `pytest`.
-        is_module: whether that is run as `python -m pytest`, which finds modules in the working folder.
-        files: all that will be changed.
+        words: of a command, the arguments after `pytest`.
+        is_module: whether the command is `python -m pytest`, which finds modules in the working folder.
+        files: all files that mutants change.
     """
 
     server: ServerKind
@@ -142,7 +149,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
 
 
 def digest_of(path: str) -> str:
-    """Return a digest of a file; empty where it can't be read."""
+    """Return a digest of a file; empty where the file can't be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()[:16]
@@ -151,14 +158,19 @@ def digest_of(path: str) -> str:
 
 
 class ServerPipes(Struct, frozen=True):
-    """The descriptors by which a server is told what to try, and says what came of it."""
+    """The descriptors of one server: it reads jobs from one, and writes replies to the other."""
 
     reading: int
     writing: int
 
 
 class ForkServerStart(Struct, frozen=True, kw_only=True):
-    """What a process is started with that forks into servers: the incident's folder, and a channel for each."""
+    """The argument of a process that forks servers.
+
+    Attributes:
+        folder: the incident's folder.
+        channels: the pipes of each server.
+    """
 
     folder: str
     channels: tuple[ServerPipes, ...]

@@ -1,4 +1,4 @@
-"""Which nodes of a module a study changes: a function's body, or what it uses that is made at import."""
+"""The nodes of a module that a study changes: a function's body, or the constants and defaults that it uses."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from msgspec import Struct
 from parso.python.tree import ExprStmt
 from parso.tree import BaseNode, NodeOrLeaf
 
-from autochron.mutate.parsing import Definition, ParsedModule, whole
+from autochron.mutate.parsing import Definition, ParsedModule, with_decorators
 from autochron.mutate.sets import Places
 
 _ARITHMETIC = frozenset({"arith_expr", "term", "power", "shift_expr", "expr", "xor_expr", "and_expr"})
 
 
 class Region(Struct, frozen=True):
-    """Nodes that are changed, and where they are counted from.
+    """Nodes that are changed together.
 
     Attributes:
-        name: empty for the function, else the constant's.
-        first: the number of the node from which places are counted, so that a change has the same id wherever it stands.
-        nodes: what is changed.
-        at_import: whether it runs when the module is imported.
+        name: empty for the function itself, else the name of a constant.
+        first: the number of the node from which places are counted, so that a change keeps its id when code before the
+            region changes.
+        nodes: the nodes.
+        at_import: whether they run when the module is imported.
     """
 
     name: str
@@ -34,30 +35,38 @@ class Region(Struct, frozen=True):
 def regions(
     parsed: ParsedModule, function: str, definition: Definition, places: Places, *, everything: bool
 ) -> list[Region]:
-    """Return what is changed of a function.
+    """Return the regions to change for a function.
 
-    The body is without docstrings, annotations and the inside of f-strings; `everything` is with these but for annotations,
-    and with the function's decorators and defaults.
+    Args:
+        parsed: the module.
+        function: the qualified name of the function.
+        definition: its definition.
+        places: what is changed: the body, or the constants and defaults that the function uses.
+        everything: whether decorators, defaults, docstrings and f-strings are changed as well; annotations never are.
     """
     node = parsed.function(definition)
-    first = parsed.order[id(whole(node))]
+    first = parsed.order[id(with_decorators(node))]
     at_import = ".<locals>." not in function
     if places == "thresholds":
         defaults = tuple(_defaults(node, everything=False))
-        return [*constants(parsed, function, definition), Region("", first, defaults, at_import)]
+        return [*constant_regions(parsed, function, definition), Region("", first, defaults, at_import)]
     if not everything:
-        return [Region("", first, tuple(_inside(node.children[-1], everything=False)))]
-    head = tuple(_head(node))
-    taken = {id(each) for each in head}
-    body = tuple(each for each in _inside(node.children[-1], everything=True) if id(each) not in taken)
-    return [Region("", first, head, at_import), Region("", first, body)]
+        return [Region("", first, tuple(_walk(node.children[-1], everything=False)))]
+    definition_nodes = tuple(_definition_nodes(node))
+    taken_ids = {id(inner) for inner in definition_nodes}
+    body = tuple(inner for inner in _walk(node.children[-1], everything=True) if id(inner) not in taken_ids)
+    return [Region("", first, definition_nodes, at_import), Region("", first, body)]
 
 
 def is_noise(node: NodeOrLeaf, text: str) -> bool:
-    """Return whether an operator takes a node for what it isn't.
+    """Return whether an operator misunderstands a node.
 
-    cosmic-ray takes each `*` for a multiplication, also that of `def f(a, *, b)` and `{**a}`, and in `except a.B` and
-    `except (a.B, C)` a part of the name, or a dot, for the exception.
+    cosmic-ray takes each `*` for a multiplication, even in `def f(a, *, b)` and `{**a}`. In `except a.B` and `except
+    (a.B, C)` it takes a part of the name, or the dot, for the exception.
+
+    Args:
+        node: the node.
+        text: the code that would be replaced.
     """
     if node.type == "operator":
         return node.parent is None or node.parent.type not in _ARITHMETIC
@@ -67,8 +76,8 @@ def is_noise(node: NodeOrLeaf, text: str) -> bool:
 # --- The body ---
 
 
-def _inside(node: NodeOrLeaf, *, everything: bool) -> Iterator[NodeOrLeaf]:
-    """Walk a node, without what is left out."""
+def _walk(node: NodeOrLeaf, *, everything: bool) -> Iterator[NodeOrLeaf]:
+    """Yield a node and those below it, without annotations; without `everything` also without docstrings and f-strings."""
     if node.type == "fstring" and not everything:
         return
     yield node
@@ -77,7 +86,7 @@ def _inside(node: NodeOrLeaf, *, everything: bool) -> Iterator[NodeOrLeaf]:
     for child in node.children:
         if _is_annotation(child) or (not everything and _is_docstring(child)):
             continue
-        yield from _inside(child, everything=everything)
+        yield from _walk(child, everything=everything)
 
 
 def _is_annotation(node: NodeOrLeaf) -> bool:
@@ -86,16 +95,16 @@ def _is_annotation(node: NodeOrLeaf) -> bool:
         return False
     if parent.type in {"tfpdef", "annassign"}:
         return node is parent.children[-1 if parent.type == "tfpdef" else 1]
-    return node.type == "type_params" or (parent.type == "funcdef" and _word_before(node) == "->")
+    return node.type == "type_params" or (parent.type == "funcdef" and _previous_word(node) == "->")
 
 
-def _word_before(node: NodeOrLeaf) -> str:
+def _previous_word(node: NodeOrLeaf) -> str:
     before = node.get_previous_sibling()
     return before.get_code(include_prefix=False) if before is not None else ""
 
 
 def _is_docstring(node: NodeOrLeaf) -> bool:
-    """Return whether a node is the first statement of a function or a class, and a string."""
+    """Return whether a node is a string and the first statement of a function or a class."""
     if node.type not in {"string", "strings"}:
         return False
     statement = node.parent
@@ -103,7 +112,7 @@ def _is_docstring(node: NodeOrLeaf) -> bool:
         return False
     block = statement.parent
     if block is not None and block.type == "suite":
-        # The first child is the end of the line of the colon.
+        # The first child is the line break after the colon.
         return block.children[1] is statement and _is_definition(block.parent)
     return _is_definition(block)
 
@@ -112,20 +121,20 @@ def _is_definition(node: NodeOrLeaf | None) -> bool:
     return node is not None and node.type in {"funcdef", "classdef"}
 
 
-# --- What runs before it ---
+# --- What runs at import ---
 
 
-def _head(function: BaseNode) -> Iterator[NodeOrLeaf]:
-    """Walk what is evaluated where a function is defined: its decorators, its defaults, and its docstring."""
-    outermost = whole(function)
+def _definition_nodes(function: BaseNode) -> Iterator[NodeOrLeaf]:
+    """Yield the nodes of a function's decorators, defaults and docstring."""
+    outermost = with_decorators(function)
     if outermost.type == "decorated" and isinstance(outermost, BaseNode):
-        yield from _inside(outermost.children[0], everything=True)
+        yield from _walk(outermost.children[0], everything=True)
     yield from _defaults(function, everything=True)
     statement = function.children[-1]
     if isinstance(statement, BaseNode) and statement.type == "suite":
         statement = statement.children[1]
     if isinstance(statement, BaseNode) and _is_docstring(statement.children[0]):
-        yield from _inside(statement.children[0], everything=True)
+        yield from _walk(statement.children[0], everything=True)
 
 
 def _defaults(function: BaseNode, *, everything: bool) -> Iterator[NodeOrLeaf]:
@@ -134,37 +143,45 @@ def _defaults(function: BaseNode, *, everything: bool) -> Iterator[NodeOrLeaf]:
             for parameter in parameters.children:
                 default = getattr(parameter, "default", None)
                 if default is not None:
-                    yield from _inside(default, everything=everything)
+                    yield from _walk(default, everything=everything)
 
 
-def constants(parsed: ParsedModule, function: str, definition: Definition) -> list[Region]:
-    """Return the constants of the module, and of the function's class, that it uses, also for one another."""
-    names, attributes = _used(definition)
-    left = list(_assigned(parsed, function))
-    chosen: list[tuple[str, ExprStmt]] = []
-    fresh = left
-    while fresh:
-        fresh = [
+def constant_regions(parsed: ParsedModule, function: str, definition: Definition) -> list[Region]:
+    """Return the constants that a function uses, each as a region: of the module, and of the classes that it is in.
+
+    Constants that other constants in use are made from are among them.
+
+    Args:
+        parsed: the module.
+        function: the qualified name of the function.
+        definition: its definition.
+    """
+    names, attributes = _used_names(definition)
+    remaining = list(_assignments(parsed, function))
+    used: list[tuple[str, ExprStmt]] = []
+    new = remaining
+    while new:
+        new = [
             (scope, statement)
-            for scope, statement in left
+            for scope, statement in remaining
             if _names(statement) & (attributes if scope else names)
         ]
-        left = [each for each in left if each not in fresh]
-        chosen += fresh
-        for _, statement in fresh:
+        remaining = [assignment for assignment in remaining if assignment not in new]
+        used += new
+        for _, statement in new:
             value = ast.parse(f"({_value(statement).get_code(include_prefix=False)}\n)", mode="eval")
-            others = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
-            names, attributes = names | others, attributes | others
-    found: list[Region] = []
+            further_names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+            names, attributes = names | further_names, attributes | further_names
+    found_regions: list[Region] = []
     counts: dict[str, int] = {}
-    for scope, statement in sorted(chosen, key=lambda each: each[1].start_pos):
+    for scope, statement in sorted(used, key=lambda assignment: assignment[1].start_pos):
         name = f"{scope}{min(_names(statement))}"
         counts[name] = counts.get(name, 0) + 1
-        made = _value(statement)
-        nth = f"{name}#{counts[name]}" if counts[name] > 1 else name
-        nodes = tuple(_inside(made, everything=False))
-        found.append(Region(nth, parsed.order[id(made)], nodes, at_import=True))
-    return found
+        value_node = _value(statement)
+        region_name = f"{name}#{counts[name]}" if counts[name] > 1 else name
+        nodes = tuple(_walk(value_node, everything=False))
+        found_regions.append(Region(region_name, parsed.order[id(value_node)], nodes, at_import=True))
+    return found_regions
 
 
 def _names(statement: ExprStmt) -> set[str]:
@@ -176,8 +193,8 @@ def _value(statement: ExprStmt) -> NodeOrLeaf:
     return last.children[-1] if isinstance(last, BaseNode) and last.type == "annassign" else last
 
 
-def _used(definition: Definition) -> tuple[set[str], set[str]]:
-    """Return the names that a function takes from the module, and the attributes that it asks for."""
+def _used_names(definition: Definition) -> tuple[set[str], set[str]]:
+    """Return the names that a function reads from outside, and the attributes that it reads."""
     nodes = list(ast.walk(definition))
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
@@ -186,19 +203,19 @@ def _used(definition: Definition) -> tuple[set[str], set[str]]:
     return loaded - stored, {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _assigned(parsed: ParsedModule, function: str) -> Iterator[tuple[str, ExprStmt]]:
-    """Yield the assignments outside of every function: the module's, and those of the classes that the function is in."""
+def _assignments(parsed: ParsedModule, function: str) -> Iterator[tuple[str, ExprStmt]]:
+    """Yield the assignments of the module and of the classes that the function is in, with their scope."""
     for node in parsed.nodes:
         if not isinstance(node, ExprStmt) or not _has_value(node):
             continue
         scopes: list[str] = []
-        above: NodeOrLeaf | None = node
-        while above is not None and above.type not in {"funcdef", "lambdef"}:
-            if above.type == "classdef" and isinstance(above, BaseNode):
-                scopes.insert(0, above.children[1].get_code(include_prefix=False))
-            above = above.parent
+        ancestor: NodeOrLeaf | None = node
+        while ancestor is not None and ancestor.type not in {"funcdef", "lambdef"}:
+            if ancestor.type == "classdef" and isinstance(ancestor, BaseNode):
+                scopes.insert(0, ancestor.children[1].get_code(include_prefix=False))
+            ancestor = ancestor.parent
         scope = "".join(f"{name}." for name in scopes)
-        if above is None and function.startswith(scope):
+        if ancestor is None and function.startswith(scope):
             yield scope, node
 
 

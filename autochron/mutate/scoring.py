@@ -1,4 +1,4 @@
-"""From what trials came to, to what a mutant is called: killed by which method, and why not by the others."""
+"""From the replies of trials to the result of a mutant: which methods kill it, and why the others don't."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from typing import Any
 from msgspec import Struct, json, structs
 
 from autochron.json_differences import differences_between, pair_equal_lengths
-from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result
+from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result, Sensitivity
 from autochron.mutate.protocol import LiveOutcome, TrialReply
 
-_SHORT = 120
-_MOST = 20
-"""So many differences of one mutant are kept."""
+_MAX_CHARACTERS = 120
+"""Characters of a value that is shown."""
+_MAX_CHANGES = 20
+"""How many differences of one mutant are kept."""
 
 
 class FixBaseline(Struct, frozen=True):
-    """What is known of the fix.
+    """The replies of the fix, which the replies of mutants are compared with.
 
     Attributes:
-        fix: what it came to.
-        recorded: what the live crossings gave when the trace was made.
-        stub, mocks: how it ended there; None where that is not tried.
-        widened: what it gave for other inputs; None as above.
-        volatile: what differs from one run of the fix to the next, as (address, path).
-        chance: of which sort that is: a mutant may put it elsewhere, and a report says nothing that differs.
+        fix: the reply of the cut-point test.
+        recorded: the recorded outcomes of the live crossings.
+        stub, mocks: how the trial of this method ended; None where the method is not tried.
+        widened: the reply with edge inputs; None where they are not tried.
+        volatile: where the outcomes of two runs of the fix differ, as (address, path).
+        chance: the sorts of these values (`a text`, `a number`). A mutant may move such a value to another place, and a
+            report must not show values that differ from run to run.
     """
 
     fix: TrialReply
@@ -37,56 +39,68 @@ class FixBaseline(Struct, frozen=True):
     chance: frozenset[str] = frozenset()
 
 
-def volatile_in(one: TrialReply, other: TrialReply) -> frozenset[tuple[str, str]]:
-    """Return where two runs of the fix differ: these places tell nothing of a mutant."""
-    return frozenset((each.address, each.path) for each in differences(one.given, other.given))
+def volatile_places(first: TrialReply, second: TrialReply) -> frozenset[tuple[str, str]]:
+    """Return where the outcomes of two runs of the fix differ, as (address, path).
+
+    A difference in these places says nothing about a mutant.
+    """
+    return frozenset((change.address, change.path) for change in differences(first.given, second.given))
 
 
-def sorts_in(one: TrialReply, other: TrialReply) -> frozenset[str]:
-    """Return the sorts of what differs in two runs of the fix."""
-    return frozenset(_sort(each.fix) for each in differences(one.given, other.given))
+def volatile_sorts(first: TrialReply, second: TrialReply) -> frozenset[str]:
+    """Return the sorts of the values that differ between two runs of the fix."""
+    return frozenset(_sort(change.fix) for change in differences(first.given, second.given))
 
 
 def _sort(shown: str) -> str:
+    """Return the sort of a value, from how Python writes it."""
     return "a text" if shown[:1] in {"'", '"'} else "a number" if shown[:1].isdecimal() else "something"
 
 
-def _without_chance(each: Change, chance: frozenset[str]) -> Change:
-    """Have a change say no more than the sort of what may differ from run to run."""
+def _without_volatile_values(change: Change, chance: frozenset[str]) -> Change:
+    """Replace the values of a change by their sorts, where values of that sort may differ from run to run."""
     if not chance:
-        return each
-    said = [_sort(shown) if _sort(shown) in chance else shown for shown in (each.fix, each.mutant)]
-    return Change(each.address, each.path, *said)
+        return change
+    values = [_sort(shown) if _sort(shown) in chance else shown for shown in (change.fix, change.mutant)]
+    return Change(change.address, change.path, *values)
 
 
 def differences(fix: Sequence[LiveOutcome], mutant: Sequence[LiveOutcome]) -> Iterator[Change]:
-    """Yield where what the live crossings gave differs, in the order of the fix's."""
-    theirs = {each.address: each.outcome for each in mutant}
-    for each in fix:
-        outcome = theirs.pop(each.address, None)
+    """Yield the differences between the outcomes of live crossings.
+
+    Args:
+        fix: the outcomes with the fix.
+        mutant: the outcomes with a mutant, or of another run of the fix.
+
+    Yields:
+        The differences in the order of the fix's crossings, then crossings that the fix doesn't have.
+    """
+    by_address = {live.address: live.outcome for live in mutant}
+    for live in fix:
+        outcome = by_address.pop(live.address, None)
         if outcome is None:
-            yield Change(each.address, "", _short_json(each.outcome), "it did not happen")
-        elif outcome != each.outcome:
+            yield Change(live.address, "", _short_json(live.outcome), "it did not happen")
+        elif outcome != live.outcome:
             for place in differences_between(
-                json.decode(each.outcome), json.decode(outcome), pair=pair_equal_lengths
+                json.decode(live.outcome), json.decode(outcome), pair=pair_equal_lengths
             ):
-                yield Change(each.address, place.indexed, _short(place.first), _short(place.second))
-    for address, outcome in theirs.items():
+                yield Change(live.address, place.indexed, _short_repr(place.first), _short_repr(place.second))
+    for address, outcome in by_address.items():
         yield Change(address, "", "it did not happen", _short_json(outcome))
 
 
-def _short(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"
 
 
 def _short_json(outcome: str) -> str:
     tree = json.decode(outcome)
-    return _short(tree.get("returned", tree) if isinstance(tree, dict) else tree)
+    return _short_repr(tree.get("returned", tree) if isinstance(tree, dict) else tree)
 
 
 class MutantReplies(Struct, kw_only=True):
-    """What came of one mutant, by who tried it."""
+    """The replies of one mutant, by the kind of server; None where it was not tried."""
 
     cut: TrialReply
     stub: TrialReply | None = None
@@ -94,10 +108,19 @@ class MutantReplies(Struct, kw_only=True):
     widened: TrialReply | None = None
 
 
-def scored(
+def score(
     mutant: Mutant, trials: MutantReplies, baseline: FixBaseline, diff: str, *, proof: str = "", why: str = ""
 ) -> Result:
-    """Say what became of one mutant; `proof` is why it is equivalent, and `why` what it would take, as people argue."""
+    """Return the result of one mutant.
+
+    Args:
+        mutant: the mutant.
+        trials: its replies.
+        baseline: the replies of the fix.
+        diff: the mutant as a unified diff.
+        proof: the user's explanation why it is equivalent; empty where there is none.
+        why: the user's explanation what it would take to kill it; empty where there is none.
+    """
     cut = trials.cut
     verdicts: dict[str, MutantVerdict] = {}
     if trials.stub is not None:
@@ -108,28 +131,34 @@ def scored(
     if cut.kind == "compile":
         return Result(mutant=mutant, verdicts=verdicts, diff=diff)
     changes = tuple(
-        _without_chance(each, baseline.chance)
-        for each in differences(baseline.fix.given, cut.given)
-        if (each.address, each.path) not in baseline.volatile
+        _without_volatile_values(change, baseline.chance)
+        for change in differences(baseline.fix.given, cut.given)
+        if (change.address, change.path) not in baseline.volatile
     )
     survives = not verdicts["cut-point"].is_killed
     full = verdicts["cut-point"]
     if survives and changes:
         first = changes[0]
-        said = f"{first.address} gave {first.path or 'something else'}: {first.mutant} instead of {first.fix}"
-        full = MutantVerdict("output", said, is_killed=True)
+        reason = (
+            f"{first.address} gave {first.path or 'something else'}: {first.mutant} instead of {first.fix}"
+        )
+        full = MutantVerdict("output", reason, is_killed=True)
     verdicts["full-output"] = full
     inputs: tuple[int, ...] = ()
     if baseline.widened is not None:
-        inputs = _telling(trials.widened, baseline.widened)
-        verdicts["widened"] = _widened(trials.widened, baseline.widened, inputs) or full
+        inputs = _differing_inputs(trials.widened, baseline.widened)
+        verdicts["widened"] = _widened_verdict(trials.widened, baseline.widened, inputs) or full
     is_unsafe = _is_unsafe(cut, baseline)
-    tells = "widened" in verdicts and verdicts["widened"].is_killed
-    behaviour = _behaviour(is_unsafe=is_unsafe, changes=changes, tells=tells) if survives else None
+    differs_on_inputs = "widened" in verdicts and verdicts["widened"].is_killed
+    behaviour = (
+        _behaviour(is_unsafe=is_unsafe, changes=changes, differs_on_inputs=differs_on_inputs)
+        if survives
+        else None
+    )
     return Result(
         mutant=mutant,
         verdicts=verdicts,
-        changes=changes[:_MOST],
+        changes=changes[:_MAX_CHANGES],
         is_unsafe=is_unsafe,
         inputs=inputs,
         behaviour=behaviour,
@@ -145,63 +174,104 @@ def _verdict(reply: TrialReply, expected: Kind | None) -> MutantVerdict:
     return MutantVerdict(reply.kind, reply.said, is_killed=is_killed)
 
 
-def _widened(reply: TrialReply | None, fix: TrialReply, inputs: Sequence[int]) -> MutantVerdict | None:
-    """Return what other inputs say of a mutant that lives with the recorded one; None where they say nothing."""
+def _widened_verdict(
+    reply: TrialReply | None, fix: TrialReply, inputs: Sequence[int]
+) -> MutantVerdict | None:
+    """Return the verdict of edge inputs on a mutant that survives the recorded input; None where they say nothing."""
     if reply is None:
         return None
     if inputs:
-        return MutantVerdict("output", _of_input(inputs[0], reply, fix), is_killed=True)
-    if reply.kind != fix.kind:  # with the recorded input it passes: one of the others has ended all
+        return MutantVerdict("output", _input_reason(inputs[0], reply, fix), is_killed=True)
+    if reply.kind != fix.kind:  # it survives the recorded input, so an edge input ended the trial
         return MutantVerdict(reply.kind, reply.said, is_killed=True)
     return None
 
 
 def _is_unsafe(cut: TrialReply, baseline: FixBaseline) -> bool:
-    """Return whether the tool did what the fix keeps it from.
+    """Return whether the tool did what the fix prevents.
 
-    It went on to what the fix stands before, in a call in which the fix does not; or a crossing gave what it gave in the
-    incident, and with the fix gives something else.
+    It is unsafe if a swapped-in function went on to call the function that it replaces, in a call in which the fix does
+    not; or if a crossing had its recorded outcome, which it does not have with the fix.
     """
     for old, counts in cut.reached.items():
-        usual = [*baseline.fix.reached.get(old, ()), *[0] * len(counts)]
-        if any(count > fix for count, fix in zip(counts, usual, strict=False)):
+        fix_counts = [*baseline.fix.reached.get(old, ()), *[0] * len(counts)]
+        if any(count > fix_count for count, fix_count in zip(counts, fix_counts, strict=False)):
             return True
-    now = {each.address: each.outcome for each in cut.given}
-    fixed = {each.address: each.outcome for each in baseline.fix.given}
+    outcomes = {live.address: live.outcome for live in cut.given}
+    fix_outcomes = {live.address: live.outcome for live in baseline.fix.given}
     return any(
-        now.get(each.address) == each.outcome != fixed.get(each.address, each.outcome)
-        for each in baseline.recorded
+        outcomes.get(live.address) == live.outcome != fix_outcomes.get(live.address, live.outcome)
+        for live in baseline.recorded
     )
 
 
-def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], tells: bool) -> Behaviour:
+def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], differs_on_inputs: bool) -> Behaviour:
     if is_unsafe:
         return "escape"
     if changes:
         return "output"
-    return "other-input" if tells else "same"
+    return "other-input" if differs_on_inputs else "same"
 
 
-# --- other inputs ----------------------------------------------------------------------------------------------------------
+# --- edge inputs -----------------------------------------------------------------------------------------------------------
 
 
 def numbered(fix: TrialReply) -> tuple[Input, ...]:
-    """Return the inputs that were tried, numbered through; which flip what the fix decides is said of each."""
-    found = []
+    """Return the inputs that were tried, numbered through the whole incident, with their outcomes.
+
+    It is marked on each whether the fix decides differently on it than on the recorded input.
+    """
+    inputs = []
     recorded: dict[str, str] = {}
-    for at, each in enumerate(fix.inputs):
-        outcome = fix.outcomes.get(f"{each.address}.{each.number}", "")
-        if not each.argument:
-            recorded[each.address] = decision(outcome)
-        flips = decision(outcome) not in {"", recorded.get(each.address)}
-        found.append(structs.replace(each, number=at, flips=flips, outcome=outcome))
-    return tuple(found)
+    for number, edge_input in enumerate(fix.inputs):
+        outcome = fix.outcomes.get(f"{edge_input.address}.{edge_input.number}", "")
+        if not edge_input.argument:
+            recorded[edge_input.address] = decision(outcome)
+        flips = decision(outcome) not in {"", recorded.get(edge_input.address)}
+        inputs.append(structs.replace(edge_input, number=number, flips=flips, outcome=outcome))
+    return tuple(inputs)
+
+
+def summarize_inputs(
+    baseline: FixBaseline, results: Sequence[Result]
+) -> tuple[tuple[Input, ...], tuple[Sensitivity, ...]]:
+    """Return the inputs that were tried, and which arguments can change what the fix decides.
+
+    An input is marked as kept where a small set of inputs that tells all mutants from the fix has it.
+
+    Args:
+        baseline: the replies of the fix.
+        results: the results of all mutants.
+    """
+    if baseline.widened is None:
+        return (), ()
+    inputs = numbered(baseline.widened)
+    kept = set(cover(result.inputs for result in results))
+    inputs = tuple(structs.replace(edge_input, is_kept=edge_input.number in kept) for edge_input in inputs)
+    by_argument: dict[str, list[Input]] = {}
+    for edge_input in inputs:
+        if edge_input.argument:
+            by_argument.setdefault(edge_input.argument, []).append(edge_input)
+    return inputs, tuple(
+        Sensitivity(
+            argument,
+            len(of_argument),
+            sum(edge_input.flips for edge_input in of_argument),
+            next((edge_input.value for edge_input in of_argument if edge_input.flips), ""),
+        )
+        for argument, of_argument in by_argument.items()
+    )
 
 
 def decision(outcome: str) -> str:
-    """Return what an outcome decides: its flags, its status and its type; not numbers, and not words for people.
+    """Return what an outcome decides: its flags, its status and its types, without numbers and texts for people.
 
-    Empty for one that raises: an order that isn't there is none that the guard lets through.
+    Args:
+        outcome: an outcome as JSON.
+
+    Returns:
+        The decision as text. It is empty for an exception: a guard that raises, for an order that does not exist, say,
+        lets nothing through.
     """
     if not outcome:
         return ""
@@ -211,10 +281,10 @@ def decision(outcome: str) -> str:
     value = tree.get("returned") if isinstance(tree, dict) else tree
     if isinstance(value, dict):
         shape = {
-            key: each
-            if isinstance(each, bool) or each is None or key in {"status", "$type", "$enum"}
-            else type(each).__name__
-            for key, each in value.items()
+            key: member
+            if isinstance(member, bool) or member is None or key in {"status", "$type", "$enum"}
+            else type(member).__name__
+            for key, member in value.items()
         }
         return json.encode(shape, order="sorted").decode()
     return (
@@ -224,21 +294,24 @@ def decision(outcome: str) -> str:
     )
 
 
-def _telling(reply: TrialReply | None, fix: TrialReply) -> tuple[int, ...]:
-    """Return the inputs, by their numbers in the study, that tell a mutant from the fix."""
+def _differing_inputs(reply: TrialReply | None, fix: TrialReply) -> tuple[int, ...]:
+    """Return the numbers of the inputs on which a mutant differs from the fix."""
     if reply is None:
         return ()
     return tuple(
-        at for at, each in enumerate(fix.inputs) if f"{each.address}.{each.number}" in reply.outcomes
+        number
+        for number, edge_input in enumerate(fix.inputs)
+        if f"{edge_input.address}.{edge_input.number}" in reply.outcomes
     )
 
 
-def _of_input(at: int, reply: TrialReply | None, fix: TrialReply) -> str:
-    each = fix.inputs[at]
-    key = f"{each.address}.{each.number}"
-    gave = "" if reply is None else _short_json(reply.outcomes[key])
-    place = f"{each.argument} = {each.value}" if each.argument else "the recorded input"
-    return f"{each.address} with {place} gives {gave} instead of {_short_json(fix.outcomes[key])}"
+def _input_reason(number: int, reply: TrialReply | None, fix: TrialReply) -> str:
+    """Return the reason of a verdict: the outcomes of the mutant and of the fix for one input."""
+    edge_input = fix.inputs[number]
+    key = f"{edge_input.address}.{edge_input.number}"
+    outcome = "" if reply is None else _short_json(reply.outcomes[key])
+    place = f"{edge_input.argument} = {edge_input.value}" if edge_input.argument else "the recorded input"
+    return f"{edge_input.address} with {place} gives {outcome} instead of {_short_json(fix.outcomes[key])}"
 
 
 def _hint(
@@ -248,7 +321,7 @@ def _hint(
     fix: TrialReply | None,
     verdicts: Mapping[str, MutantVerdict],
 ) -> str:
-    """Say what would kill a survivor."""
+    """Return what would kill a survivor."""
     if behaviour in {"escape", "output"} and changes:
         return f"let the test look at {changes[0].address}: {changes[0].path or 'whether it happens'}"
     if behaviour == "other-input" and fix is not None:
@@ -264,15 +337,18 @@ def _hint(
 
 
 def cover(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return few inputs of which each row has one: time and again that which most of the rest have, of equals the first."""
-    left = [set(row) for row in rows if row]
-    kept: list[int] = []
-    while left:
+    """Return few numbers of which each row has at least one.
+
+    The number that most of the remaining rows have is taken again and again; of equals, the lowest.
+    """
+    remaining = [set(row) for row in rows if row]
+    chosen: list[int] = []
+    while remaining:
         counts: dict[int, int] = {}
-        for row in left:
+        for row in remaining:
             for number in row:
                 counts[number] = counts.get(number, 0) + 1
         best = min(counts, key=lambda number: (-counts[number], number))
-        kept.append(best)
-        left = [row for row in left if best not in row]
-    return tuple(sorted(kept))
+        chosen.append(best)
+        remaining = [row for row in remaining if best not in row]
+    return tuple(sorted(chosen))

@@ -1,4 +1,4 @@
-"""The named sets of operators: data, in `mutation/operators.toml`."""
+"""The named sets of operators, which are data in `mutation/operators.toml`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autochron.errors import UsageError
 from autochron.rules.nearest import hint
 
 Places: TypeAlias = Literal["body", "thresholds"]
-"""What a set changes: the target's body, or the constants above it and the defaults that it uses."""
+"""What a set changes: `body`, the target's body; `thresholds`, the constants and defaults that the target uses."""
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -23,9 +23,9 @@ class OperatorSet(Struct, frozen=True):
     """Operators that are tried together.
 
     Attributes:
-        name: of the set.
-        about: what it is for.
-        operators: their names, in the order in which they are tried.
+        name: the name of the set.
+        about: its purpose.
+        operators: the names of the operators, in the order in which they are tried.
         places: what they change.
     """
 
@@ -50,12 +50,16 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def set_names() -> tuple[str, ...]:
-    """Return the names of the sets."""
+    """Return the names of all sets."""
     return tuple(_tables())
 
 
 def operator_set(name: str) -> OperatorSet:
-    """Return a set by its name; UsageError where there is none such, or cosmic-ray is not installed."""
+    """Return a set by its name.
+
+    Raises:
+        UsageError: there is no such set, or cosmic-ray is not installed.
+    """
     if name not in _tables():
         raise UsageError(f"there is no operator set `{name}`{hint(set_names(), name)}")
     table = _tables()[name]
@@ -63,7 +67,7 @@ def operator_set(name: str) -> OperatorSet:
 
 
 def set_file() -> Path:
-    """Return the file of the sets: inside the package, or in a checkout beside it."""
+    """Return the path of the file with the sets: in the package, or beside it in a checkout."""
     shipped = _PACKAGE / "mutate" / "data" / "operators.toml"
     return shipped if shipped.is_file() else _PACKAGE.parent / "mutation" / "operators.toml"
 
@@ -75,7 +79,7 @@ def _tables() -> dict[str, _Table]:
 
 
 def _members(table: _Table) -> tuple[str, ...]:
-    """Return the operators of a set and of those that it extends, each once, in the order of their provider."""
+    """Return the operators of a set and of the sets that it extends, each once, in the order of `operator_names`."""
     try:
         # Lazy: cosmic-ray is an extra, and the names of the sets are known without it.
         from autochron.mutate.operators import nearest_operator, operator_names
@@ -84,13 +88,13 @@ def _members(table: _Table) -> tuple[str, ...]:
         raise UsageError(
             f"mutation needs {missing}, which isn't installed: pip install 'autochron[mutate]'"
         ) from None
-    taken = {name for other in table.extends for name in _members(_tables()[other])}
+    taken = {name for extended in table.extends for name in _members(_tables()[extended])}
     for pattern in table.operators:
-        fitting = {name for name in operator_names() if fnmatchcase(name, pattern)}
-        if not fitting:
+        matching = {name for name in operator_names() if fnmatchcase(name, pattern)}
+        if not matching:
             raise UsageError(
                 f"{set_file().name}: no operator fits `{pattern}` of the set `{table.name}`; {nearest_operator(pattern)}"
             )
-        taken |= fitting
+        taken |= matching
     left_out = {name for name in taken for pattern in table.without if fnmatchcase(name, pattern)}
     return tuple(name for name in operator_names() if name in taken - left_out)

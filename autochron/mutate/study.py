@@ -1,4 +1,4 @@
-"""A mutation study: each incident tried, on this machine or on a cluster, and put together."""
+"""A mutation study: each incident is studied, on this machine or on a cluster, and the results are put together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate.clustering import mapped
-from autochron.mutate.incident_study import Progress, Unit
+from autochron.mutate.incident_study import IncidentStudy, Progress
 from autochron.mutate.model import (
     METHODS,
     StudiedIncident,
@@ -27,53 +27,67 @@ __all__ = ["Arguments", "StudyOptions", "folders_of", "read_arguments", "study_o
 def study_of(folders: Sequence[Path], options: StudyOptions, progress: Progress) -> Study:
     """Try the mutants of each incident by every method.
 
+    Args:
+        folders: the incidents' folders.
+        options: how the study is made.
+        progress: is called when something was tried.
+
     Raises:
-        UsageError: an incident can't be tried: it says which, and why.
-        KeyboardInterrupt: what was tried until then is in the journal, and the same call goes on from there.
+        UsageError: an incident can't be studied; the message says which, and why.
+        KeyboardInterrupt: the study was interrupted. The journals have what was tried, and the same call resumes from
+            there.
     """
     operators = operator_set(options.operators)
-    names = [each.resolve().name for each in folders]
+    names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
-        double = next(name for name in names if names.count(name) > 1)
+        duplicate = next(name for name in names if names.count(name) > 1)
         raise UsageError(
-            f"two folders are called {double}; name them in runs of their own, with an --out each"
+            f"two folders are called {duplicate}; name them in runs of their own, with an --out each"
         )
     if options.executor == "dask":
-        return _study(operators, _on_cluster(folders, options, progress), options)
-    at_once = max(1, min(options.jobs, len(folders)))
-    width = max(1, options.jobs // at_once)
-    units = [Unit(folder, operators, options, width, progress) for folder in folders]
-    with ThreadPoolExecutor(at_once) as pool:
-        futures = [pool.submit(unit.run) for unit in units]
+        return _joined_study(operators, _on_cluster(folders, options, progress), options)
+    parallel = max(1, min(options.jobs, len(folders)))
+    width = max(1, options.jobs // parallel)
+    incident_studies = [IncidentStudy(folder, operators, options, width, progress) for folder in folders]
+    with ThreadPoolExecutor(parallel) as pool:
+        futures = [pool.submit(incident_study.run) for incident_study in incident_studies]
         try:
             incidents = tuple(future.result() for future in futures)
         except BaseException:
             for future in futures:
                 future.cancel()
-            for unit in units:
-                unit.stop()
+            for incident_study in incident_studies:
+                incident_study.stop()
             raise
-    return _study(
-        operators, [(each, unit.digest) for each, unit in zip(incidents, units, strict=True)], options
+    return _joined_study(
+        operators,
+        [
+            (incident, incident_study.digest)
+            for incident, incident_study in zip(incidents, incident_studies, strict=True)
+        ],
+        options,
     )
 
 
-def _study(
-    operators: OperatorSet, made: Sequence[tuple[StudiedIncident, str]], options: StudyOptions
+def _joined_study(
+    operators: OperatorSet, studied: Sequence[tuple[StudiedIncident, str]], options: StudyOptions
 ) -> Study:
-    incidents = tuple(each for each, _ in made)
-    if not any(each.generated for each in incidents):
-        raise UsageError(
-            f"the operators {operators.name} find nothing to change in"
-            f" {', '.join(f'{target.file}:{target.function}' for each in incidents for target in each.targets)}; name others"
-            " with --operators, or another function with --tool"
+    """Return the study that has these incidents, each given with its digest."""
+    incidents = tuple(incident for incident, _ in studied)
+    if not any(incident.generated for incident in incidents):
+        functions = ", ".join(
+            f"{target.file}:{target.function}" for incident in incidents for target in incident.targets
         )
-    digest = hashlib.sha256("\n".join(each for _, each in made).encode()).hexdigest()[:16]
-    tried = {method for each in incidents for result in each.results for method in result.verdicts}
+        raise UsageError(
+            f"the operators {operators.name} find nothing to change in {functions}; name others with --operators, or"
+            " another function with --tool"
+        )
+    digest = hashlib.sha256("\n".join(digest for _, digest in studied).encode()).hexdigest()[:16]
+    tried = {method for incident in incidents for result in incident.results for method in result.verdicts}
     return Study(
         operators=operators.name,
         digest=digest,
-        methods=tuple(each for each in METHODS if each in tried),
+        methods=tuple(method for method in METHODS if method in tried),
         incidents=incidents,
         shard=options.shard,
     )
@@ -82,17 +96,26 @@ def _study(
 def _on_cluster(
     folders: Sequence[Path], options: StudyOptions, progress: Progress
 ) -> list[tuple[StudiedIncident, str]]:
-    """Try each incident in a task of its own; their journals lie where those of one machine do."""
-    whole = msgspec.structs.replace(options, out=os.path.abspath(options.out))
-    names = [str(each.resolve()) for each in folders]
-    return mapped(in_task, names, whole, options.scheduler, options.jobs, progress)
+    """Study each incident in a task of its own. The journals are in the same folder as on one machine."""
+    with_absolute_out = msgspec.structs.replace(options, out=os.path.abspath(options.out))
+    names = [str(folder.resolve()) for folder in folders]
+    return mapped(in_task, names, with_absolute_out, options.scheduler, options.jobs, progress)
 
 
 def in_task(
     folder: str, options: StudyOptions, progress: Progress, stopping: Callable[[Callable[[], None]], None]
 ) -> tuple[StudiedIncident, str]:
-    """Try one incident in a worker of a cluster: one process at a time, for other tasks have the other cores."""
+    """Study one incident in a worker of a cluster, and return the results with their digest.
+
+    It uses one server at a time, because other tasks use the other cores.
+
+    Args:
+        folder: the incident's folder.
+        options: how the study is made.
+        progress: is called when something was tried.
+        stopping: is called with a function that stops the study.
+    """
     check_folder(Path(folder))
-    unit = Unit(Path(folder), operator_set(options.operators), options, 1, progress)
-    stopping(unit.stop)
-    return unit.run(), unit.digest
+    incident_study = IncidentStudy(Path(folder), operator_set(options.operators), options, 1, progress)
+    stopping(incident_study.stop)
+    return incident_study.run(), incident_study.digest

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autochron import provider
-from autochron.mutate.incident_study import Unit
+from autochron.mutate.incident_study import IncidentStudy
 from autochron.mutate.report import tallies
 from autochron.mutate.sets import operator_set
 from autochron.mutate.study import StudyOptions, read_arguments
@@ -303,7 +303,8 @@ def test_the_page_of_the_mutation_study_is_that_of_the_study_and_the_study_is_of
     options = StudyOptions(arguments=read_arguments(str(mutation.HOME / "arguments.toml")))
     operators = operator_set(options.operators)
     assert {each.name: each.made_of for each in study.incidents} == {
-        each.name: Unit(each.folder, operators, options, 1, lambda *_: None).made_of for each in load_all()
+        each.name: IncidentStudy(each.folder, operators, options, 1, lambda *_: None).made_of
+        for each in load_all()
     }, "the incidents changed since: run python -m mutation"
 
 

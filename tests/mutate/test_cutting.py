@@ -52,12 +52,12 @@ def test_trials_go_on_from_the_cut(tried):
 
 REHEARSES = """
 import os, sys, tempfile
-from autochron.mutate.server.warmup import rehearse
+from autochron.mutate.server.warmup import warm_up
 from autochron.weaving import gate
 tempfile.tempdir = sys.argv[1]
 before = list(sys.path)
-rehearse()
-print(gate.is_on(), sys.path == before, "autochron_rehearsal" in sys.modules, os.listdir(sys.argv[1]))
+warm_up()
+print(gate.is_on(), sys.path == before, "autochron_warmup" in sys.modules, os.listdir(sys.argv[1]))
 """
 
 

@@ -191,7 +191,7 @@ def test_a_module_that_the_engine_has_loaded_is_not_tried(project):
     )
     done = cosmic_ray(project, "exec", configured(project, "autochron"), "session.sqlite")
     assert done.returncode != 0
-    assert "is loaded by what runs the tests here" in done.stderr + done.stdout
+    assert "is loaded by the process that runs the tests" in done.stderr + done.stdout
     assert results(project / "session.sqlite") == {}
 
 

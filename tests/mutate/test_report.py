@@ -10,16 +10,16 @@ import pytest
 from autochron.errors import UsageError
 from autochron.mutate.model import METHODS, Behaviour, Canary, Crosscheck, Kind, MutantVerdict, Result
 from autochron.mutate.report.tallies import (
-    SAID_OF_BEHAVIOURS,
-    SAID_OF_METHODS,
+    BEHAVIOUR_DESCRIPTIONS,
+    METHOD_DESCRIPTIONS,
     KillCount,
+    changed_lines,
+    difference_lines,
     is_equivalent,
     is_refuted,
     kinds,
     refusal,
-    small_diff,
     tally,
-    told,
 )
 from autochron.mutate.report.text import write_study
 from tests.mutate.studies import changed, diff, empty, mutant, refund, study, whole
@@ -341,14 +341,14 @@ def test_all_kinds_methods_and_behaviours_have_words():
     results = refund().results
     assert set(kinds(results, "cut-point")) == set(Kind.__args__)
     assert sum(kinds(results, "widened").values()) == tally(results, "widened").killed == 11
-    assert set(SAID_OF_METHODS) == set(METHODS)
-    assert set(SAID_OF_BEHAVIOURS) == set(Behaviour.__args__)
+    assert set(METHOD_DESCRIPTIONS) == set(METHODS)
+    assert set(BEHAVIOUR_DESCRIPTIONS) == set(Behaviour.__args__)
 
 
 def test_a_small_diff_is_what_goes_and_what_comes():
     def shown(text, before="a", after="b"):
         change = msgspec.structs.replace(mutant(1, 9, "<=", "<"), before=before, after=after)
-        return small_diff(Result(mutant=change, verdicts={}, diff=text))
+        return changed_lines(Result(mutant=change, verdicts={}, diff=text))
 
     assert shown("--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n same\n--- x\n+++ y\n") == ["--- x", "+++ y"]
     assert shown("--- a.py\n+++ a.py\n-old\n+new\n") == ["-old", "+new"]
@@ -369,13 +369,15 @@ def test_where_a_mutant_differs_is_said_of_the_first_few():
     change = incident.results[8].changes[0]
     result = Result(mutant=mutant(1, 9, "<=", "<"), verdicts={}, changes=(change,) * 3, inputs=(0, 2, 7))
     said = 'issue_refund#1 .status: "blocked" with the fix, "paid" with the mutant'
-    assert told(incident, result) == [
+    assert difference_lines(incident, result) == [
         said, said,
         "the recorded input of issue_refund#1",
         "issue_refund#1 with amount_cents = 4001 (4000 in guarded.py:3, plus 1)",
         "and 2 more",
     ]  # fmt: skip
-    assert told(incident, Result(mutant=mutant(1, 9, "<=", "<"), verdicts={}, inputs=(7,))) == ["input 7"]
+    assert difference_lines(incident, Result(mutant=mutant(1, 9, "<=", "<"), verdicts={}, inputs=(7,))) == [
+        "input 7"
+    ]
 
 
 def test_a_survivor_that_nobody_classed_says_so():

@@ -9,7 +9,7 @@ import pytest
 from autochron.errors import UsageError
 from autochron.mutate.model import Canary, Result, Study
 from autochron.mutate.report.files import encode_mutants, encode_study, write_all
-from autochron.mutate.report.latex import escaped, tex_macros, words
+from autochron.mutate.report.latex import distinct_words, escaped, tex_macros
 from autochron.mutate.report.page import write_page
 from tests.mutate.studies import changed, empty, refund, study, whole
 
@@ -155,7 +155,7 @@ def test_macros_of_nothing_are_dashes_and_a_method_of_ones_own_has_its_name():
 
 
 def test_names_become_letters_and_no_two_alike():
-    assert words(["double_charge", "a-b", "a_b", "ü", "quote2"]) == [
+    assert distinct_words(["double_charge", "a-b", "a_b", "ü", "quote2"]) == [
         "DoubleCharge",
         "AB",
         "ABX",

@@ -72,7 +72,11 @@ ENDS = {
         "signal",
         "killed by SIGSEGV",
     ),
-    "ends its process": ("import os\nos._exit(0)", "exit", "its process ended with status 0 and no word"),
+    "ends its process": (
+        "import os\nos._exit(0)",
+        "exit",
+        "its process ended with status 0 and gave no result",
+    ),
     "leaves": ("raise SystemExit(3)", "exit", "SystemExit: 3"),
     "ends pytest": ("import pytest\npytest.exit('enough')", "exit", "Exit: enough"),
     "is interrupted": ("raise KeyboardInterrupt", "crash", "KeyboardInterrupt"),
@@ -119,12 +123,12 @@ ENDS = {
         return {"status": "blocked"}
         """),
         "crash",
-        "it wrote into a pipe that is not its own, and what came of it can't be read",
+        "it wrote into a pipe that is not its own, so its result can't be read",
     ),
     "closes everything": (
         f"import os\nos.closerange(0, 256)\n{BLOCKS}",
         "exit",
-        "its process ended with status 1 and no word",
+        "its process ended with status 1 and gave no result",
     ),
 }
 

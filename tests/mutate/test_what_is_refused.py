@@ -66,7 +66,7 @@ REFUSED = {
         (),
         (
             r"refund: its test is flaky: with the same code it passes, and then it fails \(AssertionError: assert False\);"
-            r" what .* Make what differs a boundary .*"
+            r" so its .* Make what differs a boundary .*"
         ),
     ),
     "no marker": (
@@ -118,16 +118,16 @@ REFUSED = {
         {"test_incident": ASSERTS_NOTHING},
         (),
         (
-            r"refund: no report, for a canary says that it would mean nothing: the function without the fix, and cut-point"
-            r" passes, where it fails; let the test look at what the tool gives"
+            r"refund: no report, because a canary failed: the function without the fix: cut-point"
+            r" passes, expected: fails; let the test look at what the tool gives"
         ),
     ),
     "a test that swallows what is raised": (
         {"test_incident": SWALLOWS},
         (),
         (
-            r"refund: no report, for a canary says that it would mean nothing: refund raises, and cut-point"
-            r" passes, where it fails; let the test look at what the tool gives"
+            r"refund: no report, because a canary failed: refund raises: cut-point"
+            r" passes, expected: fails; let the test look at what the tool gives"
         ),
     ),
     "less time than the fix takes": (

@@ -1,4 +1,4 @@
-"""The inputs that tell mutants from the fix, as a test of pytest."""
+"""Writes the edge inputs that tell mutants from the fix as a test of pytest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autochron.mutate.model import MutationTarget, StudiedIncident, Study
 from autochron.report.writing import write_whole
 
 _TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "test_edges.py.txt")
-_PLACE = "{incident}"
+_PLACEHOLDER = "{incident}"
 
 _SECTIONS = {
     "CASES": """
@@ -28,9 +28,9 @@ def test_{plain}_at_its_edges(function, arguments, expected):
     "OBJECTS": """
 @pytest.mark.parametrize(("arguments", "kind", "fields"), OBJECTS)
 def test_what_{plain}_gives(function, arguments, kind, fields):
-    given = {call}
-    assert type(given).__name__ == kind
-    assert {{name: getattr(given, name) for name in fields}} == fields
+    result = {call}
+    assert type(result).__name__ == kind
+    assert {{name: getattr(result, name) for name in fields}} == fields
 """,
     "REFUSED": """
 @pytest.mark.parametrize(("arguments", "error"), REFUSED)
@@ -40,36 +40,39 @@ def test_what_{plain}_refuses(function, arguments, error):
     assert type(raised.value).__name__ == error
 """,
 }
-"""What a list of cases is called, and the test that goes through it."""
+"""The test for each list of cases, by the name of the list."""
 
 
 def write_tests(study: Study, path: str) -> list[str]:
-    """Write the kept inputs of each target as a test; gives the files.
+    """Write the kept inputs of each target as a test, and return the paths of the files.
 
     Args:
-        study: a study with widened inputs.
-        path: of the file; `{incident}` in it stands for the incident's name, and must where there are several.
+        study: a study with edge inputs.
+        path: the path of a file; `{incident}` in it is replaced by the incident's name, and is needed where there are
+            several.
 
     Raises:
-        UsageError: several incidents would go into one file, or none has an input that could be written.
+        UsageError: several incidents would go into one file, or no input can be written.
     """
-    several = [each for each in study.incidents if any(kept.is_kept for kept in each.inputs)]
-    if not several:
+    incidents = [
+        incident for incident in study.incidents if any(edge_input.is_kept for edge_input in incident.inputs)
+    ]
+    if not incidents:
         raise UsageError(
             "--write-tests: there is nothing to write, for no other input is needed to tell a mutant from the fix"
         )
-    if len(several) > 1 and _PLACE not in path:
+    if len(incidents) > 1 and _PLACEHOLDER not in path:
         raise UsageError(
-            f"--write-tests {path}: there are {len(several)} incidents; say where each goes with {_PLACE}"
+            f"--write-tests {path}: there are {len(incidents)} incidents; say where each goes with {_PLACEHOLDER}"
         )
     written = []
-    for incident in several:
+    for incident in incidents:
         for target in incident.targets:
             text = _text(incident, target)
             if text is not None:
-                place = path.replace(_PLACE, incident.name)
-                write_whole(place, text.encode())
-                written.append(place)
+                target_path = path.replace(_PLACEHOLDER, incident.name)
+                write_whole(target_path, text.encode())
+                written.append(target_path)
     if not written:
         raise UsageError(
             "--write-tests: none of the inputs can be written in Python; look at study.json for them"
@@ -78,25 +81,38 @@ def write_tests(study: Study, path: str) -> list[str]:
 
 
 def _text(incident: StudiedIncident, target: MutationTarget) -> str | None:
+    """Return the text of a target's test; None where none of its inputs can be written."""
     name = target.function.rpartition(".")[2]
-    own = [each for each in incident.inputs if each.is_kept and each.address.startswith(f"{name}[")]
-    found: dict[str, list[str]] = {name: [] for name in _SECTIONS}
-    for each in own:
-        expected = None if _literal(each.arguments) is None else _expected(json.decode(each.outcome))
+    inputs = [
+        edge_input
+        for edge_input in incident.inputs
+        if edge_input.is_kept and edge_input.address.startswith(f"{name}[")
+    ]
+    cases_by_list: dict[str, list[str]] = {name: [] for name in _SECTIONS}
+    for edge_input in inputs:
+        expected = (
+            None if _literal(edge_input.arguments) is None else _expected(json.decode(edge_input.outcome))
+        )
         if expected is not None:
-            where = (
-                f"{each.argument} = {each.value}: {each.source}" if each.argument else "as it was recorded"
+            description = (
+                f"{edge_input.argument} = {edge_input.value}: {edge_input.source}"
+                if edge_input.argument
+                else "as it was recorded"
             )
-            found[expected[0]].append(
-                f"    # {python_comment(where)}\n    ({each.arguments}, {expected[1]}),"
+            cases_by_list[expected[0]].append(
+                f"    # {python_comment(description)}\n    ({edge_input.arguments}, {expected[1]}),"
             )
-    if not any(found.values()):
+    if not any(cases_by_list.values()):
         return None
     is_async = _is_async(incident.sources[target.file], name)
     call = "asyncio.run(function(**arguments))" if is_async else "function(**arguments)"
-    plain = re.sub(r"\W+", "_", name)
-    lists = [f"{title} = [\n" + "\n".join(cases) + "\n]" for title, cases in found.items() if cases]
-    tests = [_SECTIONS[title].format(plain=plain, call=call) for title, cases in found.items() if cases]
+    identifier = re.sub(r"\W+", "_", name)
+    lists = [f"{title} = [\n" + "\n".join(cases) + "\n]" for title, cases in cases_by_list.items() if cases]
+    tests = [
+        _SECTIONS[title].format(plain=identifier, call=call)
+        for title, cases in cases_by_list.items()
+        if cases
+    ]
     with open(_TEMPLATE, encoding="utf-8") as file:
         template = Template(file.read())
     return template.substitute(
@@ -110,20 +126,20 @@ def _text(incident: StudiedIncident, target: MutationTarget) -> str | None:
 
 
 def _expected(outcome: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the list that an outcome goes into, and how it is written there; None where it can't be."""
+    """Return the name of the list for an outcome, and the outcome in Python's notation; None where it can't be written."""
     if "raised" in outcome:
         raised = str(outcome["raised"].get("$error", "")).rpartition(":")[2].rpartition(".")[2]
         return ("REFUSED", repr(raised)) if raised else None
-    given = outcome.get("returned")
-    if isinstance(given, dict) and next(iter(given), "") == "$type":
-        fields = {name: value for name, value in given.items() if name != "$type"}
-        kind = str(given["$type"]).rpartition(":")[2].rpartition(".")[2]
+    result = outcome.get("returned")
+    if isinstance(result, dict) and next(iter(result), "") == "$type":
+        fields = {name: value for name, value in result.items() if name != "$type"}
+        kind = str(result["$type"]).rpartition(":")[2].rpartition(".")[2]
         return ("OBJECTS", f"{kind!r}, {fields!r}") if _is_plain(fields) else None
-    return ("CASES", repr(given)) if _is_plain(given) else None
+    return ("CASES", repr(result)) if _is_plain(result) else None
 
 
 def _literal(text: str) -> Any:
-    """Return the arguments where they can be written in Python as they stand."""
+    """Return the value of a Python literal; None where the text is none."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -131,9 +147,9 @@ def _literal(text: str) -> Any:
 
 
 def _is_plain(tree: Any) -> bool:
-    """Return whether a value is JSON as it stands: what has a type of its own would need that to be compared."""
+    """Return whether a value is plain JSON: to compare another value, the test would need its type."""
     if isinstance(tree, dict):
-        return all(not key.startswith("$") and _is_plain(each) for key, each in tree.items())
+        return all(not key.startswith("$") and _is_plain(member) for key, member in tree.items())
     return (
         all(map(_is_plain, tree))
         if isinstance(tree, list)
@@ -143,7 +159,7 @@ def _is_plain(tree: Any) -> bool:
 
 def _is_async(source: str, name: str) -> bool:
     return any(
-        isinstance(each, ast.AsyncFunctionDef) and each.name == name for each in ast.walk(ast.parse(source))
+        isinstance(node, ast.AsyncFunctionDef) and node.name == name for node in ast.walk(ast.parse(source))
     )
 
 

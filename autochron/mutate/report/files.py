@@ -1,4 +1,4 @@
-"""The files of a mutation study, each the same bytes whenever the study is the same."""
+"""The files of a mutation study. The same study gives the same bytes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from autochron.report.writing import write_whole
 
 
 def write_all(study: Study, folder: str, method: str | None = None) -> list[str]:
-    """Write study.json, mutants.jsonl, report.json, report.html and macros.tex, and give their paths.
+    """Write study.json, mutants.jsonl, report.json, report.html and macros.tex, and return their paths.
 
-    Everything is made before anything is written. The status in report.json and report.html is what `method` says.
+    All contents are made before the first file is written.
+
+    Args:
+        study: the study.
+        folder: where the files are written.
+        method: whose verdict is the status in report.json and report.html; None: cut-point.
 
     Raises:
-        UsageError: where the canaries don't hold, the study has no such method, or a file can't be written.
+        UsageError: a canary does not hold, the study has no such method, or a file can't be written.
     """
     tallies.check(study)
-    made = {
+    contents = {
         "study.json": encode_study(study),
         "mutants.jsonl": encode_mutants(study),
         "report.json": encode_report(study, method),
@@ -31,7 +36,7 @@ def write_all(study: Study, folder: str, method: str | None = None) -> list[str]
         "macros.tex": tex_macros(study).encode(),
     }
     paths = []
-    for name, data in made.items():
+    for name, data in contents.items():
         path = os.path.join(folder, name)
         write_whole(path, data)
         paths.append(path)
@@ -39,11 +44,11 @@ def write_all(study: Study, folder: str, method: str | None = None) -> list[str]
 
 
 def encode_study(study: Study) -> bytes:
-    """Write a study as JSON, with sorted keys; it can be read as a `Study` again."""
+    """Return a study as JSON with sorted keys, which can be read as a `Study` again."""
     return json.format(json.encode(study, order="sorted"), indent=2) + b"\n"
 
 
 def encode_mutants(study: Study) -> bytes:
-    """Write a line of JSON for each result: incident by incident, in the order of the source."""
+    """Return a line of JSON for each result, incident by incident, in the order of the source."""
     results = (result for incident in study.incidents for result in in_order(incident.results))
     return b"".join(json.encode(result, order="sorted") + b"\n" for result in results)

@@ -1,4 +1,4 @@
-"""A mutation study as one HTML file: the standard page of mutation testing, which opens without a network."""
+"""A mutation study as one HTML file: the standard page of mutation testing, which needs no network."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ _TEMPLATES = os.path.join(_HERE, "templates")
 
 
 def write_page(study: Study, path: str, method: str | None = None) -> None:
-    """Write the page; the status of a mutant is what `method` says, cut-point where none is named.
+    """Write the page.
+
+    Args:
+        study: the study.
+        path: the path of the file.
+        method: whose verdict is the status of a mutant; None: cut-point.
 
     Raises:
-        UsageError: where the canaries don't hold, the study has no such method, or the file can't be written.
+        UsageError: a canary does not hold, the study has no such method, or the file can't be written.
     """
     write_whole(path, encode_page(study, method))
 
 
 def encode_page(study: Study, method: str | None = None) -> bytes:
-    """Make the page."""
+    """Return the page; the arguments and errors are those of `write_page`."""
     parts = {
         "style": _read(os.path.join(_TEMPLATES, "mutation.css")),
         "report": html_json(json.encode(schema_report(study, method), order="sorted").decode()),
@@ -35,8 +40,8 @@ def encode_page(study: Study, method: str | None = None) -> bytes:
         "script": _read(os.path.join(_TEMPLATES, "mutation.js")),
     }
     template = _read(os.path.join(_TEMPLATES, "mutation.html"))
-    # In one pass over the template, so that what is put in is never taken for a place to put something.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template).encode()
+    # In one pass over the template, so that a `{{…}}` in an inserted text is not replaced.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template).encode()
 
 
 def _read(path: str) -> str:

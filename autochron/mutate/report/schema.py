@@ -1,20 +1,20 @@
 """A mutation study as the JSON of `mutation-testing-report-schema`, which pages, dashboards and editors read.
 
-A file's name is that of its incident and its path there. A test of the report is a method of the study. The status is what
-one method says; all that kill a mutant stand in its `killedBy`.
+The name of a file is its incident's name and its path there. The methods of the study are the tests of the report. The
+status is the verdict of one method. All methods that kill a mutant are in its `killedBy`.
 
 | our verdict | status |
 |---|---|
 | killed by assertion, divergence, crash or output (or by passing where the fix fails) | Killed |
 | killed by a time-out | Timeout |
-| killed as the process left (exit) or was stopped (memory, signal) | RuntimeError |
-| no Python | CompileError |
-| not killed, argued to be equivalent | Ignored |
+| killed because the process ended (exit) or was stopped (memory, signal) | RuntimeError |
+| not valid Python | CompileError |
+| not killed, explained as equivalent | Ignored |
 | not killed | Survived |
 | not tried by the method | NoCoverage |
 
-Readers of the schema leave RuntimeError, CompileError and Ignored out of their score, so theirs is not our rate; ours is in
-`config`.
+Readers of the schema leave RuntimeError, CompileError and Ignored out of their score, so it differs from our rate,
+which is in `config`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from autochron.mutate.report import tallies
 
 SCHEMA_VERSION = "2"
 HIGH, LOW = 80, 60
-"""Percent above which a score is good, and below which it is bad: those that the page's authors use."""
+"""Percent above which a score is shown as good, and below which as bad; the page's authors use the same."""
 
 _STATUS: dict[Kind, str] = {
     "passed": "Killed",
@@ -46,10 +46,14 @@ _STATUS: dict[Kind, str] = {
 
 
 def schema_report(study: Study, method: str | None = None) -> dict[str, Any]:
-    """Return the report; the status is what `method` says, cut-point where none is named.
+    """Return the report.
+
+    Args:
+        study: the study.
+        method: whose verdict is the status of a mutant; None: cut-point.
 
     Raises:
-        UsageError: where the canaries don't hold, or the study has no such method.
+        UsageError: a canary does not hold, or the study has no such method.
     """
     tallies.check(study)
     status_of = tallies.chosen(study, method)
@@ -66,8 +70,8 @@ def schema_report(study: Study, method: str | None = None) -> dict[str, Any]:
         "testFiles": {
             "methods": {
                 "tests": [
-                    {"id": each, "name": f"{each}: {tallies.SAID_OF_METHODS.get(each, each)}"}
-                    for each in study.methods
+                    {"id": name, "name": f"{name}: {tallies.METHOD_DESCRIPTIONS.get(name, name)}"}
+                    for name in study.methods
                 ]
             }
         },
@@ -75,7 +79,7 @@ def schema_report(study: Study, method: str | None = None) -> dict[str, Any]:
 
 
 def encode_report(study: Study, method: str | None = None) -> bytes:
-    """Write it as the same bytes each time."""
+    """Return the report as JSON, always the same bytes; the arguments and errors are those of `schema_report`."""
     return json.format(json.encode(schema_report(study, method), order="sorted"), indent=2) + b"\n"
 
 
@@ -87,21 +91,21 @@ def _framework() -> dict[str, str]:
 
 
 def _config(study: Study, method: str) -> dict[str, Any]:
-    everything = tallies.all_results(study)
-    found = {each: tallies.tally(everything, each) for each in study.methods}
-    generated, same, duplicates, tried = tallies.counted_generated(study.incidents)
+    results = tallies.all_results(study)
+    counts = {name: tallies.tally(results, name) for name in study.methods}
+    generated, same_bytecode, duplicates, tried = tallies.counted_generated(study.incidents)
     return {
         "statusOf": method,
         "operators": study.operators,
         "digest": study.digest,
         "shard": list(study.shard),
         "generated": generated,
-        "sameBytecode": same,
+        "sameBytecode": same_bytecode,
         "duplicates": duplicates,
         "tried": tried,
-        "escapes": sum(map(tallies.is_escape, everything)) if tallies.CUT_POINT in study.methods else None,
+        "escapes": sum(map(tallies.is_escape, results)) if tallies.CUT_POINT in study.methods else None,
         "methods": [
-            {"name": each, "killed": count.killed, "tried": count.tried} for each, count in found.items()
+            {"name": name, "killed": count.killed, "tried": count.tried} for name, count in counts.items()
         ],
     }
 
@@ -145,9 +149,9 @@ def _location(mutant: Mutant, lines: list[str]) -> dict[str, dict[str, int]]:
 
 
 def _column(lines: list[str], line: int, column: int) -> int:
-    """Count from 1, in the units of UTF-16: so do those who read it, all of them JavaScript or kin."""
+    """Return a column from 1 in units of UTF-16, as JavaScript counts; the readers of the schema are written in it."""
     text = lines[line - 1] if line <= len(lines) else ""
-    return column + sum(each > "\uffff" for each in text[:column]) + 1
+    return column + sum(character > "\uffff" for character in text[:column]) + 1
 
 
 def _status(result: Result, method: str) -> tuple[str, str]:
@@ -155,27 +159,27 @@ def _status(result: Result, method: str) -> tuple[str, str]:
     if verdict is None:
         return "NoCoverage", f"{method} was not tried"
     if verdict.kind == "compile":
-        return "CompileError", _said(verdict)
+        return "CompileError", _reason_text(verdict)
     if verdict.is_killed:
-        return _STATUS[verdict.kind], _said(verdict)
+        return _STATUS[verdict.kind], _reason_text(verdict)
     if tallies.is_equivalent(result):
         return "Ignored", f"equivalent: {result.proof}"
     return "Survived", ""
 
 
-def _said(verdict: MutantVerdict) -> str:
+def _reason_text(verdict: MutantVerdict) -> str:
     kind = "the test passes, and fails on the fix" if verdict.kind == "passed" else verdict.kind
     return f"{kind}: {verdict.said}" if verdict.said else kind
 
 
 def _description(incident: StudiedIncident, result: Result) -> str:
-    """Say what changes, what that does and what would kill it: a line each."""
-    said = [*tallies.small_diff(result)]
+    """Return what a mutant changes, what that does, and what would kill it, in a line each."""
+    lines = [*tallies.changed_lines(result)]
     if result.behaviour is not None:
-        said.append(f"{result.behaviour}: {tallies.class_of(result)}")
-    said += tallies.told(incident, result)
+        lines.append(f"{result.behaviour}: {tallies.behaviour_text(result)}")
+    lines += tallies.difference_lines(incident, result)
     if result.proof:
-        said.append(f"{'argued' if tallies.is_refuted(result) else 'it is'} equivalent: {result.proof}")
+        lines.append(f"{'argued' if tallies.is_refuted(result) else 'it is'} equivalent: {result.proof}")
     if result.hint:
-        said.append(f"what would kill it: {result.hint}")
-    return "\n".join(said)
+        lines.append(f"what would kill it: {result.hint}")
+    return "\n".join(lines)

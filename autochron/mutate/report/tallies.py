@@ -1,4 +1,4 @@
-"""What the reports of a mutation study count, and the words that they share."""
+"""The counts and the phrases that the reports of a mutation study share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autochron.mutate.model import METHODS, Behaviour, Kind, Result, StudiedInci
 CUT_POINT = "cut-point"
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-SAID_OF_METHODS = {
+METHOD_DESCRIPTIONS = {
     "full-stub": "every crossing is served",
     "mocks": "the folder's tests that replay no trace",
     "cut-point": "the test as it was written",
@@ -23,7 +23,7 @@ SAID_OF_METHODS = {
     "widened": "full-output, and the tool is given other inputs, too",
 }
 
-SAID_OF_BEHAVIOURS: dict[Behaviour, str] = {
+BEHAVIOUR_DESCRIPTIONS: dict[Behaviour, str] = {
     "escape": "it lets through what the guard is there to prevent",
     "output": "on the recorded input it gives something else that the test does not look at",
     "other-input": "it shows on other inputs only",
@@ -32,21 +32,21 @@ SAID_OF_BEHAVIOURS: dict[Behaviour, str] = {
 
 
 class KillCount(Struct, frozen=True):
-    """How many of the mutants that a method tried it kills."""
+    """How many mutants a method tried, and how many of these it kills."""
 
     killed: int
     tried: int
 
     @property
     def percent(self) -> float | None:
-        """The share that is killed; None of nothing."""
+        """The share of killed mutants in percent; None where none was tried."""
         return 100 * self.killed / self.tried if self.tried else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of that share, in percent: 95 % (Wilson)."""
-        found = wilson(self.killed, self.tried)
-        return None if found is None else (100 * found[0], 100 * found[1])
+        """The 95 % confidence interval of that share (Wilson), in percent; None where none was tried."""
+        bounds = wilson(self.killed, self.tried)
+        return None if bounds is None else (100 * bounds[0], 100 * bounds[1])
 
 
 def all_results(study: Study) -> tuple[Result, ...]:
@@ -55,15 +55,15 @@ def all_results(study: Study) -> tuple[Result, ...]:
 
 
 def tally(results: Iterable[Result], method: str) -> KillCount:
-    """Count what a method kills."""
+    """Count the mutants that a method tried, and those that it kills."""
     verdicts = [result.verdicts[method] for result in results if method in result.verdicts]
     return KillCount(sum(verdict.is_killed for verdict in verdicts), len(verdicts))
 
 
 def kinds(results: Iterable[Result], method: str) -> dict[Kind, int]:
-    """Count what a method kills by how the trial ended; every kind is there.
+    """Count the mutants that a method kills, by how the trial ended; every kind is a key.
 
-    `passed` is a kill where the fix fails, as it may under full-stub.
+    `passed` is a kill where the tests fail with the fix, as they may under full-stub.
     """
     counts = Counter(result.verdicts[method].kind for result in results if is_killed(result, method))
     return {kind: counts[kind] for kind in KINDS}
@@ -75,38 +75,47 @@ def is_killed(result: Result, method: str) -> bool:
 
 
 def survives(result: Result, method: str) -> bool:
-    """Return whether a method tried a mutant and let it live."""
+    """Return whether a method tried a mutant and did not kill it."""
     return method in result.verdicts and not result.verdicts[method].is_killed
 
 
 def is_escape(result: Result) -> bool:
-    """Return whether what the guard is there to prevent was done, and cut-point let it pass."""
+    """Return whether the tool did what the guard is there to prevent, and cut-point did not notice."""
     return result.is_unsafe and survives(result, CUT_POINT)
 
 
 def killers(result: Result) -> tuple[str, ...]:
-    """Return the methods that kill a mutant, in their order."""
+    """Return the methods that kill a mutant, in the order of `METHODS`."""
     return tuple(method for method in ordered(result.verdicts) if result.verdicts[method].is_killed)
 
 
 def is_equivalent(result: Result) -> bool:
-    """Return whether a mutant is argued to be equivalent, and nothing says that it isn't."""
+    """Return whether a mutant is explained as equivalent, and nothing contradicts that."""
     return bool(result.proof) and not is_refuted(result)
 
 
 def is_refuted(result: Result) -> bool:
-    """Return whether a mutant is argued to be equivalent, and yet was told from the fix."""
+    """Return whether a mutant is explained as equivalent, although something tells it from the fix."""
     return bool(result.proof) and bool(killers(result) or result.changes or result.inputs or result.is_unsafe)
 
 
 def ordered(methods: Iterable[str]) -> tuple[str, ...]:
-    """Put methods in the order of `METHODS`; one that is not there comes last."""
-    given = set(methods)
-    return (*(each for each in METHODS if each in given), *sorted(given.difference(METHODS)))
+    """Return methods in the order of `METHODS`; unknown ones come last."""
+    names = set(methods)
+    return (*(method for method in METHODS if method in names), *sorted(names.difference(METHODS)))
 
 
 def chosen(study: Study, method: str | None, otherwise: str = CUT_POINT) -> str:
-    """Return the method that is asked for; without one a usual one, or the last where that was not tried."""
+    """Return the method that a report is about.
+
+    Args:
+        study: the study.
+        method: the method that the user names, or None.
+        otherwise: the method that is used without one; if it was not tried, the last method is used.
+
+    Raises:
+        UsageError: the study has not tried the named method.
+    """
     if method is None:
         return otherwise if otherwise in study.methods or not study.methods else study.methods[-1]
     if method not in study.methods:
@@ -116,53 +125,56 @@ def chosen(study: Study, method: str | None, otherwise: str = CUT_POINT) -> str:
 
 
 def refusal(study: Study) -> str | None:
-    """Say why a study gets no report; None where it may have one.
+    """Return the reason why a study gets no report, or None where it gets one.
 
-    Without canaries that hold, its verdicts may be those of a trial in which no mutant ever ran.
+    Unless its canaries hold, no mutant may have run at all, and the verdicts mean nothing.
     """
     names = Counter(incident.name for incident in study.incidents)
-    same = sorted(name for name, count in names.items() if count > 1)
-    if same:
-        return (
-            f"the study has {names[same[0]]} incidents of the name {same[0]}; merge them, or name them apart"
-        )
-    reasons = [reason for incident in study.incidents for reason in _broken(incident)]
+    repeated = sorted(name for name, count in names.items() if count > 1)
+    if repeated:
+        return f"the study has {names[repeated[0]]} incidents of the name {repeated[0]}; merge them, or name them apart"
+    reasons = [reason for incident in study.incidents for reason in _broken_canaries(incident)]
     if not reasons:
         return None
     what = "a canary doesn't hold" if len(reasons) == 1 else f"{len(reasons)} canaries don't hold"
-    said = f"{what}, so the study says nothing: {'; '.join(reasons)}"
-    return f"{said}. Mend the test or the tool, and run the study again"
+    message = f"{what}, so the study says nothing: {'; '.join(reasons)}"
+    return f"{message}. Mend the test or the tool, and run the study again"
 
 
-def _broken(incident: StudiedIncident) -> list[str]:
+def _broken_canaries(incident: StudiedIncident) -> list[str]:
+    """Return what is wrong with the canaries of an incident."""
     if not incident.canaries:
         return [f"{incident.name}: none was tried"]
     return [
-        f"{incident.name}: {each.what} under {each.method}: expected {each.expected}, got {each.got}"
-        for each in incident.canaries
-        if not each.holds
+        f"{incident.name}: {canary.what} under {canary.method}: expected {canary.expected}, got {canary.got}"
+        for canary in incident.canaries
+        if not canary.holds
     ]
 
 
 def check(study: Study) -> None:
-    """Raise where a study gets no report."""
+    """Check that a study may get a report.
+
+    Raises:
+        UsageError: it may not; the message says why.
+    """
     reason = refusal(study)
     if reason is not None:
         raise UsageError(reason)
 
 
-def small_diff(result: Result) -> list[str]:
-    """Return the lines of a diff that go and come, without their surroundings."""
+def changed_lines(result: Result) -> list[str]:
+    """Return the removed and added lines of a mutant's diff, without context."""
     if not result.diff:
         before, after = result.mutant.before.splitlines(), result.mutant.after.splitlines()
         return [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
     lines = result.diff.splitlines()
-    # The names of the files stand above the first hunk; below it a line may begin with `---`, too.
-    first = next((at for at, line in enumerate(lines) if line.startswith("@@")), -1)
-    return [line for line in lines[first + 1 :] if line[:1] in {"-", "+"} and not _is_name(line, first)]
+    # The file names are above the first hunk. Below it, a changed line may begin with `---` as well.
+    first = next((index for index, line in enumerate(lines) if line.startswith("@@")), -1)
+    return [line for line in lines[first + 1 :] if line[:1] in {"-", "+"} and not _is_file_name(line, first)]
 
 
-def _is_name(line: str, first: int) -> bool:
+def _is_file_name(line: str, first: int) -> bool:
     return first < 0 and line.startswith(("--- ", "+++ "))
 
 
@@ -172,38 +184,47 @@ def place(incident: str, result: Result) -> str:
 
 
 def file_of(incident: str, file: str) -> str:
-    """Return the name of a file in a report: below its incident's, and never an absolute path."""
+    """Return the name of a file in a report: the incident's name and the path, and never an absolute path."""
     return f"{incident}/{file.lstrip('/')}"
 
 
-def class_of(result: Result) -> str:
-    """Say in words what a survivor does; empty where nobody classed it."""
-    return "" if result.behaviour is None else SAID_OF_BEHAVIOURS[result.behaviour]
+def behaviour_text(result: Result) -> str:
+    """Return in words what a survivor does; empty where that is not known."""
+    return "" if result.behaviour is None else BEHAVIOUR_DESCRIPTIONS[result.behaviour]
 
 
-def told(incident: StudiedIncident, result: Result, limit: int = 2) -> list[str]:
-    """Say where a mutant differs from the fix: the first of its changes on the recorded input, and of its inputs."""
-    said = [
-        f"{each.address}{' ' + each.path if each.path else ''}: {each.fix} with the fix, {each.mutant} with the mutant"
-        for each in result.changes[:limit]
+def difference_lines(incident: StudiedIncident, result: Result, limit: int = 2) -> list[str]:
+    """Return where a mutant differs from the fix, in words.
+
+    Args:
+        incident: the incident.
+        result: the result of the mutant.
+        limit: how many differences on the recorded input are listed, and how many edge inputs.
+    """
+    lines = [
+        f"{change.address}{' ' + change.path if change.path else ''}: {change.fix} with the fix,"
+        f" {change.mutant} with the mutant"
+        for change in result.changes[:limit]
     ]
-    known = {each.number: each for each in incident.inputs}
+    input_by_number = {edge_input.number: edge_input for edge_input in incident.inputs}
     for number in result.inputs[:limit]:
-        each = known.get(number)
-        if each is None or not each.argument:
-            said.append(f"input {number}" if each is None else f"the recorded input of {each.address}")
+        edge_input = input_by_number.get(number)
+        if edge_input is None or not edge_input.argument:
+            lines.append(
+                f"input {number}" if edge_input is None else f"the recorded input of {edge_input.address}"
+            )
         else:
-            why = f" ({each.source})" if each.source else ""
-            said.append(f"{each.address} with {each.argument} = {each.value}{why}")
+            why = f" ({edge_input.source})" if edge_input.source else ""
+            lines.append(f"{edge_input.address} with {edge_input.argument} = {edge_input.value}{why}")
     more = max(len(result.changes) - limit, 0) + max(len(result.inputs) - limit, 0)
-    return [*said, *([f"and {more} more"] if more else [])]
+    return [*lines, *([f"and {more} more"] if more else [])]
 
 
 def counted_generated(incidents: Sequence[StudiedIncident]) -> tuple[int, int, int, int]:
-    """Count what was generated, of that what has the bytecode of the fix, and that of another mutant, and what was tried."""
+    """Return how many changes were generated, had the same bytecode, were duplicates, and were tried."""
     return (
-        sum(each.generated for each in incidents),
-        sum(each.same_bytecode for each in incidents),
-        sum(each.duplicates for each in incidents),
-        sum(len(each.results) for each in incidents),
+        sum(incident.generated for incident in incidents),
+        sum(incident.same_bytecode for incident in incidents),
+        sum(incident.duplicates for incident in incidents),
+        sum(len(incident.results) for incident in incidents),
     )

@@ -1,4 +1,4 @@
-"""What `autochron mutate` says of a study."""
+"""The text report of a mutation study: what `autochron mutate` prints."""
 
 from __future__ import annotations
 
@@ -11,40 +11,44 @@ from autochron.mutate.report.tallies import CUT_POINT, KINDS, KillCount
 from autochron.report.phrases import cells, clean, cut
 from autochron.report.text import Page, plural
 
-_WIDE = 160
-"""Characters of a line that quotes code or a reason."""
+_MAX_WIDTH = 160
+"""Characters of a line that shows code or a reason."""
 
-_LINES = 12
-"""Lines of a diff."""
+_MAX_DIFF_LINES = 12
+"""Lines of a diff that are shown."""
 
 
 def write_study(study: Study, stream: TextIO, *, quiet: bool = False, survivors: bool = False) -> None:
-    """Show what each method kills, and what lives.
+    """Print which mutants each method kills, and which survive.
 
-    `survivors` lists those of cut-point, too; `quiet` says in plain text only how it came out, and what is wrong.
+    Args:
+        study: the study.
+        stream: where it is printed.
+        quiet: whether only the result and what is wrong are printed, without colours.
+        survivors: whether cut-point's survivors are listed besides those of the method that notices most.
 
     Raises:
-        UsageError: where the canaries don't hold: such a study says nothing.
+        UsageError: a canary does not hold, so the study's verdicts mean nothing.
     """
     tallies.check(study)
     page = Page(stream, plain=quiet)
     if not quiet:
         _write_tables(study, page)
     _write_escapes(study, page, quiet=quiet)
-    _write_faults(study, page, quiet=quiet)
+    _write_checks(study, page, quiet=quiet)
     if not quiet:
-        for method in _listed(study, survivors=survivors):
+        for method in _listed_methods(study, survivors=survivors):
             _write_survivors(study, method, page)
-    _write_sum(study, page)
+    _write_summary(study, page)
 
 
-def _listed(study: Study, *, survivors: bool) -> tuple[str, ...]:
-    """Return the methods whose survivors are listed, the one that sees most first."""
+def _listed_methods(study: Study, *, survivors: bool) -> tuple[str, ...]:
+    """Return the methods whose survivors are listed, the one that notices most first."""
     if not study.methods:
         return ()
     most = tallies.chosen(study, None, "widened")
-    less = survivors and most != CUT_POINT and CUT_POINT in study.methods
-    return (most, CUT_POINT) if less else (most,)
+    lists_cut_point = survivors and most != CUT_POINT and CUT_POINT in study.methods
+    return (most, CUT_POINT) if lists_cut_point else (most,)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -55,16 +59,16 @@ def _write_tables(study: Study, page: Page) -> None:
     shard = f", shard {part} of {parts}: a part of the study" if parts > 1 else ""
     page.line(f"mutants of the operators {study.operators}{shard}", "bold")
     _write_grid(
-        page, ("incident", "generated", "same bytecode", "duplicates", "tried"), list(_generated(study))
+        page, ("incident", "generated", "same bytecode", "duplicates", "tried"), list(_generated_rows(study))
     )
     page.line("")
     page.line("killed, of those tried", "bold")
-    _write_grid(page, ("incident", *study.methods), list(_kills(study)))
+    _write_grid(page, ("incident", *study.methods), list(_kill_rows(study)))
     page.line("")
     page.line("how the killed ones ended", "bold")
-    _write_grid(page, ("method", *_ends(study), "survived", "not tried"), list(_split(study)))
+    _write_grid(page, ("method", *_end_kinds(study), "survived", "not tried"), list(_end_rows(study)))
     page.line("")
-    rows = list(_sensitive(study))
+    rows = list(_sensitivity_rows(study))
     if rows:
         page.line("which argument can change what the fix decides, the others as in the incident", "bold")
         left = frozenset({"argument", "decision", "example"})
@@ -72,77 +76,96 @@ def _write_tables(study: Study, page: Page) -> None:
         page.line("")
 
 
-def _generated(study: Study) -> Iterator[tuple[str, ...]]:
+def _generated_rows(study: Study) -> Iterator[tuple[str, ...]]:
     for incident in study.incidents:
         yield incident.name, *map(str, tallies.counted_generated([incident]))
     yield "sum", *map(str, tallies.counted_generated(study.incidents))
 
 
-def _kills(study: Study) -> Iterator[tuple[str, ...]]:
+def _kill_rows(study: Study) -> Iterator[tuple[str, ...]]:
     def rows(name: str, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-        told = [tallies.tally(results, method) for method in study.methods]
-        yield name, *map(_share, told)
-        yield "95 % interval", *map(_interval, told)
+        counts = [tallies.tally(results, method) for method in study.methods]
+        yield name, *map(_share, counts)
+        yield "95 % interval", *map(_interval, counts)
 
     for incident in study.incidents:
         yield from rows(incident.name, incident.results)
-    everything = tallies.all_results(study)
-    yield from rows("sum", everything)
-    real = [result for result in everything if not tallies.is_equivalent(result)]
-    if len(real) < len(everything):
-        yield from rows(f"without {len(everything) - len(real)} argued equivalent", real)
+    every_result = tallies.all_results(study)
+    yield from rows("sum", every_result)
+    not_equivalent = [result for result in every_result if not tallies.is_equivalent(result)]
+    if len(not_equivalent) < len(every_result):
+        yield from rows(
+            f"without {len(every_result) - len(not_equivalent)} argued equivalent", not_equivalent
+        )
 
 
-def _share(found: KillCount) -> str:
-    return "-" if found.percent is None else f"{found.killed}/{found.tried} {found.percent:.1f} %"
+def _share(count: KillCount) -> str:
+    return "-" if count.percent is None else f"{count.killed}/{count.tried} {count.percent:.1f} %"
 
 
-def _interval(found: KillCount) -> str:
-    return "-" if found.interval is None else f"{found.interval[0]:.1f}–{found.interval[1]:.1f} %"
+def _interval(count: KillCount) -> str:
+    return "-" if count.interval is None else f"{count.interval[0]:.1f}–{count.interval[1]:.1f} %"
 
 
-def _ends(study: Study) -> tuple[str, ...]:
-    """Name the kinds; `passed` only where some are killed by passing, as the fix fails."""
-    everything = tallies.all_results(study)
-    odd = any(tallies.kinds(everything, method)["passed"] for method in study.methods)
-    return tuple(kind for kind in KINDS if odd or kind != "passed")
+def _end_kinds(study: Study) -> tuple[str, ...]:
+    """Return the kinds of ends that have a column.
+
+    `passed` has one only where mutants are killed by passing, because the tests fail with the fix.
+    """
+    results = tallies.all_results(study)
+    has_passed = any(tallies.kinds(results, method)["passed"] for method in study.methods)
+    return tuple(kind for kind in KINDS if has_passed or kind != "passed")
 
 
-def _split(study: Study) -> Iterator[tuple[str, ...]]:
-    everything = tallies.all_results(study)
+def _end_rows(study: Study) -> Iterator[tuple[str, ...]]:
+    results = tallies.all_results(study)
     for method in study.methods:
-        counts = {str(kind): count for kind, count in tallies.kinds(everything, method).items()}
-        found = tallies.tally(everything, method)
-        numbers = [*(counts[kind] for kind in _ends(study)), found.tried - found.killed]
-        yield method, *map(str, [*numbers, len(everything) - found.tried])
+        counts = {str(kind): count for kind, count in tallies.kinds(results, method).items()}
+        kill_count = tallies.tally(results, method)
+        numbers = [*(counts[kind] for kind in _end_kinds(study)), kill_count.tried - kill_count.killed]
+        yield method, *map(str, [*numbers, len(results) - kill_count.tried])
 
 
-def _sensitive(study: Study) -> Iterator[tuple[str, ...]]:
+def _sensitivity_rows(study: Study) -> Iterator[tuple[str, ...]]:
     for incident in study.incidents:
-        for each in incident.sensitivity:
-            decision = "can change" if each.flips else "never changes"
-            example = cut(clean(each.example), _WIDE // 2)
-            yield incident.name, each.argument, str(each.tried), str(each.flips), decision, example
+        for sensitivity in incident.sensitivity:
+            decision = "can change" if sensitivity.flips else "never changes"
+            example = cut(clean(sensitivity.example), _MAX_WIDTH // 2)
+            yield (
+                incident.name,
+                sensitivity.argument,
+                str(sensitivity.tried),
+                str(sensitivity.flips),
+                decision,
+                example,
+            )
 
 
 def _write_grid(
     page: Page, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: frozenset[str] = frozenset()
 ) -> None:
-    """Write a table below its headings: the first column and those named to the left, numbers to the right."""
+    """Print a table below its headings.
+
+    Args:
+        page: where it is printed.
+        headings: one for each column.
+        rows: the cells.
+        left: the headings of the columns that are aligned left; the first column always is.
+    """
     widths = [max(map(cells, column)) for column in zip(headings, *rows, strict=True)]
-    for at, row in enumerate((headings, *rows)):
-        drawn = []
-        for number, (heading, cell, width) in enumerate(zip(headings, row, widths, strict=True)):
+    for row_number, row in enumerate((headings, *rows)):
+        aligned = []
+        for column_number, (heading, cell, width) in enumerate(zip(headings, row, widths, strict=True)):
             blank = " " * (width - cells(cell))
-            drawn.append(cell + blank if not number or heading in left else blank + cell)
-        page.line("  ".join(drawn).rstrip(), None if at else "dim")
+            aligned.append(cell + blank if not column_number or heading in left else blank + cell)
+        page.line("  ".join(aligned).rstrip(), None if row_number else "dim")
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------
 
 
 def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
-    """Say how many unsafe mutants live: 0 is said, too."""
+    """Print how many unsafe mutants survive, even if none does."""
     if CUT_POINT not in study.methods:
         page.line("escapes: not known, for cut-point was not tried", "yellow")
         return
@@ -162,39 +185,45 @@ def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
                 _write_mutant(incident, result, page, brief=quiet)
 
 
-def _write_faults(study: Study, page: Page, *, quiet: bool) -> None:
-    """Say what speaks against the study, and, unless `quiet`, what speaks for it."""
+def _write_checks(study: Study, page: Page, *, quiet: bool) -> None:
+    """Print the checks of the study that fail and, unless `quiet`, those that hold."""
     if not quiet:
-        canaries = [each for incident in study.incidents for each in incident.canaries]
-        page.line(f"canaries: {sum(each.holds for each in canaries)} of {len(canaries)} hold", "green")
-    sample = [(incident, each) for incident in study.incidents for each in incident.agreement]
-    wrong = [(incident, each) for incident, each in sample if each.ours != each.theirs]
+        canaries = [canary for incident in study.incidents for canary in incident.canaries]
+        page.line(f"canaries: {sum(canary.holds for canary in canaries)} of {len(canaries)} hold", "green")
+    sample = [(incident, crosscheck) for incident in study.incidents for crosscheck in incident.agreement]
+    differing = [
+        (incident, crosscheck) for incident, crosscheck in sample if crosscheck.ours != crosscheck.theirs
+    ]
     if not sample and not quiet:
         page.line("plain cosmic-ray: no sample was run", "yellow")
-    elif wrong or not quiet:
-        agree = f"{len(sample) - len(wrong)} of {len(sample)} agree"
-        page.line(f"plain cosmic-ray: {agree}", "bold red" if wrong else "green")
-    for incident, each in wrong:
-        ours, theirs = ("killed" if said else "survived" for said in (each.ours, each.theirs))
-        where = _found(incident, each.mutant)
+    elif differing or not quiet:
+        agree = f"{len(sample) - len(differing)} of {len(sample)} agree"
+        page.line(f"plain cosmic-ray: {agree}", "bold red" if differing else "green")
+    for incident, crosscheck in differing:
+        verdicts = (crosscheck.ours, crosscheck.theirs)
+        ours, theirs = ("killed" if is_killed else "survived" for is_killed in verdicts)
+        where = _mutant_name(incident, crosscheck.mutant)
         page.line(f"  {where}: {ours} here, {theirs} there", "red")
     for incident in study.incidents:
         for result in incident.results:
             if tallies.is_refuted(result):
-                by = ", ".join(tallies.killers(result)) or "; ".join(tallies.told(incident, result))
+                reason = ", ".join(tallies.killers(result)) or "; ".join(
+                    tallies.difference_lines(incident, result)
+                )
                 page.line(
-                    f"argued equivalent, and yet it is told from the fix: {_name(incident, result)}"
-                    f" ({clean(by or 'it is unsafe')})",
+                    f"argued equivalent, and yet it is told from the fix: {_result_name(incident, result)}"
+                    f" ({clean(reason or 'it is unsafe')})",
                     "bold red",
                 )
 
 
-def _found(incident: StudiedIncident, mutant: str) -> str:
-    result = next((each for each in incident.results if each.mutant.id == mutant), None)
-    return f"{incident.name}  {mutant}" if result is None else _name(incident, result)
+def _mutant_name(incident: StudiedIncident, mutant: str) -> str:
+    """Return the name of a mutant by its id, with its place if it has a result."""
+    result = next((candidate for candidate in incident.results if candidate.mutant.id == mutant), None)
+    return f"{incident.name}  {mutant}" if result is None else _result_name(incident, result)
 
 
-def _name(incident: StudiedIncident, result: Result) -> str:
+def _result_name(incident: StudiedIncident, result: Result) -> str:
     mutant = result.mutant
     return f"{tallies.place(incident.name, result)}  {mutant.operator}  {mutant.id}"
 
@@ -203,34 +232,36 @@ def _name(incident: StudiedIncident, result: Result) -> str:
 
 
 def _write_survivors(study: Study, method: str, page: Page) -> None:
-    found = [
+    survivors = [
         (incident, result)
         for incident in study.incidents
         for result in incident.results
         if tallies.survives(result, method)
     ]
     page.line("")
-    page.line(f"{plural(len(found), 'survivor')} of {method}{':' if found else ''}", "bold")
-    for incident, result in found:
+    page.line(f"{plural(len(survivors), 'survivor')} of {method}{':' if survivors else ''}", "bold")
+    for incident, result in survivors:
         _write_mutant(incident, result, page)
 
 
 def _write_mutant(incident: StudiedIncident, result: Result, page: Page, *, brief: bool = False) -> None:
-    page.line(f"  {_name(incident, result)}", "bold")
+    page.line(f"  {_result_name(incident, result)}", "bold")
     if brief:
         return
-    lines = tallies.small_diff(result)
-    for line in lines[:_LINES]:
+    lines = tallies.changed_lines(result)
+    for line in lines[:_MAX_DIFF_LINES]:
         page.line(f"    {_short(line)}", "red" if line.startswith("-") else "green")
-    if len(lines) > _LINES:
-        page.line(f"    … and {plural(len(lines) - _LINES, 'line')} more")
-    said = tallies.class_of(result)
+    if len(lines) > _MAX_DIFF_LINES:
+        page.line(f"    … and {plural(len(lines) - _MAX_DIFF_LINES, 'line')} more")
+    description = tallies.behaviour_text(result)
     killers = tallies.killers(result)
-    if not said:
-        said = f"killed by {', '.join(killers)}" if killers else "not classed"
-    page.line(f"    {result.behaviour or 'class'}: {said}", "red" if result.behaviour == "escape" else None)
-    for where in tallies.told(incident, result):
-        page.line(f"    {_short(where)}")
+    if not description:
+        description = f"killed by {', '.join(killers)}" if killers else "not classed"
+    page.line(
+        f"    {result.behaviour or 'class'}: {description}", "red" if result.behaviour == "escape" else None
+    )
+    for difference in tallies.difference_lines(incident, result):
+        page.line(f"    {_short(difference)}")
     if result.proof:
         page.line(f"    equivalent: {clean(result.proof)}")
     if result.hint:
@@ -238,20 +269,22 @@ def _write_mutant(incident: StudiedIncident, result: Result, page: Page, *, brie
 
 
 def _short(text: str) -> str:
-    return cut(clean(text), _WIDE)
+    return cut(clean(text), _MAX_WIDTH)
 
 
-def _write_sum(study: Study, page: Page) -> None:
-    """Say the whole in a line."""
-    everything = tallies.all_results(study)
-    said = []
+def _write_summary(study: Study, page: Page) -> None:
+    """Print the whole study in one line."""
+    results = tallies.all_results(study)
+    parts = []
     for method in study.methods:
-        found = tallies.tally(everything, method)
-        if found.tried:
-            said.append(f"{method} kills {found.killed} of {found.tried} ({_share(found).partition(' ')[2]})")
-    count = plural(len(everything), "mutant")
+        kill_count = tallies.tally(results, method)
+        if kill_count.tried:
+            parts.append(
+                f"{method} kills {kill_count.killed} of {kill_count.tried} ({_share(kill_count).partition(' ')[2]})"
+            )
+    count = plural(len(results), "mutant")
     page.line("")
     page.line(
-        f"autochron: {count} of {plural(len(study.incidents), 'incident')}: {', '.join(said) or 'none'}",
+        f"autochron: {count} of {plural(len(study.incidents), 'incident')}: {', '.join(parts) or 'none'}",
         "bold",
     )

@@ -1,1 +1,1 @@
-"""The pytest process that runs mutants in forks."""
+"""The pytest processes that run mutants in forks."""

@@ -1,12 +1,14 @@
-"""The cut: a test is run once up to the first call of what is mutated, and goes on from there in a fork for each trial.
+"""Run a test once up to the first call of a mutated function, and continue from there in a fork for each trial.
 
-Up to that call a mutant has not run, so all trials are alike. It holds only where a fork takes everything with it: one
-thread, no event loop, no timer, no file opened or moved in since the test began, nothing changed outside the process. Where
-that does not hold, or the fix gives something else in this way, each trial runs the whole test.
+Up to that call no mutant has run, so all trials are alike. This point is called the checkpoint. A fork can continue
+there only if it inherits all of the test's state: one thread, no event loop, no timer, no file that the test has opened
+or read further, and no change outside the process. Where that is not so, or where the fix gives another result than in
+a whole run, each trial runs the whole test.
 
-Three processes take part: the server, which reads what is to be tried; one that it forks, which runs the test and stops at
-the cut; and a fork of that for each trial. The one at the cut is replaced after half a second, for an agent that asks for
-the time must not find that it stood there.
+Three processes take part: the server, which reads the jobs; the checkpoint process, which the server forks and which
+runs the test up to the checkpoint; and a fork of the checkpoint process for each trial. The server replaces the
+checkpoint process after half a second, because an agent that reads the clock must not see how long that process has
+waited.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.pausing import paused
 from autochron.isolation.denials import Isolation
 from autochron.mutate.protocol import Job, TrialReply
-from autochron.mutate.server.endings import reply_of
+from autochron.mutate.server.endings import reply_from
 from autochron.workers.ending import kill_child
 from autochron.workers.fork import Fork, at_rest, close_ours, fork_process, keep_from_forks, parted
 from autochron.workers.limits import Limits
@@ -39,80 +41,92 @@ if TYPE_CHECKING:
     from autochron.ports import Replayer
     from autochron.project import Project
 
-_AGE = 500_000_000
-"""Nanoseconds that a process may stand at the cut."""
+_MAX_AGE = 500_000_000
+"""Nanoseconds that a checkpoint process is used for."""
 
-_BEYOND = 10.0
-"""Seconds beyond a trial's own limit after which the process at the cut is given up."""
+_GRACE = 10.0
+"""Seconds beyond a trial's own limit after which the checkpoint process is given up."""
 
 Codes = list[tuple["FunctionType", "CodeType"]]
+"""Pairs of a function and the code that a trial gives to it."""
 
 
-class LostError(Exception):
-    """The process at the cut has ended, or says nothing any more."""
+class CheckpointLostError(Exception):
+    """The checkpoint process has ended, or does not answer any more."""
 
 
 class CheckpointProcess:
-    """The process at the cut, to the server."""
+    """The checkpoint process, as the server sees it."""
 
     def __init__(self, run: Callable[[int, int], None], limits: Limits) -> None:
-        """Fork, and have the test run there: by what it reads jobs from, and what it writes replies to.
+        """Fork, run the test in the child, and wait until the child reports that it is at the checkpoint.
+
+        Args:
+            run: runs the test in the child. Its arguments are two descriptors: jobs are read from the first, and
+                replies are written to the second.
+            limits: what a trial may take.
 
         Raises:
-            LostError: it does not come to the cut, or can't stop there.
+            CheckpointLostError: the test does not come to the checkpoint, or can't be forked there.
         """
-        jobs, writing = os.pipe()
-        reading, replies = os.pipe()
-        keep_from_forks(writing, reading)
-        self._channel = LineChannel(writing, reading)
-        self._seconds = limits.seconds + _BEYOND
+        job_reader, job_writer = os.pipe()
+        reply_reader, reply_writer = os.pipe()
+        keep_from_forks(job_writer, reply_reader)
+        self._channel = LineChannel(job_writer, reply_reader)
+        self._timeout = limits.seconds + _GRACE
         flush()
         self._process = fork_process()
         if self._process == 0:
-            close_ours(writing, reading)
-            keep_from_forks(jobs, replies)
+            close_ours(job_writer, reply_reader)
+            keep_from_forks(job_reader, reply_writer)
             try:
-                run(jobs, replies)
+                run(job_reader, reply_writer)
             finally:
                 unpatched.immediate_exit(0)
-        os.close(jobs)
-        os.close(replies)
-        self._since = unpatched.perf_counter_ns()
-        self._line()
+        os.close(job_reader)
+        os.close(reply_writer)
+        self._started = unpatched.perf_counter_ns()
+        self._receive()
 
     @property
-    def is_old(self) -> bool:
-        """Whether it stands there too long."""
-        return unpatched.perf_counter_ns() - self._since > _AGE
+    def is_expired(self) -> bool:
+        """Whether the process has waited at the checkpoint for too long to be used."""
+        return unpatched.perf_counter_ns() - self._started > _MAX_AGE
 
     def ask(self, line: bytes) -> bytes:
-        """Have something tried: a job and its reply, in JSON.
+        """Have a job tried.
+
+        Args:
+            line: a `Job` as a line of JSON.
+
+        Returns:
+            The `TrialReply` as a line of JSON.
 
         Raises:
-            LostError: nothing came back.
+            CheckpointLostError: the process has ended, or gave no reply in time.
         """
         try:
             self._channel.send(line)
         except WorkerDiedError:
             self.end()
-            raise LostError from None
-        return self._line()
+            raise CheckpointLostError from None
+        return self._receive()
 
-    def _line(self) -> bytes:
+    def _receive(self) -> bytes:
         try:
-            return self._channel.receive(self._seconds)
+            return self._channel.receive(self._timeout)
         except WorkerDiedError:
             self.end()
-            raise LostError from None
+            raise CheckpointLostError from None
 
     def end(self) -> None:
-        """End it."""
+        """Close the pipes and kill the process."""
         close_ours(self._channel.writing, self._channel.reading)
         kill_child(self._process, with_group=False)
 
 
 class ForkPoint:
-    """The cut, in the process that stands there."""
+    """The checkpoint, as the process that stops there and its trials see it."""
 
     def __init__(
         self,
@@ -122,131 +136,158 @@ class ForkPoint:
         codes: Callable[[Job], Codes | TrialReply],
         functions: Iterable[FunctionType],
     ) -> None:
-        """Take where jobs come from and replies go to, what compiles a job's code, and the functions that are mutated."""
+        """Take the pipes and what is needed to try a job.
+
+        Args:
+            jobs: the descriptor that jobs are read from.
+            replies: the descriptor that replies are written to.
+            limits: what a trial may take.
+            codes: compiles a job's text. It returns the code of each function, or a reply where there can be none.
+            functions: the functions that are mutated.
+        """
         self._jobs, self._replies = jobs, replies
         self._limits = limits
         self._codes = codes
-        self._targets = {id(each.__code__) for each in functions}
-        self._before: dict[int, tuple[Any, ...]] = {}
+        self._targets = {id(function.__code__) for function in functions}
+        self._descriptors_before: dict[int, tuple[Any, ...]] = {}
         self._isolation: Isolation | None = None
         self._replayer: Replayer | None = None
-        self._changed = ""
-        """What makes a fork less than a whole run."""
-        self._drawn: Any = None
-        """What random had drawn when the test's function was called."""
-        self._lift: Callable[[], None] | None = None
+        self._obstacle = ""
+        """Why a fork would not inherit all of the test's state; empty as long as it would."""
+        self._random_state: Any = None
+        """The state of `random` when the test's function was called."""
+        self._lift_limit: Callable[[], None] | None = None
         self._fork: Fork | None = None
         self._job: Job | None = None
 
     @property
-    def is_passed(self) -> bool:
-        """Whether this is a trial that has gone on from the cut."""
+    def is_in_trial(self) -> bool:
+        """Whether this process is a trial that continues from the checkpoint."""
         return self._fork is not None
 
     def watch(self, replayer: Replayer, project: Project, swaps: Iterable[Swap]) -> None:
-        """Stop with the first call of what is swapped in; the test's function is about to be called."""
+        """Prepare to stop at the first call of a swapped-in function.
+
+        It is called right before the test's function, and watches from then on for what a fork would not inherit.
+
+        Args:
+            replayer: the replay that the test runs in.
+            project: tells the program's own code from libraries.
+            swaps: the functions that stand in the place of the recorded ones.
+        """
         self._replayer = replayer
         self._isolation = Isolation(("network", "subprocess", "files"), project)
         events = self._isolation.events
 
-        def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
             if self._isolation is not None and event in events:
-                self._hear(event, arguments)
+                self._on_audit_event(event, arguments)
 
-        sys.addaudithook(hear)
-        self._before = _descriptors()
+        sys.addaudithook(on_audit_event)
+        self._descriptors_before = _descriptors()
         random: Any = sys.modules.get("random")
-        self._drawn = random.getstate() if random is not None else None
+        self._random_state = random.getstate() if random is not None else None
         if sys.getprofile() is not None:
-            self._changed = "a profiler"
-        sys.setprofile(self._see)
+            self._obstacle = "a profiler"
+        sys.setprofile(self._on_profile_event)
         for swap in swaps:
-            swap.before_call = self._stop
+            swap.before_call = self._serve
 
-    def _see(self, frame: FrameType, event: str, _argument: Any) -> None:
-        """Notice what is mutated when it runs before the cut."""
+    def _on_profile_event(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Note that a mutated function runs before the checkpoint."""
         if event == "call" and id(frame.f_code) in self._targets:
-            self._changed = "it has run"
+            self._obstacle = "a mutated function has run"
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        isolation, self._isolation = self._isolation, None  # what is asked now is not the test's doing
-        assert isolation is not None  # noqa: S101 - asked before
+    def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note an access to the network, a process, a file or a database."""
+        isolation, self._isolation = self._isolation, None  # events of the check itself are not the test's
+        assert isolation is not None  # noqa: S101 - the caller has checked it
         if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
-            self._changed = event
+            self._obstacle = event
         self._isolation = isolation
 
-    def _is_whole(self) -> bool:
-        """Return whether a fork made here takes everything with it."""
+    def _can_fork(self) -> bool:
+        """Return whether a fork made here inherits all of the test's state."""
         asyncio: Any = sys.modules.get("asyncio.events")
         return (
-            not self._changed
+            not self._obstacle
             and len(os.listdir("/proc/self/task")) == 1
-            and (asyncio is None or asyncio._get_running_loop() is None)  # noqa: SLF001 - it is for who asks so
-            and _descriptors() == self._before
+            and (asyncio is None or asyncio._get_running_loop() is None)  # noqa: SLF001 - the public function raises where there is none
+            and _descriptors() == self._descriptors_before
             and not any(
-                signal.getitimer(each)[0]
-                for each in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+                signal.getitimer(timer)[0]
+                for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
             )
         )
 
-    def _stop(self) -> None:
-        """CheckpointProcess here, and let a fork go on for each trial."""
+    def _serve(self) -> None:
+        """Stop here, read jobs, and fork a trial for each; return only in a trial, which continues with the test.
+
+        Ends the process where a fork would not inherit all of the test's state, and when there are no more jobs.
+        """
         if self._replayer is None:
             return
         replayer, self._replayer = self._replayer, None
-        if sys.getprofile() != self._see:
-            self._changed = "another profiler"
+        if sys.getprofile() != self._on_profile_event:
+            self._obstacle = "another profiler"
         sys.setprofile(None)
-        is_whole = self._is_whole()
+        can_fork = self._can_fork()
         self._isolation = None
-        if not is_whole:
+        if not can_fork:
             replayer.put_away()
             unpatched.immediate_exit(0)
         random: Any = sys.modules.get("random")
-        drawn = random.getstate() if random is not None else None
-        drawn = None if drawn == self._drawn else drawn
+        random_state = random.getstate() if random is not None else None
+        random_state = None if random_state == self._random_state else random_state
         replayer.pause()
-        self._lift = at_rest(self._limits)
+        self._lift_limit = at_rest(self._limits)
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:
             for line in jobs:
                 job = msgspec.json.decode(line, type=Job)
                 codes = self._codes(job)
-                reply = codes if isinstance(codes, TrialReply) else self._tried(job, codes, replayer)
+                reply = codes if isinstance(codes, TrialReply) else self._fork_trial(job, codes, replayer)
                 if reply is None:
-                    if drawn is not None:
-                        random.setstate(drawn)  # Python seeds it anew in a fork
+                    if random_state is not None:
+                        random.setstate(random_state)  # Python seeds `random` anew in a fork
                     replayer.take_over()
                     return
                 os.write(self._replies, msgspec.json.encode(reply) + b"\n")
         unpatched.immediate_exit(0)
 
-    def _tried(self, job: Job, codes: Codes, replayer: Replayer) -> TrialReply | None:
-        """Have a fork go on, and say how it ended; None in the fork."""
-        began = unpatched.perf_counter_ns()
-        with paused():  # a fork that is ours, and no process of the program's
-            came = parted(self._limits, lift=self._lift)
-        if isinstance(came, Fork):
-            self._fork, self._job = came, job
+    def _fork_trial(self, job: Job, codes: Codes, replayer: Replayer) -> TrialReply | None:
+        """Fork a trial that continues with the test. Return its reply in this process, and None in the fork."""
+        started = unpatched.perf_counter_ns()
+        with paused():  # the fork is ours, and not a process of the program
+            outcome = parted(self._limits, lift=self._lift_limit)
+        if isinstance(outcome, Fork):
+            self._fork, self._job = outcome, job
             for function, code in codes:
                 function.__code__ = code
             return None
-        replayer.clear()  # before the next one makes it
-        return reply_of(job, came, self._limits, began)
+        replayer.clear()  # the scratch files of the fork, before the next one makes the same
+        return reply_from(job, outcome, self._limits, started)
 
-    def said(self, reply: Callable[[Job], TrialReply]) -> NoReturn:
-        """Say in a trial what came of it, and end."""
-        assert self._fork is not None and self._job is not None  # noqa: S101, PT018 - asked before
-        self._fork.end(msgspec.json.encode(reply(self._job)))
+    def report(self, make_reply: Callable[[Job], TrialReply]) -> NoReturn:
+        """Send the reply that `make_reply` returns for this trial's job, and end the process."""
+        assert self._fork is not None and self._job is not None  # noqa: S101, PT018 - the caller has checked it
+        self._fork.end(msgspec.json.encode(make_reply(self._job)))
 
 
 def _descriptors() -> dict[int, tuple[Any, ...]]:
-    """Return what this process has open, and of files how far it has read or written them, and when they were changed."""
-    found: dict[int, tuple[Any, ...]] = {}
-    for each in map(int, os.listdir("/proc/self/fd")):
-        with suppress(OSError):  # that of the folder itself
-            state = os.fstat(each)
-            is_file = stat.S_ISREG(state.st_mode)
-            place = (os.lseek(each, 0, os.SEEK_CUR), state.st_size, state.st_mtime_ns) if is_file else ()
-            found[each] = (state.st_dev, state.st_ino, *place)
-    return found
+    """Describe each open descriptor of this process.
+
+    Returns:
+        By descriptor, the device and the inode; for a regular file also the position in it, its size in bytes, and the
+        time of its last change in nanoseconds.
+    """
+    descriptions: dict[int, tuple[Any, ...]] = {}
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        with suppress(OSError):  # the descriptor of the listing is closed by now
+            status = os.fstat(descriptor)
+            is_file = stat.S_ISREG(status.st_mode)
+            position = (
+                (os.lseek(descriptor, 0, os.SEEK_CUR), status.st_size, status.st_mtime_ns) if is_file else ()
+            )
+            descriptions[descriptor] = (status.st_dev, status.st_ino, *position)
+    return descriptions

@@ -1,9 +1,10 @@
-"""A process that runs a command of pytest in a fork for each trial, with other texts in the place of some files.
+"""A process that runs a pytest command in a fork for each trial, with other texts in the place of some files.
 
     python -m autochron.mutate.server.command_server START
 
-It is what `mutate.distributor` has cosmic-ray's mutants tried by: any tests, as the command runs them, its status and all
-that it says. What the tests import from elsewhere is imported once, before the forks; the project's own modules in each.
+`mutate.distributor` uses it to try cosmic-ray's mutants: any tests, as the command runs them, with the exit status and
+all of the output. What the tests import from libraries is imported once, before the forks. The project's own modules
+are imported in each fork.
 """
 
 from __future__ import annotations
@@ -26,148 +27,157 @@ from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.mutate.server.main import fork_servers
-from autochron.mutate.server.trials import say
+from autochron.mutate.server.trials import send
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
 from autochron.workers.silence import flush
 
 _UNLIMITED = 1 << 46
-"""Bytes: cosmic-ray's own distributor sets no limit, so none of its tests may meet one here."""
+"""Bytes. cosmic-ray's own distributor sets no limit, so no test may reach a limit here."""
 
-_WARNS = "_warn_already_imported"
+_WARNING_METHOD = "_warn_already_imported"
 
-_MOST = 1 << 20
-"""Bytes of what a command says that are kept: the end."""
+_MAX_OUTPUT = 1 << 20
+"""Bytes that are kept of a command's output: the last ones."""
 
 
-class Commands:
-    """A server of which each trial is a whole run of the command."""
+class CommandServer:
+    """A server whose trials are whole runs of the command."""
 
-    def __init__(self, asked: ServerTask, jobs: BinaryIO, writing: int) -> None:
-        self._asked = asked
+    def __init__(self, task: ServerTask, jobs: BinaryIO, writing: int) -> None:
+        self._task = task
         self._jobs = jobs
         self._writing = writing
-        self._files = {os.path.realpath(each) for each in asked.files}
-        self._limits = Limits(asked.timeout or 0.0, _UNLIMITED, os.cpu_count() or 1)
+        self._files = {os.path.realpath(file) for file in task.files}
+        self._limits = Limits(task.timeout or 0.0, _UNLIMITED, os.cpu_count() or 1)
 
     def serve(self) -> None:
-        """Try what is asked for, as long as something is."""
+        """Try the unchanged files, send a `Ready`, and answer each job with a reply until there are no more jobs."""
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         sys.dont_write_bytecode = True
-        sys.path[0] = os.getcwd() if self._asked.is_module else os.path.dirname(sys.executable)
-        sys.argv = [pytest.__file__, *self._asked.words]
-        # That what is loaded already is not rewritten is a warning, which a project may have made an error.
-        if hasattr(AssertionRewritingHook, _WARNS):
-            setattr(AssertionRewritingHook, _WARNS, lambda *_: None)
-        loaded = sorted(self._loaded())
+        sys.path[0] = os.getcwd() if self._task.is_module else os.path.dirname(sys.executable)
+        sys.argv = [pytest.__file__, *self._task.words]
+        # pytest warns of modules that it can't rewrite because they are loaded. A project may turn warnings into errors.
+        if hasattr(AssertionRewritingHook, _WARNING_METHOD):
+            setattr(AssertionRewritingHook, _WARNING_METHOD, lambda *_: None)
+        loaded = sorted(self._loaded_files())
         if loaded:
-            fault = f"{loaded[0]} is loaded by what runs the tests here; have it tried by cosmic-ray's distributor `local`"
-            say(self._writing, Ready(fault=fault))
+            fault = f"{loaded[0]} is loaded by the process that runs the tests; try it with cosmic-ray's distributor `local`"
+            send(self._writing, Ready(fault=fault))
             return
-        fix = self._tried(Job(id="fix", variant="fix"))
+        fix_reply = self._try_in_fork(Job(id="fix", variant="fix"))
         self._preload()
-        say(self._writing, Ready(fix=fix, limit=self._limits.seconds, process=os.getpid()))
+        send(self._writing, Ready(fix=fix_reply, limit=self._limits.seconds, process=os.getpid()))
         for line in self._jobs:
-            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+            send(self._writing, self._try_in_fork(msgspec.json.decode(line, type=Job)))
 
-    def _loaded(self) -> Iterator[str]:
-        """Yield those of the files that are to be changed which are loaded."""
+    def _loaded_files(self) -> Iterator[str]:
+        """Yield those of the files to change that are loaded in this process."""
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
             if file and os.path.realpath(file) in self._files:
                 yield file
 
     def _preload(self) -> None:
-        """Import what the tests import from where libraries are, unless that brings in what is the project's."""
+        """Import the libraries that the tests import, unless that would also import modules of the project."""
 
-        def names() -> bytes:
+        def imported_by_tests() -> bytes:
             before = set(sys.modules)
-            self._run()
-            return msgspec.json.encode([each for each in sys.modules if each not in before])
+            self._run_command()
+            return msgspec.json.encode([name for name in sys.modules if name not in before])
 
-        ended = forked(lambda _: names(), self._limits)
+        ended = forked(lambda _: imported_by_tests(), self._limits)
         if not ended.is_whole:
             return
-        wanted = [
-            each for each in msgspec.json.decode(ended.said, type=list[str]) if self._is_elsewhere(each)
+        libraries = [
+            name for name in msgspec.json.decode(ended.said, type=list[str]) if self._is_library(name)
         ]
 
-        def brings_in() -> bytes:
-            _import(wanted)
-            return msgspec.json.encode([each for each in sys.modules if not self._is_elsewhere(each)])
+        def imported_with_libraries() -> bytes:
+            _import_all(libraries)
+            return msgspec.json.encode([name for name in sys.modules if not self._is_library(name)])
 
-        before = [each for each in sys.modules if not self._is_elsewhere(each)]
-        ended = forked(lambda _: brings_in(), self._limits)
+        before = [name for name in sys.modules if not self._is_library(name)]
+        ended = forked(lambda _: imported_with_libraries(), self._limits)
         if ended.is_whole and set(msgspec.json.decode(ended.said, type=list[str])) <= set(before):
-            _import(wanted)
+            _import_all(libraries)
             has_grown()
 
-    def _is_elsewhere(self, name: str) -> bool:
-        """Return whether a module is a library's, and of none that has a file which is to be changed."""
+    def _is_library(self, name: str) -> bool:
+        """Return whether a module belongs to a library that has none of the files to change."""
         top = name.partition(".")[0]
         module = sys.modules.get(top)
-        file = getattr(module, "__file__", None) if module is not None else _found(top)
+        file = getattr(module, "__file__", None) if module is not None else _origin_of(top)
         if file is None:
             return module is not None or top in sys.builtin_module_names
         file = os.path.realpath(file)
         folder = os.path.dirname(file)
         is_package = os.path.basename(file).startswith("__init__.")
         if file in self._files or (
-            is_package and any(each.startswith(folder + os.sep) for each in self._files)
+            is_package and any(path.startswith(folder + os.sep) for path in self._files)
         ):
             return False
         return file.startswith(_LIBRARIES)
 
-    def _tried(self, job: Job) -> TrialReply:
-        """Try in a fork, and say how that ended: the status as the start of `said`, what it said behind."""
-        began = unpatched.perf_counter_ns()
+    def _try_in_fork(self, job: Job) -> TrialReply:
+        """Run a trial in a fork, and return its reply.
+
+        The last bytes of the command's output are the reply's `said`.
+        """
+        started = unpatched.perf_counter_ns()
         flush()
         with tempfile.TemporaryFile() as file:
-            ended = forked(lambda _: self._try(job, file.fileno()), self._limits)
+            ended = forked(lambda _: self._run_job(job, file.fileno()), self._limits)
             end = file.seek(0, os.SEEK_END)
-            file.seek(max(0, end - _MOST))
-            said = file.read().decode("utf-8", "replace")
-        took = (unpatched.perf_counter_ns() - began) / 1e9
-        reply = TrialReply(id=job.id, variant=job.variant, said=said, seconds=took)
+            file.seek(max(0, end - _MAX_OUTPUT))
+            output = file.read().decode("utf-8", "replace")
+        seconds = (unpatched.perf_counter_ns() - started) / 1e9
+        reply = TrialReply(id=job.id, variant=job.variant, said=output, seconds=seconds)
         if ended.is_whole:
             reply = msgspec.json.decode(ended.said, type=TrialReply)
-            return msgspec.structs.replace(reply, said=said, seconds=took)
+            return msgspec.structs.replace(reply, said=output, seconds=seconds)
         if ended.is_late:
             return msgspec.structs.replace(reply, kind="time-out")
         if ended.signal:
             return msgspec.structs.replace(reply, kind="signal")
         return msgspec.structs.replace(reply, kind="exit" if ended.status else "passed")
 
-    def _try(self, job: Job, output: int) -> bytes:
+    def _run_job(self, job: Job, output: int) -> bytes:
+        """Put a job's texts in place, run the command, and return the reply; runs in the fork.
+
+        Args:
+            job: what is tried.
+            output: the descriptor of the file that gets the command's output.
+        """
         os.dup2(output, 1)
         reply = TrialReply(id=job.id, variant=job.variant)
         for path, text in job.texts.items():
             source_overlay.lay(path, text)
-        status = self._run()
-        past = [path for path in job.texts if os.path.realpath(path) not in source_overlay.READ]
-        past = [
+        status = self._run_command()
+        unread = [path for path in job.texts if os.path.realpath(path) not in source_overlay.READ]
+        unread = [
             path
-            for path in past
-            if os.path.realpath(path) in {os.path.realpath(each) for each in self._loaded()}
+            for path in unread
+            if os.path.realpath(path) in {os.path.realpath(file) for file in self._loaded_files()}
         ]
-        if past:
+        if unread:
             fault = (
-                f"{past[0]} was not imported by Python's own loader, so its mutant was not tried; have it tried by"
-                " cosmic-ray's distributor `local`"
+                f"{unread[0]} was not imported by Python's own loader, so its mutant was not tried; try it with cosmic-ray's"
+                " distributor `local`"
             )
             return msgspec.json.encode(msgspec.structs.replace(reply, fault=fault))
         return msgspec.json.encode(msgspec.structs.replace(reply, kind="assertion" if status else "passed"))
 
-    def _run(self) -> int:
-        """Run the command; gives its status."""
+    def _run_command(self) -> int:
+        """Run the command, and return its exit status."""
         try:
-            status = int(pytest.main(list(self._asked.words)))
+            status = int(pytest.main(list(self._task.words)))
         except SystemExit as error:
             status = error.code if isinstance(error.code, int) else int(error.code is not None)
         except BaseException:
             sys.excepthook(*sys.exc_info())
             status = 1
-        for thread in threading.enumerate():  # as an interpreter does that ends
+        for thread in threading.enumerate():  # as the interpreter does when it exits
             if thread is not threading.main_thread() and not thread.daemon:
                 thread.join()
         flush()
@@ -184,8 +194,8 @@ _LIBRARIES = tuple(
 )
 
 
-def _found(name: str) -> str | None:
-    from importlib.util import find_spec  # lazy: before the forks only
+def _origin_of(name: str) -> str | None:
+    from importlib.util import find_spec  # lazy: used before the forks only
 
     try:
         spec = find_spec(name)
@@ -194,22 +204,22 @@ def _found(name: str) -> str | None:
     return None if spec is None else spec.origin
 
 
-def _import(names: Iterable[str]) -> None:
+def _import_all(names: Iterable[str]) -> None:
     for name in names:
-        with suppress(BaseException):  # the tests have imported it in another way, and do so again
+        with suppress(BaseException):  # the tests have imported it in another way, and will again
             importlib.import_module(name)
 
 
-def serve(channel: ServerPipes) -> None:
-    """Do what is asked through a channel, until nothing is asked any more."""
-    with open(channel.reading, "rb", closefd=False) as jobs:
-        first = jobs.readline()
-        if first:
-            Commands(msgspec.json.decode(first, type=ServerTask), jobs, channel.writing).serve()
+def serve(pipes: ServerPipes) -> None:
+    """Read a task from a pipe, then jobs, and answer them until there are no more."""
+    with open(pipes.reading, "rb", closefd=False) as jobs:
+        line = jobs.readline()
+        if line:
+            CommandServer(msgspec.json.decode(line, type=ServerTask), jobs, pipes.writing).serve()
 
 
 def main(words: list[str]) -> int:
-    """Fork into servers."""
+    """Fork servers, and return the exit status."""
     return fork_servers(msgspec.json.decode(words[0], type=ForkServerStart), serve)
 
 

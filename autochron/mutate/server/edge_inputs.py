@@ -1,7 +1,8 @@
-"""Other inputs for a mutant, in the place where the agent calls the tool: inside the replay, with its state and clock.
+"""Edge inputs: other inputs for a mutant, tried where the agent calls the tool.
 
-At each call of the target a fork gives it one input after the other, and compares with what the fix gives there. What
-differs is tried once more in a fork of its own, since what one call leaves behind may have changed the next.
+This is inside the replay, with its state and clock. At each call of the target, a fork calls it with one input after
+the other, and the outcomes are compared with those of the fix. An input with a different outcome is tried once more in
+a fork of its own, because one call may leave something behind that changes the next.
 """
 
 from __future__ import annotations
@@ -30,311 +31,378 @@ from autochron.mutate.boundary_values import (
 )
 from autochron.mutate.model import Input
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
-from autochron.mutate.server.outcomes import of_call
+from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import ForkEnd, forked
 from autochron.workers.limits import Limits
 
 if TYPE_CHECKING:
     from types import FunctionType
 
-CALLS = 4
-"""At so many calls of a target, the first ones, other inputs are tried."""
+MAX_CALLS = 4
+"""At how many calls of a target, the first ones, edge inputs are tried."""
 
-_CONFIRMED = 16
-"""So many inputs that tell a mutant from the fix are confirmed, of each call."""
+_MAX_CONFIRMED = 16
+"""How many inputs of one call are kept that tell a mutant from the fix."""
 
-_SECONDS = 2.0
-"""What one input may take."""
+_INPUT_LIMIT = 2.0
+"""Seconds that one input may take."""
 
-_EACH = 0.02
-"""What one input may take where many are tried one after the other, beside the seconds of one."""
+_SEQUENCE_SHARE = 0.02
+"""Seconds that a sequence of inputs may take for each of them, beyond the limit of one input."""
 
-_ENDS = 4
-"""So many inputs of one call may end the process, or take too long; what comes after them is not tried."""
+_MAX_FORKS = 4
+"""How many inputs of one call may end the process or take too long; inputs after that are not tried."""
 
 _TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "Decimal": Decimal, "str": str}
 
-_PLACE = re.compile(r" at 0x[0-9a-f]+(?=>)")
-"""Where an object lies in memory, which is chance."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")
+"""The memory address in the `repr` of an object, which differs from run to run."""
 
-_exploring = [False]
-"""Whether this is a fork that has been given another input: what it calls gets none."""
+_is_exploring = [False]
+"""Whether this is a fork that calls a target with an edge input: calls that it makes are not explored."""
 
 _VOLATILE = "(differs from run to run)"
 
 
-def longest(most: int) -> float:
-    """Return the seconds that all inputs of a mutant may take: after one that is late it gets no others."""
-    return CALLS * (most * _EACH + 3 * _SECONDS)
+def seconds_for(count: int) -> float:
+    """Return the seconds that the edge inputs of one trial may take at most.
+
+    Args:
+        count: how many inputs there are at each call. After one that is late, the others are not tried.
+    """
+    return MAX_CALLS * (count * _SEQUENCE_SHARE + 3 * _INPUT_LIMIT)
 
 
-class Fix:
-    """What the fix gave: for each input alone, for all of a call in a row, and where two runs of it differ."""
+class FixOutcomes:
+    """What the fix gives, as JSON by input.
+
+    Attributes:
+        by_input: the outcome of each input in a fork of its own, by `ADDRESS.NUMBER`.
+        in_sequence: by the address of a call, the outcomes of its inputs in a sequence; empty where a sequence gives other
+            outcomes.
+        volatile: by the address of a call, the paths at which two runs of the fix differ.
+    """
 
     def __init__(self, outcomes: Mapping[str, str]) -> None:
-        self.alone = outcomes
-        self.in_row: dict[str, list[str]] = {}
+        self.by_input = outcomes
+        self.in_sequence: dict[str, list[str]] = {}
         self.volatile: dict[str, frozenset[str]] = {}
         for key, value in outcomes.items():
             kind, _, call = key.partition(" ")
             if kind == "row":
-                self.in_row[call] = json.decode(value, type=list[str])
+                self.in_sequence[call] = json.decode(value, type=list[str])
             elif kind == "volatile":
                 self.volatile[call] = frozenset(json.decode(value, type=list[str]))
 
 
-def _settled(outcome: str, volatile: frozenset[str]) -> str:
-    """Return an outcome without what differs from run to run."""
-    return json.encode(_without(json.decode(outcome), volatile, "")).decode() if volatile else outcome
+def _without_volatile(outcome: str, volatile: frozenset[str]) -> str:
+    """Return an outcome without the values that differ from run to run."""
+    return (
+        json.encode(_replace_volatile(json.decode(outcome), volatile, "")).decode() if volatile else outcome
+    )
 
 
-def _without(tree: Any, volatile: frozenset[str], path: str) -> Any:
+def _replace_volatile(tree: Any, volatile: frozenset[str], path: str) -> Any:
     if path in volatile:
         return _VOLATILE
     if isinstance(tree, dict):
-        return {key: _without(each, volatile, f"{path}.{key}" if path else key) for key, each in tree.items()}
+        return {
+            key: _replace_volatile(member, volatile, f"{path}.{key}" if path else key)
+            for key, member in tree.items()
+        }
     if isinstance(tree, list):
-        return [_without(each, volatile, f"{path}[{at}]") for at, each in enumerate(tree)]
+        return [_replace_volatile(member, volatile, f"{path}[{index}]") for index, member in enumerate(tree)]
     return tree
 
 
-def _nothing(ended: ForkEnd) -> str:
-    """Say of an input that nothing came back, and why."""
-    why = f"its process ended with status {ended.status}"
+def _no_outcome(ended: ForkEnd) -> str:
+    """Return the outcome of an input whose fork wrote none: the reason, as JSON."""
+    reason = f"its process ended with status {ended.status}"
     if ended.is_late:
-        why = "it was not done in time"
+        reason = "it was not done in time"
     elif ended.signal:
-        why = f"killed by {Signals(ended.signal).name}"
-    return json.encode({"raised": f"nothing: {why}"}).decode()
+        reason = f"killed by {Signals(ended.signal).name}"
+    return json.encode({"raised": f"nothing: {reason}"}).decode()
 
 
-_LATE = _nothing(ForkEnd(b"", is_late=True))
+_LATE = _no_outcome(ForkEnd(b"", is_late=True))
 
 
-class Widening:
-    """The other inputs of one incident."""
+class EdgeInputs:
+    """The edge inputs of one incident."""
 
-    def __init__(
-        self, functions: Sequence[FunctionType], texts: Mapping[str, str], asked: ServerTask
-    ) -> None:
-        """Take the functions that are mutated, the text of each one's file, and how many inputs are wanted."""
+    def __init__(self, functions: Sequence[FunctionType], texts: Mapping[str, str], task: ServerTask) -> None:
+        """Read the constants of the functions.
+
+        Args:
+            functions: the functions that are mutated.
+            texts: the source of each function's file, by the file's path.
+            task: the server's task, which says how many inputs are tried.
+        """
         self._constants = {
-            each.__code__.co_qualname: constants_of(
-                texts[each.__code__.co_filename],
-                each.__code__.co_filename.rpartition("/")[2],
-                each.__code__.co_qualname,
-                each.__globals__,
+            function.__code__.co_qualname: constants_of(
+                texts[function.__code__.co_filename],
+                function.__code__.co_filename.rpartition("/")[2],
+                function.__code__.co_qualname,
+                function.__globals__,
             )
-            for each in functions
+            for function in functions
         }
-        self._asked = asked
-        self._limits = Limits(_SECONDS, asked.memory)
-        self._fix: Fix | None = None
+        self._task = task
+        self._limits = Limits(_INPUT_LIMIT, task.memory)
+        self._fix_outcomes: FixOutcomes | None = None
 
-    def know(self, fix: TrialReply | None) -> None:
-        """Take in what the fix gave: mutants are compared with that, and get the inputs that its constants make."""
+    def learn_from(self, fix: TrialReply | None) -> None:
+        """Take over the constants and the outcomes of the fix.
+
+        Mutants get inputs made of these constants, and are compared with these outcomes.
+        """
         if fix is None:
             return
-        for name, found in fix.knows.items():
-            known = [Constant(_TYPES[kind](text), source) for kind, text, source in found]
+        for name, triples in fix.knows.items():
+            constants = [Constant(_TYPES[kind](text), source) for kind, text, source in triples]
             self._constants[name] = Constants(
-                tuple(each for each in known if not isinstance(each.value, str)),
-                tuple(each for each in known if isinstance(each.value, str)),
+                tuple(constant for constant in constants if not isinstance(constant.value, str)),
+                tuple(constant for constant in constants if isinstance(constant.value, str)),
             )
-        self._fix = Fix(fix.outcomes)
+        self._fix_outcomes = FixOutcomes(fix.outcomes)
 
-    def knows(self) -> Knows:
-        """Return the constants of each function, as they go through a pipe."""
+    def constants(self) -> Knows:
+        """Return the constants of each function, in the form in which a reply carries them."""
         return {
             name: [
-                (type(each.value).__name__, str(each.value), each.source)
-                for each in (*found.numbers, *found.texts)
+                (type(constant.value).__name__, str(constant.value), constant.source)
+                for constant in (*constants.numbers, *constants.texts)
             ]
-            for name, found in self._constants.items()
+            for name, constants in self._constants.items()
         }
 
-    def explorer(self, function: Callable[..., Any], name: str, where: str) -> Explorer:
-        """Return what stands in a function's place in one trial; its calls are told by the name, and of which test."""
+    def explorer(self, function: Callable[..., Any], name: str, suffix: str) -> Explorer:
+        """Return the explorer of a function for one trial.
+
+        Args:
+            function: the function that the test swaps in.
+            name: the name of the function in addresses of its calls.
+            suffix: is appended to these addresses; it names the test where there are several.
+        """
         inner = inspect.unwrap(function)
         constants = self._constants.get(inner.__code__.co_qualname, Constants((), ()))
-        return Explorer(function, (name, where), constants, self._asked, self._limits, self._fix)
+        return Explorer(function, (name, suffix), constants, self._task, self._limits, self._fix_outcomes)
 
 
 class Explorer:
-    """One function in one trial: it is called as ever, and before that with other inputs, in forks."""
+    """Calls one function with edge inputs in one trial, in forks, before each call that the agent makes.
+
+    Attributes:
+        inputs: the inputs that were tried; only of the fix.
+        outcomes: their outcomes as JSON, by `ADDRESS.NUMBER`; of a mutant only those that differ from the fix's.
+    """
 
     def __init__(
         self,
         function: Callable[..., Any],
-        called: tuple[str, str],
+        label: tuple[str, str],
         constants: Constants,
-        asked: ServerTask,
+        task: ServerTask,
         limits: Limits,
-        fix: Fix | None,
+        fix: FixOutcomes | None,
     ) -> None:
+        """Take the function and its constants.
+
+        Args:
+            function: the function to call.
+            label: the function's name in addresses, and the suffix of these.
+            constants: what the inputs are made of.
+            task: says how many inputs are tried.
+            limits: what the call with one input may take.
+            fix: what the fix gives; None where the fix itself is tried.
+        """
         self._function = function
         self._signature = inspect.signature(function)
-        self._called = called
+        self._label = label
         self._constants = constants
-        self._asked = asked
+        self._task = task
         self._limits = limits
-        self._fix = fix
+        self._fix_outcomes = fix
         self._calls = 0
         self.inputs: list[Input] = []
         self.outcomes: dict[str, str] = {}
 
     def callable(self) -> Callable[..., Any]:
-        """Return what is called in the function's place."""
+        """Return the callable that the test gets in the function's place."""
         function = self._function
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def waited(*args: Any, **kwargs: Any) -> Any:
+            async def explore_and_await(*args: Any, **kwargs: Any) -> Any:
                 self._explore(args, kwargs)
                 return await function(*args, **kwargs)
 
-            return waited
+            return explore_and_await
 
         @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
+        def explore_and_call(*args: Any, **kwargs: Any) -> Any:
             self._explore(args, kwargs)
             return function(*args, **kwargs)
 
-        return called
+        return explore_and_call
 
     def _explore(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._calls >= CALLS or _exploring[0]:
+        """Try edge inputs before a call with these arguments."""
+        if self._calls >= MAX_CALLS or _is_exploring[0]:
             return
         self._calls += 1
         try:
             arguments = dict(self._signature.bind(*args, **kwargs).arguments)
-        except TypeError:  # the call below says so
+        except TypeError:  # the real call raises it as well
             return
-        name, where = self._called
-        call = f"{name}[{self._calls}]{where}"
-        tried = candidates(arguments, self._constants, self._asked.inputs)
-        if self._asked.drawn:
-            from autochron.mutate.hypothesis_inputs import (
-                drawn,
-            )  # lazy: hypothesis takes a while, and is rarely asked
+        name, suffix = self._label
+        address = f"{name}[{self._calls}]{suffix}"
+        inputs = candidates(arguments, self._constants, self._task.inputs)
+        if self._task.drawn:
+            # Lazy: hypothesis is slow to import, and rarely used.
+            from autochron.mutate.hypothesis_inputs import drawn
 
-            tried += drawn(tried, self._asked.drawn)
-        if self._fix is None:
-            self._learn(call, tried)
+            inputs += drawn(inputs, self._task.drawn)
+        if self._fix_outcomes is None:
+            self._explore_fix(address, inputs)
         else:
-            self._compare(call, tried, self._fix)
+            self._explore_mutant(address, inputs, self._fix_outcomes)
 
-    def _learn(self, call: str, tried: Sequence[Candidate]) -> None:
-        """Note what the fix gives for each input, twice: what differs then tells nothing of a mutant."""
-        row = self._row(tried)
-        if row[0] == _LATE:  # it waits for another task: then no other input comes out here, either
-            row = []
-        first = [self._alone(each) for each in tried[: len(row)]]
-        second = [self._alone(each) for each in tried[: len(row)]]
+    def _explore_fix(self, address: str, inputs: Sequence[Candidate]) -> None:
+        """Record what the fix gives for each input.
+
+        Each input is tried twice. Values that differ between the two runs say nothing about a mutant.
+
+        Args:
+            address: that of the call.
+            inputs: what is tried.
+        """
+        raw_sequence = self._sequence(inputs)
+        # Then the function waits for another task, and no other input would end in time either.
+        if raw_sequence[0] == _LATE:
+            raw_sequence = []
+        first = [self._outcome_in_fork(candidate) for candidate in inputs[: len(raw_sequence)]]
+        second = [self._outcome_in_fork(candidate) for candidate in inputs[: len(raw_sequence)]]
         volatile = frozenset(
             place.indexed
-            for one, other in zip(first, second, strict=True)
-            for place in differences_between(json.decode(one), json.decode(other), pair=pair_equal_lengths)
+            for outcome, repeated in zip(first, second, strict=True)
+            for place in differences_between(
+                json.decode(outcome), json.decode(repeated), pair=pair_equal_lengths
+            )
         )
-        self.outcomes[f"volatile {call}"] = json.encode(sorted(volatile)).decode()
-        # Where one call changes what the next gives, a row hides what each would tell: mutants are tried input by input.
-        told = [_settled(each, volatile) for each in row]
-        is_apart = told != [_settled(each, volatile) for each in first]
-        self.outcomes[f"row {call}"] = json.encode([] if is_apart else told).decode()
+        self.outcomes[f"volatile {address}"] = json.encode(sorted(volatile)).decode()
+        # Where one call changes the outcome of the next, a sequence shows nothing: mutants are tried input by input.
+        sequence = [_without_volatile(outcome, volatile) for outcome in raw_sequence]
+        depends_on_order = sequence != [_without_volatile(outcome, volatile) for outcome in first]
+        self.outcomes[f"row {address}"] = json.encode([] if depends_on_order else sequence).decode()
         for number, outcome in enumerate(first):
-            self.inputs.append(_told(number, call, tried[number]))
-            self.outcomes[f"{call}.{number}"] = _settled(outcome, volatile)
+            self.inputs.append(_input_record(number, address, inputs[number]))
+            self.outcomes[f"{address}.{number}"] = _without_volatile(outcome, volatile)
 
-    def _compare(self, call: str, tried: Sequence[Candidate], fix: Fix) -> None:
-        """Note what a mutant gives otherwise than the fix."""
-        expected = fix.in_row.get(call, [])
-        volatile = fix.volatile.get(call, frozenset())
-        row = [_settled(each, volatile) for each in self._row(tried[: len(expected)])] if expected else []
-        unlike: Iterable[int] = (
-            number for number, (one, other) in enumerate(zip(row, expected, strict=False)) if one != other
+    def _explore_mutant(self, address: str, inputs: Sequence[Candidate], fix: FixOutcomes) -> None:
+        """Record the outcomes of a mutant that differ from those of the fix.
+
+        Args:
+            address: that of the call.
+            inputs: what is tried, the same as for the fix.
+            fix: the outcomes of the fix.
+        """
+        expected = fix.in_sequence.get(address, [])
+        volatile = fix.volatile.get(address, frozenset())
+        sequence = self._sequence(inputs[: len(expected)]) if expected else []
+        outcomes = [_without_volatile(outcome, volatile) for outcome in sequence]
+        suspects: Iterable[int] = (
+            number
+            for number, (outcome, fix_outcome) in enumerate(zip(outcomes, expected, strict=False))
+            if outcome != fix_outcome
         )
         if not expected:
-            unlike = (number for number in range(len(tried)) if f"{call}.{number}" in fix.alone)
-        found = 0
-        for number in unlike:
-            outcome = _settled(self._alone(tried[number]), volatile)
-            if outcome != fix.alone[f"{call}.{number}"]:
-                self.outcomes[f"{call}.{number}"] = outcome
-                found += 1
-            if found == _CONFIRMED or outcome == _LATE:
+            suspects = (number for number in range(len(inputs)) if f"{address}.{number}" in fix.by_input)
+        confirmed = 0
+        for number in suspects:
+            outcome = _without_volatile(self._outcome_in_fork(inputs[number]), volatile)
+            if outcome != fix.by_input[f"{address}.{number}"]:
+                self.outcomes[f"{address}.{number}"] = outcome
+                confirmed += 1
+            if confirmed == _MAX_CONFIRMED or outcome == _LATE:
                 break
 
-    def _row(self, tried: Sequence[Candidate]) -> list[str]:
-        """Return what each input gives, one after the other in one fork; after one that ends it, in another."""
-        found: list[str] = []
-        for _ in range(_ENDS):
-            found += self._in_row(tried[len(found) :])
-            if len(found) == len(tried) or (self._fix is not None and found[-1] == _LATE):
-                break
-        return found
+    def _sequence(self, inputs: Sequence[Candidate]) -> list[str]:
+        """Return the outcome of each input, tried one after the other in one fork.
 
-    def _in_row(self, tried: Sequence[Candidate]) -> list[str]:
-        """Return what each gives, up to the first from which nothing comes."""
-        limits = self._limits._replace(seconds=self._limits.seconds + _EACH * len(tried))
+        Where an input ends the fork or is late, the rest are tried in another fork, up to `_MAX_FORKS`.
+        """
+        outcomes: list[str] = []
+        for _ in range(_MAX_FORKS):
+            outcomes += self._run_sequence(inputs[len(outcomes) :])
+            if len(outcomes) == len(inputs) or (self._fix_outcomes is not None and outcomes[-1] == _LATE):
+                break
+        return outcomes
+
+    def _run_sequence(self, inputs: Sequence[Candidate]) -> list[str]:
+        """Return the outcomes of inputs tried in one fork, up to the first that ends it."""
+        limits = self._limits._replace(seconds=self._limits.seconds + _SEQUENCE_SHARE * len(inputs))
 
         def work(tell: Callable[[bytes], None]) -> bytes:
-            for each in tried:
-                tell(json.encode(self._outcome(each)) + b"\n")
+            for candidate in inputs:
+                tell(json.encode(self._call_with(candidate)) + b"\n")
             return b""
 
         ended = forked(work, limits, apart=False)
-        found = [json.decode(line, type=str) for line in ended.said.split(b"\n")[:-1]]
-        return found if ended.is_whole else [*found, _nothing(ended)]
+        outcomes = [json.decode(line, type=str) for line in ended.said.split(b"\n")[:-1]]
+        return outcomes if ended.is_whole else [*outcomes, _no_outcome(ended)]
 
-    def _alone(self, each: Candidate) -> str:
-        ended = forked(lambda _: self._outcome(each).encode(), self._limits, apart=False)
-        return ended.said.decode() if ended.is_whole else _nothing(ended)
+    def _outcome_in_fork(self, candidate: Candidate) -> str:
+        """Return the outcome of one input, tried in a fork of its own."""
+        ended = forked(lambda _: self._call_with(candidate).encode(), self._limits, apart=False)
+        return ended.said.decode() if ended.is_whole else _no_outcome(ended)
 
-    def _outcome(self, each: Candidate) -> str:
-        """Call the function with an input of its own; in a fork."""
-        _exploring[0] = True
-        arguments = copied(each.arguments)
+    def _call_with(self, candidate: Candidate) -> str:
+        """Call the function with a copy of an input, and return the outcome; runs in the fork."""
+        _is_exploring[0] = True
+        arguments = copied(candidate.arguments)
         before = repr(arguments)
         call = called_with(self._signature, arguments)
         try:
             value = self._function(*call.args, **call.kwargs)
             if inspect.isawaitable(value):
-                asyncio._set_running_loop(None)  # noqa: SLF001 - that of the process which was forked
+                asyncio._set_running_loop(None)  # noqa: SLF001 - the loop runs in the parent process
                 value = asyncio.run(_awaited(value))
             if inspect.isgenerator(value):
                 value = list(value)
         except BaseException as error:
-            return of_call(None, error)
-        return of_call(value, None, arguments if repr(arguments) != before else None)
+            return call_outcome(None, error)
+        return call_outcome(value, None, arguments if repr(arguments) != before else None)
 
 
 async def _awaited(value: Any) -> Any:
     return await value
 
 
-def _told(number: int, call: str, each: Candidate) -> Input:
+def _input_record(number: int, address: str, candidate: Candidate) -> Input:
     return Input(
         number=number,
-        address=call,
-        argument=each.argument,
-        value="" if not each.argument else _short(each.value),
-        source=each.source,
-        arguments=_short(each.arguments, 2000),
+        address=address,
+        argument=candidate.argument,
+        value="" if not candidate.argument else _short_repr(candidate.value),
+        source=candidate.source,
+        arguments=_short_repr(candidate.arguments, 2000),
     )
 
 
-def _short(value: Any, most: int = 200) -> str:
-    text = _PLACE.sub("", repr(value))
+def _short_repr(value: Any, most: int = 200) -> str:
+    text = _ADDRESS.sub("", repr(value))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def widened(reply: TrialReply, explorers: Sequence[Explorer], knows: Knows) -> TrialReply:
-    """Put what was found into a reply."""
+def with_findings(reply: TrialReply, explorers: Sequence[Explorer], knows: Knows) -> TrialReply:
+    """Return a reply with what the explorers found; `knows` are the constants of the functions."""
     outcomes: dict[str, str] = {}
     inputs: list[Input] = []
-    for each in explorers:
-        outcomes |= each.outcomes
-        inputs += each.inputs
+    for explorer in explorers:
+        outcomes |= explorer.outcomes
+        inputs += explorer.inputs
     return msgspec.structs.replace(
         reply, outcomes=outcomes, inputs=tuple(inputs), knows=knows if inputs else {}
     )

@@ -1,4 +1,4 @@
-"""How a trial ended: what a test raised, or what its fork wrote, as the kind of a reply."""
+"""How a trial ended: the kind and the reason of its reply, from the test's exception or from the end of its fork."""
 
 from __future__ import annotations
 
@@ -16,53 +16,66 @@ from autochron.workers.limits import Limits
 from autochron.workers.silence import flush
 
 
-def settled(job: Job, work: Callable[[], TrialReply], limits: Limits) -> TrialReply:
-    """Try in a fork, and say how that ended."""
-    began = unpatched.perf_counter_ns()
+def run_trial(job: Job, work: Callable[[], TrialReply], limits: Limits) -> TrialReply:
+    """Run a trial in a fork, and return its reply.
+
+    Args:
+        job: what is tried.
+        work: runs the tests in the fork, and returns the reply.
+        limits: what the fork may take.
+    """
+    started = unpatched.perf_counter_ns()
     flush()
-    return reply_of(job, forked(lambda _: msgspec.json.encode(work()), limits), limits, began)
+    return reply_from(job, forked(lambda _: msgspec.json.encode(work()), limits), limits, started)
 
 
-def reply_of(job: Job, ended: ForkEnd, limits: Limits, began: int) -> TrialReply:
-    """Return the reply that a fork has written, or say how it ended instead."""
-    took = (unpatched.perf_counter_ns() - began) / 1e9
-    kind, said = ended_as(ended, limits)
+def reply_from(job: Job, ended: ForkEnd, limits: Limits, started: int) -> TrialReply:
+    """Return the reply that a fork has written, or one that says how the fork ended instead.
+
+    Args:
+        job: what was tried.
+        ended: how the fork ended, and what it wrote.
+        limits: what the fork was allowed to take.
+        started: when the trial began, in nanoseconds of `perf_counter_ns`.
+    """
+    seconds = (unpatched.perf_counter_ns() - started) / 1e9
+    kind, reason = kind_of_end(ended, limits)
     if ended.is_whole:
         try:
-            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=TrialReply), seconds=took)
+            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=TrialReply), seconds=seconds)
         except msgspec.DecodeError:
-            kind, said = (
+            kind, reason = (
                 "crash",
-                "it wrote into a pipe that is not its own, and what came of it can't be read",
+                "it wrote into a pipe that is not its own, so its result can't be read",
             )
-    return TrialReply(id=job.id, variant=job.variant, kind=kind, said=said, seconds=took)
+    return TrialReply(id=job.id, variant=job.variant, kind=kind, said=reason, seconds=seconds)
 
 
 def kind_of(error: BaseException | None) -> tuple[Kind, str]:
-    """Say how a test ended."""
+    """Return how a test ended that raised an error, or passed if there is none, and the first line of the reason."""
     if error is None:
         return "passed", ""
-    said = first_line(error)
+    reason = first_line(error)
     if isinstance(error, AssertionError | pytest.fail.Exception):
-        return "assertion", said
+        return "assertion", reason
     if isinstance(error, DivergenceError | AutochronError):
-        return "divergence", said
+        return "divergence", reason
     if isinstance(error, SystemExit | pytest.exit.Exception):
-        return "exit", said
+        return "exit", reason
     if isinstance(error, MemoryError):
         return "memory", "it allocates more than a trial may"
-    return "crash", said
+    return "crash", reason
 
 
-def ended_as(ended: ForkEnd, limits: Limits) -> tuple[Kind, str]:
-    """Say how a fork ended that has said nothing."""
+def kind_of_end(ended: ForkEnd, limits: Limits) -> tuple[Kind, str]:
+    """Return how a fork ended that wrote no reply, and the reason."""
     if ended.is_late:
         return "time-out", f"it was not done after {limits.seconds:.3g} s"
     if ended.signal:
-        import signal  # lazy: an enumeration, for names
+        import signal  # lazy: needed only for the name of a signal
 
         return "signal", f"killed by {signal.Signals(ended.signal).name}"
-    return "exit", f"its process ended with status {ended.status} and no word"
+    return "exit", f"its process ended with status {ended.status} and gave no result"
 
 
 def first_line(error: BaseException) -> str:
@@ -70,7 +83,7 @@ def first_line(error: BaseException) -> str:
     name = type(error).__name__
     try:
         text = str(error).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # of a class of theirs
+    except Exception:  # raised by the class of the program
         return name
     lines = [line for line in text.splitlines() if line.strip()]
     return f"{name}: {lines[0].strip()[:200]}" if lines else name

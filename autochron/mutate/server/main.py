@@ -2,8 +2,8 @@
 
     python -m autochron.mutate.server.main START
 
-It imports what the incident's files import, and forks into a server for each channel. A server reads what it is to do,
-then jobs, and writes a reply to each: a line of JSON each (`mutate.protocol`).
+It imports what the incident's files import, and forks a server for each pair of pipes. A server reads its task and then
+jobs, and writes a reply to each. Each message is a line of JSON (`mutate.protocol`).
 """
 
 from __future__ import annotations
@@ -24,148 +24,168 @@ from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
-from autochron.mutate.server.endings import kind_of, settled
-from autochron.mutate.server.plugin_conflicts import Alone
-from autochron.mutate.server.preload import imported, preload, words_of
-from autochron.mutate.server.trials import FIRST, Trials, limits_of, say
-from autochron.mutate.server.warmup import rehearse
+from autochron.mutate.server.endings import kind_of, run_trial
+from autochron.mutate.server.plugin_conflicts import ConflictDisabler
+from autochron.mutate.server.preload import modules_imported_by, preload, pytest_arguments
+from autochron.mutate.server.trials import FIRST_LIMIT, Trials, limits_of, send
+from autochron.mutate.server.warmup import warm_up
 from autochron.workers.fork import fork_process, forked, keep_from_forks
 from autochron.workers.limits import Limits, has_grown
 from autochron.workers.silence import flush
 
 
-class Once(Trials):
-    """The plugin of a run of pytest that is one trial, its modules imported for that."""
+class SingleTrial(Trials):
+    """A pytest plugin for a run that is one trial. The incident's modules are imported in this run."""
 
-    def __init__(self, asked: ServerTask, job: Job, known: TrialReply | None) -> None:
-        super().__init__(asked, None, -1)
+    def __init__(self, task: ServerTask, job: Job, fix_reply: TrialReply | None) -> None:
+        """Take what is tried.
+
+        Args:
+            task: what the server tries.
+            job: the trial. Its text is put in place before this run, so it is ignored here.
+            fix_reply: the reply of the fix, which edge inputs are compared with; None in the trial of the fix itself.
+        """
+        super().__init__(task, None, -1)
         self._job = msgspec.structs.replace(job, target=None, text="", rebuilds=False)
-        self._known = known
+        self._fix_reply = fix_reply
         self.reply: TrialReply | None = None
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run the tests; whatever comes of that is the reply."""
+        """Run the tests, and keep the reply."""
         if not self._take(session):
             return True
-        self._settle()
-        if self._widening is not None:
-            self._widening.know(self._known)
-        self.reply = self._try(self._job)
+        self._weave()
+        if self._edge_inputs is not None:
+            self._edge_inputs.learn_from(self._fix_reply)
+        self.reply = self._run_job(self._job)
         return True
 
-    def said(self) -> TrialReply:
-        """Return the reply; that the tests could not be collected is one, too."""
+    def result(self) -> TrialReply:
+        """Return the reply, or one that says why the tests could not be collected."""
         if self.reply is not None:
             return self.reply
-        said = self._fault or "the tests can't be collected"
-        return TrialReply(id=self._job.id, variant=self._job.variant, kind="crash", said=said)
+        reason = self._fault or "the tests can't be collected"
+        return TrialReply(id=self._job.id, variant=self._job.variant, kind="crash", said=reason)
 
 
-class Rebuilding:
-    """A server whose trials each import the incident's modules, with another text in a file's place."""
+class RebuildingServer:
+    """A server whose trials each import the incident's modules, with the mutant's text in the place of a file."""
 
-    def __init__(self, asked: ServerTask, jobs: BinaryIO, writing: int) -> None:
-        self._asked = asked
+    def __init__(self, task: ServerTask, jobs: BinaryIO, writing: int) -> None:
+        self._task = task
         self._jobs = jobs
         self._writing = writing
-        self._limits = Limits(FIRST, asked.memory)
-        self._known: TrialReply | None = None
+        self._limits = Limits(FIRST_LIMIT, task.memory)
+        self._fix_reply: TrialReply | None = None
 
     def serve(self) -> None:
-        """Try what is asked for, as long as something is."""
+        """Try the fix, send a `Ready`, and answer each job with a reply until there are no more jobs."""
         self._import()
         skip_ca_loading()
-        first = self._tried(Job(id="fix", variant="fix"))
-        self._known = first
-        self._limits = limits_of(self._asked, first)
+        fix_reply = self._try_in_fork(Job(id="fix", variant="fix"))
+        self._fix_reply = fix_reply
+        self._limits = limits_of(self._task, fix_reply)
         limit = self._limits.seconds
-        say(self._writing, Ready(targets=self._asked.targets, fix=first, limit=limit, process=os.getpid()))
+        send(
+            self._writing, Ready(targets=self._task.targets, fix=fix_reply, limit=limit, process=os.getpid())
+        )
         for line in self._jobs:
-            say(self._writing, self._tried(msgspec.json.decode(line, type=Job)))
+            send(self._writing, self._try_in_fork(msgspec.json.decode(line, type=Job)))
 
     def _import(self) -> None:
-        """Import once what each trial would: the plugins of pytest, the libraries; nothing of what may be changed."""
-        if any(each.file.startswith("../") for each in self._asked.targets):
-            return  # then a library may be what is changed, or import that
+        """Import pytest's plugins and the libraries once, before the forks; nothing that a mutant may change."""
+        if any(target.file.startswith("../") for target in self._task.targets):
+            return  # the target may be part of a library, or imported by one
         before = set(sys.modules)
         fix = Job(id="fix", variant="fix")
-        ended = forked(lambda _: msgspec.json.encode(imported(lambda: self._try(fix), before)), self._limits)
+        ended = forked(
+            lambda _: msgspec.json.encode(modules_imported_by(lambda: self._run_job(fix), before)),
+            self._limits,
+        )
         if ended.is_whole:
-            preload(msgspec.json.decode(ended.said, type=dict[str, str]), self._asked.folder)
+            preload(msgspec.json.decode(ended.said, type=dict[str, str]), self._task.folder)
             gc.collect()
             gc.freeze()
             has_grown()
 
-    def _tried(self, job: Job) -> TrialReply:
-        return settled(job, lambda: self._try(job), self._limits)
+    def _try_in_fork(self, job: Job) -> TrialReply:
+        return run_trial(job, lambda: self._run_job(job), self._limits)
 
-    def _try(self, job: Job) -> TrialReply:
+    def _run_job(self, job: Job) -> TrialReply:
         if job.target is not None:
-            source_overlay.lay(os.path.join(self._asked.folder, job.target.file), job.text)
-        once = Once(self._asked, job, self._known)
+            source_overlay.lay(os.path.join(self._task.folder, job.target.file), job.text)
+        trial = SingleTrial(self._task, job, self._fix_reply)
         try:
-            pytest.main(words_of(self._asked), plugins=[Alone(), once])
-        except BaseException as error:  # what a module that is collected may raise
-            kind, said = kind_of(error)
-            return TrialReply(id=job.id, variant=job.variant, kind=kind, said=said)
-        return once.said()
+            pytest.main(pytest_arguments(self._task), plugins=[ConflictDisabler(), trial])
+        except BaseException as error:  # raised by a module that is collected
+            kind, reason = kind_of(error)
+            return TrialReply(id=job.id, variant=job.variant, kind=kind, said=reason)
+        return trial.result()
 
 
-def serve(channel: ServerPipes) -> None:
-    """Do what is asked through a channel, until nothing is asked any more."""
-    keep_from_forks(*msgspec.structs.astuple(channel))
-    with open(channel.reading, "rb", closefd=False) as jobs:
-        first = jobs.readline()
-        if not first:
+def serve(pipes: ServerPipes) -> None:
+    """Read a task from a pipe, then jobs, and answer them until there are no more."""
+    keep_from_forks(*msgspec.structs.astuple(pipes))
+    with open(pipes.reading, "rb", closefd=False) as jobs:
+        line = jobs.readline()
+        if not line:
             return
-        asked = msgspec.json.decode(first, type=ServerTask)
-        if asked.rebuilds:
-            Rebuilding(asked, jobs, channel.writing).serve()
+        task = msgspec.json.decode(line, type=ServerTask)
+        if task.rebuilds:
+            RebuildingServer(task, jobs, pipes.writing).serve()
             return
-        trials = Trials(asked, jobs, channel.writing)
-        trials.end(int(pytest.main(words_of(asked), plugins=[Alone(), trials])))
+        trials = Trials(task, jobs, pipes.writing)
+        trials.end(int(pytest.main(pytest_arguments(task), plugins=[ConflictDisabler(), trials])))
 
 
 def main(words: list[str]) -> int:
-    """Import, and fork into servers."""
+    """Import what the incident's files import, and fork servers; return the exit status."""
     start = msgspec.json.decode(words[0], type=ForkServerStart)
     for name in sorted(imports_of(start.folder)):
-        with suppress(BaseException):  # the tests import it, and say so
+        with suppress(BaseException):  # the tests import it as well, and report the error
             importlib.import_module(name)
-    with suppress(Exception):  # the trials are slower, then, and no other
-        rehearse()
+    with suppress(Exception):  # the trials are slower without it, and not otherwise different
+        warm_up()
     return fork_servers(start, serve)
 
 
 def fork_servers(start: ForkServerStart, serve: Callable[[ServerPipes], None]) -> int:
-    """Fork into a server for each channel, and wait for them."""
-    for channel in start.channels:
+    """Fork a server for each pair of pipes, and wait until all have ended.
+
+    Args:
+        start: the pipes.
+        serve: what a server does in its process.
+
+    Returns:
+        The exit status of this process.
+    """
+    for pipes in start.channels:
         if fork_process() == 0:
             for other in start.channels:
-                if other is not channel:
+                if other is not pipes:
                     os.close(other.reading)
                     os.close(other.writing)
             status = 1
             try:
                 os.setsid()
-                serve(channel)
+                serve(pipes)
                 status = 0
             except BaseException:
                 sys.excepthook(*sys.exc_info())
             finally:
                 flush()
                 unpatched.immediate_exit(status)
-    for channel in start.channels:
-        os.close(channel.reading)
-        os.close(channel.writing)
+    for pipes in start.channels:
+        os.close(pipes.reading)
+        os.close(pipes.writing)
     for _ in start.channels:
         os.wait()
     return 0
 
 
 def imports_of(folder: str) -> set[str]:
-    """Return what the files of a folder import from elsewhere, as they say it at their top."""
-    found: set[str] = set()
+    """Return the names of the modules that the files of a folder import from elsewhere, at their top level."""
+    modules: set[str] = set()
     own = {entry.name.removesuffix(".py") for entry in os.scandir(folder)}
     for entry in os.scandir(folder):
         if not entry.name.endswith(".py"):
@@ -173,14 +193,14 @@ def imports_of(folder: str) -> set[str]:
         try:
             with open(entry.path, "rb") as file:
                 body = ast.parse(file.read()).body
-        except (SyntaxError, ValueError, OSError):  # pytest says so
+        except (SyntaxError, ValueError, OSError):  # pytest reports it
             continue
-        for each in body:
-            names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
-            if isinstance(each, ast.ImportFrom) and each.module and not each.level:
-                names = [each.module]
-            found |= {name for name in names if name.partition(".")[0] not in own}
-    return found
+        for statement in body:
+            names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+            if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+                names = [statement.module]
+            modules |= {name for name in names if name.partition(".")[0] not in own}
+    return modules
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tests that replay a trace: what their marker asks for, changed for a trial, and the replay that each makes."""
+"""The tests that replay a trace: their markers, changed for a trial, and their replays."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from autochron.pytest_plugin.marks import marker_options
 from autochron.pytest_plugin.sessions import ReplayedTest, prepare_session
 
 
-def mark(item: pytest.Item, **options: Any) -> None:
-    """Have a test ask for something else of its trace."""
+def change_marker(item: pytest.Item, **options: Any) -> None:
+    """Replace some options of a test's marker, and drop what was prepared for it."""
     marker = item.get_closest_marker(MARKER)
-    assert marker is not None  # noqa: S101 - others are not collected
+    assert marker is not None  # noqa: S101 - tests without one are not collected
     if PREPARED in item.stash:
         del item.stash[PREPARED]
     marked = getattr(pytest.mark, MARKER)
     item.add_marker(marked(*marker.args, **(dict(marker.kwargs) | options)), append=False)
 
 
-def replayer_of(item: pytest.Item) -> ReplayedTest:
-    """Weave for a test, as it will before it runs."""
+def replayed_test_of(item: pytest.Item) -> ReplayedTest:
+    """Return the replay of a test as its marker describes it, and weave for it."""
     marker = item.get_closest_marker(MARKER)
-    assert marker is not None  # noqa: S101 - others are not collected
-    several = getattr(item, "callspec", None)
-    trace = several.params.get("_autochron_trace") if several is not None else None
-    play = prepare_session(marker_options(marker, item, trace), "replay", item)
-    assert isinstance(play, ReplayedTest)  # noqa: S101 - it is what the mode gives
-    return play
+    assert marker is not None  # noqa: S101 - tests without one are not collected
+    parameters = getattr(item, "callspec", None)
+    trace = parameters.params.get("_autochron_trace") if parameters is not None else None
+    test = prepare_session(marker_options(marker, item, trace), "replay", item)
+    assert isinstance(test, ReplayedTest)  # noqa: S101 - the mode is `replay`
+    return test
 
 
-def swaps_of(play: ReplayedTest) -> dict[str, str]:
-    """Return what a test swaps by name, with whole paths."""
+def swaps_of(test: ReplayedTest) -> dict[str, str]:
+    """Return the swaps of a test that are given by name, with absolute paths."""
 
-    def whole(name: str) -> str:
+    def absolute(name: str) -> str:
         module, _, qualname = name.rpartition(":")
-        return f"{os.path.join(play.root, module)}:{qualname}" if module.endswith(".py") else name
+        return f"{os.path.join(test.root, module)}:{qualname}" if module.endswith(".py") else name
 
-    return {whole(old): whole(new) for old, new in (play.options.swap or {}).items() if isinstance(new, str)}
+    return {
+        absolute(old): absolute(new) for old, new in (test.options.swap or {}).items() if isinstance(new, str)
+    }

@@ -1,4 +1,4 @@
-"""What live crossings gave, to be compared: the outcomes of a trace as JSON, without what differs in each run."""
+"""Outcomes of live crossings as JSON, without the parts that differ from run to run, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -16,66 +16,88 @@ if TYPE_CHECKING:
     from autochron.pytest_plugin.sessions import ReplayedTest
 
 _NOT_COMPARED = frozenset({"model", "ambient"})
+"""Kinds of crossings that are never the guarded tool."""
 
 
-def given_by(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
-    """Yield what the live crossings of a replay gave, in order of start; `where` is put behind each address."""
-    for each in play.handle.crossings:
-        if each.live and each.kind not in _NOT_COMPARED:
-            yield LiveOutcome(each.address + where, shown(each.replayed.envelope))
+def live_outcomes(test: ReplayedTest, suffix: str) -> Iterator[LiveOutcome]:
+    """Yield the outcomes of the live crossings of a replay, in order of start.
+
+    Args:
+        test: the test, after its replay.
+        suffix: is appended to each address; it names the test where there are several.
+    """
+    for crossing in test.handle.crossings:
+        if crossing.live and crossing.kind not in _NOT_COMPARED:
+            yield LiveOutcome(crossing.address + suffix, outcome_json(crossing.replayed.envelope))
 
 
-def recorded_of(play: ReplayedTest, where: str) -> Iterator[LiveOutcome]:
-    """Yield what the crossings gave that are live here, when they were recorded."""
-    record, plan = play.handle.planned()
-    for each in record:
-        if plan.is_live(each) and each.kind not in _NOT_COMPARED:
-            yield LiveOutcome(each.address + where, shown(each))
+def recorded_outcomes(test: ReplayedTest, suffix: str) -> Iterator[LiveOutcome]:
+    """Yield the recorded outcomes of the crossings that are live in a replay, in order of start.
+
+    Args:
+        test: the test that replays the trace.
+        suffix: as in `live_outcomes`.
+    """
+    record, plan = test.handle.planned()
+    for envelope in record:
+        if plan.is_live(envelope) and envelope.kind not in _NOT_COMPARED:
+            yield LiveOutcome(envelope.address + suffix, outcome_json(envelope))
 
 
-def shown(envelope: Envelope) -> str:
-    """Return an outcome as JSON, with what the call changed in its arguments."""
+def outcome_json(envelope: Envelope) -> str:
+    """Return the outcome of a crossing as JSON, with the arguments that the call changed."""
     outcome = envelope.outcome
     if isinstance(outcome, Streamed):
-        tree: dict[str, Any] = {"items": [_tree(each) for each in outcome.items], **_end(outcome.end)}
+        tree: dict[str, Any] = {
+            "items": [_decoded(item) for item in outcome.items],
+            **_ending_tree(outcome.end),
+        }
     else:
-        tree = _end(outcome)
+        tree = _ending_tree(outcome)
     if envelope.changed is not None:
-        tree["changed"] = _tree(envelope.changed)
+        tree["changed"] = _decoded(envelope.changed)
     return json.encode(tree).decode()
 
 
-def of_call(value: Any, error: BaseException | None, changed: Any = None) -> str:
-    """Return what a call gave, in the same form."""
-    how, given = ("returned", value) if error is None else ("raised", error)
-    tree = {how: _tree(codec.encode(given).body)}
+def call_outcome(value: Any, error: BaseException | None, changed: Any = None) -> str:
+    """Return the outcome of a call as JSON, in the form of `outcome_json`.
+
+    Args:
+        value: what the call returned; ignored where it raised.
+        error: what it raised, or None.
+        changed: the arguments after the call, if the call changed them.
+    """
+    ending, result = ("returned", value) if error is None else ("raised", error)
+    tree = {ending: _decoded(codec.encode(result).body)}
     if changed is not None:
-        tree["changed"] = _tree(codec.encode(changed).body)
+        tree["changed"] = _decoded(codec.encode(changed).body)
     return json.encode(tree).decode()
 
 
-def _end(end: Returned | Raised | Abandoned | Closed) -> dict[str, Any]:
+def _ending_tree(end: Returned | Raised | Abandoned | Closed) -> dict[str, Any]:
     match end:
         case Returned(value=_, argument=str() as argument):
             return {"returned argument": argument}
         case Returned(value=value):
-            return {"returned": _tree(value)}
+            return {"returned": _decoded(value)}
         case Raised(error=error):
-            return {"raised": _tree(error)}
+            return {"raised": _decoded(error)}
         case _:
             return {"ended": msgspec.inspect.type_info(type(end)).tag}  # type: ignore[attr-defined]
 
 
-def _tree(body: bytes) -> Any:
-    return _plain(json.decode(body))
+def _decoded(body: bytes) -> Any:
+    return _without_tracebacks(json.decode(body))
 
 
-def _plain(tree: Any) -> Any:
-    """Leave out where an exception was raised: a mutant has other columns."""
+def _without_tracebacks(tree: Any) -> Any:
+    """Return a tree without the tracebacks of exceptions: a mutant's code has other columns."""
     if isinstance(tree, list):
-        return [_plain(each) for each in tree]
+        return [_without_tracebacks(member) for member in tree]
     if not isinstance(tree, dict):
         return tree
     return {
-        key: _plain(value) for key, value in tree.items() if not (key == "traceback" and "$error" in tree)
+        key: _without_tracebacks(value)
+        for key, value in tree.items()
+        if not (key == "traceback" and "$error" in tree)
     }

@@ -1,4 +1,7 @@
-"""Collected tests run phase by phase, as by the loop of pytest; one that is alone may be set up once for all trials."""
+"""Run collected tests phase by phase, as pytest's own loop does.
+
+A single plain test may be set up once for all trials.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pytest
 _Phase: TypeAlias = Literal["setup", "call", "teardown"]
 _PHASES: tuple[_Phase, ...] = ("setup", "call", "teardown")
 
-_AROUND = (
+_PHASE_HOOKS = (
     "pytest_runtest_call",
     "pytest_pyfunc_call",
     "pytest_runtest_setup",
@@ -20,23 +23,23 @@ _AROUND = (
     "pytest_runtest_teardown",
     "pytest_fixture_post_finalizer",
 )
-"""The hooks by which plugins do something before and after a test, and around it."""
+"""The hooks by which plugins act before, after and around a test."""
 
-_QUIET = frozenset(
+_HARMLESS = frozenset(
     {
         *("_pytest", "pytest", "autochron"),
-        # These look for coroutines, `@given`, contexts, and a time-out of the function's own, which is a timer.
+        # They handle coroutines, `@given`, coverage contexts and time-outs; the checkpoint notices the timer of a time-out.
         *("anyio", "pytest_asyncio", "_hypothesis_pytestplugin", "pytest_cov", "pytest_timeout"),
     }
 )
-"""Packages that do nothing there for a plain function, or nothing that the cut doesn't notice."""
+"""Packages whose hooks do nothing for a plain function, or nothing that the checkpoint doesn't notice."""
 
 
 class PhaseRunner:
-    """Runs the collected tests, as often as it is told to.
+    """Runs the collected tests, as often as it is called.
 
     Attributes:
-        is_set_up: whether the test was set up before there were trials.
+        is_set_up: whether the test was set up once for all trials.
     """
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
@@ -44,50 +47,53 @@ class PhaseRunner:
         self.is_set_up = False
 
     def run(self) -> BaseException | None:
-        """Run the tests, up to the first that fails; gives what it raised."""
+        """Run the tests up to the first that fails, and return what that one raised."""
         for item in self._items:
             is_skipped = False
-            # What is set up without any code of theirs is taken down without any, too.
+            # A plain test has no teardown of its own either.
             for when in ("call",) if self.is_set_up else _PHASES:
                 if is_skipped and when == "call":
                     continue
                 error = _phase(item, when, reports=not self.is_set_up)
-                # One that is skipped fails no run of pytest.
+                # A skipped test does not fail a run of pytest.
                 is_skipped = isinstance(error, pytest.skip.Exception)
                 if error is not None and not is_skipped:
                     return error
         return None
 
     def set_up(self) -> None:
-        """Set up, once for all trials, a test that is alone and for whose sake nothing but pytest and we do anything then."""
+        """Set up a test once for all trials, if it is the only one and only pytest and autochron act around it."""
         if len(self._items) != 1 or not _is_plain(self._items[0]):
             return
         self.is_set_up = True
         if _phase(self._items[0], "setup", reports=False) is not None:
-            self.take_down()  # then each trial will say so
+            self.take_down()  # each trial sets it up itself, and reports the failure
 
     def take_down(self) -> None:
-        """Have tests set up in the trial."""
+        """Undo `set_up`, so that each trial sets up the test itself."""
         if self.is_set_up:
             self.is_set_up = False
             _phase(self._items[0], "teardown", reports=False)
 
 
 def _phase(item: pytest.Item, when: _Phase, *, reports: bool) -> BaseException | None:
-    """Have the plugins do one part of what running a test is; gives what that raised.
+    """Run one phase of a test through the plugins' hooks, and return what that raised.
 
-    With `reports` they are told of it as well: fixtures such as `tmp_path` ask how the test went.
+    Args:
+        item: the test.
+        when: the phase.
+        reports: whether reports are made as well: fixtures such as `tmp_path` read the test's outcome there.
     """
     hook = getattr(item.ihook, f"pytest_runtest_{when}")
     options: dict[str, Any] = {"nextitem": None} if when == "teardown" else {}
-    called = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)
+    call_info = pytest.CallInfo.from_call(lambda: hook(item=item, **options), when=when)
     if reports:
-        item.ihook.pytest_runtest_makereport(item=item, call=called)
-    return called.excinfo.value if called.excinfo is not None else None
+        item.ihook.pytest_runtest_makereport(item=item, call=call_info)
+    return call_info.excinfo.value if call_info.excinfo is not None else None
 
 
 def _is_plain(item: pytest.Item) -> bool:
-    """Return whether a test is set up without any code but pytest's and ours: no fixture of others, no hook of theirs."""
+    """Return whether only pytest and autochron act around a test: no fixture and no hook of another package."""
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
     function = getattr(item, "obj", None)
     if (
@@ -98,11 +104,15 @@ def _is_plain(item: pytest.Item) -> bool:
         return False
     if not isinstance(function, FunctionType) or inspect.iscoroutinefunction(function):
         return False
-    made = [each.func.__module__ for several in fixtures.values() for each in several]
-    hooks = [
-        _module_of(each.plugin) for when in _AROUND for each in getattr(item.ihook, when).get_hookimpls()
+    fixture_modules = [
+        definition.func.__module__ for definitions in fixtures.values() for definition in definitions
     ]
-    return all(each.partition(".")[0] in _QUIET for each in (*made, *hooks))
+    hook_modules = [
+        _module_of(implementation.plugin)
+        for name in _PHASE_HOOKS
+        for implementation in getattr(item.ihook, name).get_hookimpls()
+    ]
+    return all(module.partition(".")[0] in _HARMLESS for module in (*fixture_modules, *hook_modules))
 
 
 def _module_of(plugin: object) -> str:

@@ -1,4 +1,4 @@
-"""What every trial would have to do is done once, before there are any."""
+"""Set-up that all trials share: it is done once, before the first fork."""
 
 from __future__ import annotations
 
@@ -16,38 +16,56 @@ if TYPE_CHECKING:
     from autochron.pytest_plugin.sessions import ReplayedTest
 
 
-def imported(work: Callable[[], object], before: set[str]) -> dict[str, str]:
-    """Do some work; gives the modules that it has imported, with their files."""
+def modules_imported_by(work: Callable[[], object], before: set[str]) -> dict[str, str]:
+    """Do some work, and return the modules that it has imported.
+
+    Args:
+        work: is called once.
+        before: the names of the modules that were loaded already.
+
+    Returns:
+        By name, the file of each module; empty where it has none.
+    """
     work()
     return {name: file_of(name) for name in list(sys.modules) if name not in before}
 
 
 def file_of(module: str) -> str:
-    """Return the file of a module that is loaded; empty where it has none."""
+    """Return the file of a loaded module; empty where it has none, or is not loaded."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return file if isinstance(file, str) else ""
 
 
 def preload(modules: Iterable[str], folder: str) -> None:
-    """Import what a trial has imported, for each to find it; not what is the incident's own, or has no file."""
+    """Import modules, so that a fork finds them loaded.
+
+    Left out are the modules of the incident's own folder, which a mutant may change. An import that fails is ignored.
+
+    Args:
+        modules: the names of the modules that a trial has imported.
+        folder: the incident's folder.
+    """
     home = os.path.realpath(folder) + os.sep
     for name in modules:
         top = sys.modules.get(name.partition(".")[0])
         file = getattr(top, "__file__", None)
         if file and os.path.realpath(file).startswith(home):
             continue
-        with suppress(BaseException):  # the trial has imported it in another way, and does so again
+        with suppress(BaseException):  # the trial has imported it in another way, and will again
             importlib.import_module(name)
 
 
-def warm(play: ReplayedTest) -> None:
-    """Have read and compiled what masks inputs: each trial gives its model something else than was recorded."""
-    record, _ = play.handle.planned()
+def prepare_masking(test: ReplayedTest) -> None:
+    """Load and compile what masks inputs.
+
+    A trial masks its model inputs, because they differ from the recorded ones.
+    """
+    record, _ = test.handle.planned()
     redactor = Redactor()
-    for each in record:
-        redactor.mask(each.input)
+    for envelope in record:
+        redactor.mask(envelope.input)
 
 
-def words_of(asked: ServerTask) -> list[str]:
-    """Return what pytest is told."""
-    return ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", *asked.paths]
+def pytest_arguments(task: ServerTask) -> list[str]:
+    """Return the command line for pytest."""
+    return ["-q", "-s", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", *task.paths]

@@ -1,4 +1,4 @@
-"""What is mutated: which functions those are, where this process holds them, and the code that a mutant gives them."""
+"""The functions to mutate: which they are, where this process holds them, and the code that a mutant gives to them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,26 @@ from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
 
-def targets_of(asked: ServerTask, plays: Sequence[ReplayedTest]) -> tuple[MutationTarget, ...]:
-    """Return what is mutated: what is asked for, else what the tests swap in, else the live tools of the record."""
-    if asked.targets:
-        return asked.targets
-    found: dict[MutationTarget, None] = {}
-    for play in plays:
-        swaps = play.options.swap or {}
+def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[MutationTarget, ...]:
+    """Return the functions to mutate.
+
+    These are the targets of the task. If it has none, they are the functions that the tests swap in; if the tests swap
+    nothing, they are the live tools of the record.
+
+    Args:
+        task: the server's task.
+        tests: the tests that replay a trace.
+
+    Raises:
+        PlanError: a function has no Python code, or all live tools are defined in libraries.
+    """
+    if task.targets:
+        return task.targets
+    targets: dict[MutationTarget, None] = {}
+    for test in tests:
+        swaps = test.options.swap or {}
         for old, new in swaps.items():
-            function = Swap(old, new, play.root).function()
+            function = Swap(old, new, test.root).function()
             while hasattr(function, "__wrapped__"):
                 function = function.__wrapped__
             code = getattr(function, "__code__", None)
@@ -41,17 +52,17 @@ def targets_of(asked: ServerTask, plays: Sequence[ReplayedTest]) -> tuple[Mutati
                 raise PlanError(
                     f"{new} has no code of Python's that could be mutated; name a function with --tool"
                 )
-            found[_target(asked.folder, code.co_filename, code.co_qualname)] = None
-        record, plan = play.handle.planned()
-        for each in () if swaps else suspects(record, plan):
-            file, qualname, _ = parts_of(each.site)
+            targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
+        record, plan = test.handle.planned()
+        for envelope in () if swaps else suspects(record, plan):
+            file, qualname, _ = parts_of(envelope.site)
             if file.endswith(".py"):
-                found[_target(asked.folder, os.path.join(play.root, file), qualname)] = None
-    if plays and not found:
+                targets[_target(task.folder, os.path.join(test.root, file), qualname)] = None
+    if tests and not targets:
         raise PlanError(
             "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
         )
-    return tuple(found)
+    return tuple(targets)
 
 
 def _target(folder: str, path: str, qualname: str) -> MutationTarget:
@@ -60,7 +71,7 @@ def _target(folder: str, path: str, qualname: str) -> MutationTarget:
 
 
 class TargetFunctions:
-    """The functions that have the targets' code, and the text that each target's code is compiled from."""
+    """The functions that have the targets' code, and the parsed text of each target."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -68,25 +79,34 @@ class TargetFunctions:
         self._parts: dict[MutationTarget, FunctionPart] = {}
 
     def find(self, target: MutationTarget) -> None:
-        """Find the functions that have a target's code; PlanError where its file is not there."""
-        self._functions[target] = list(self._found(target))
+        """Find the functions that have a target's code.
+
+        Raises:
+            PlanError: the target's file does not exist.
+        """
+        self._functions[target] = list(self._find_functions(target))
 
     def all(self) -> list[FunctionType]:
         """Return the functions of all targets."""
         return [function for several in self._functions.values() for function in several]
 
     def paths(self) -> set[str]:
-        """Return the files that the targets are in."""
+        """Return the files of the targets, with links resolved."""
         return {self._path(target) for target in self._functions}
 
     def parse(self) -> None:
-        """Read and parse the targets' files, before any fork, as each trial would have to."""
+        """Parse the targets' files before any fork, so that no trial has to."""
         for target, functions in self._functions.items():
             if functions:
                 self._part(target)
 
     def codes(self, job: Job) -> Codes | TrialReply:
-        """Compile a job's text once for all, and say which function is to have which code; or why none can."""
+        """Compile a job's text.
+
+        Returns:
+            The code of each function that has the target's code, or the reply where there can be none: the text is no
+            Python, or the modules must be loaded anew.
+        """
         target = job.target
         reply = TrialReply(id=job.id, variant=job.variant)
         if job.rebuilds:
@@ -95,14 +115,14 @@ class TargetFunctions:
             return []
         functions = self._functions.get(target) or ()
         if not functions:
-            why = f"{target.function} of {target.file} is not loaded before the tests run"
-            return msgspec.structs.replace(reply, must_rebuild=why)
+            reason = f"{target.function} of {target.file} is not loaded before the tests run"
+            return msgspec.structs.replace(reply, must_rebuild=reason)
         try:
             code = self._part(target).compiled(job.text)
-            return [(each, woven_like(each, code)) for each in functions]
+            return [(function, woven_like(function, code)) for function in functions]
         except SyntaxError as error:
             return msgspec.structs.replace(reply, kind="compile", said=f"SyntaxError: {error.msg}")
-        except (ValueError, MemoryError, RecursionError) as error:  # also of the compiler
+        except (ValueError, MemoryError, RecursionError) as error:  # raised by the compiler
             return msgspec.structs.replace(reply, kind="compile", said=first_line(error))
         except AutochronError as error:
             return msgspec.structs.replace(reply, must_rebuild=error.message)
@@ -117,16 +137,16 @@ class TargetFunctions:
     def _path(self, target: MutationTarget) -> str:
         return os.path.realpath(os.path.join(self._folder, target.file))
 
-    def _found(self, target: MutationTarget) -> Iterator[FunctionType]:
-        """Yield the functions that have a target's code, wherever they are held."""
+    def _find_functions(self, target: MutationTarget) -> Iterator[FunctionType]:
+        """Yield all functions of this process that have a target's code."""
         path = self._path(target)
         if not os.path.isfile(path):
-            files = [each for each in os.listdir(self._folder) if each.endswith(".py")]
+            files = [name for name in os.listdir(self._folder) if name.endswith(".py")]
             raise PlanError(
                 f"there is no file {target.file} in {self._folder}, which was to have"
                 f" {target.function}{hint(files, target.file)}"
             )
-        with suppress(PlanError):  # it may be a function inside a function, or be deleted after it was used
+        with suppress(PlanError):  # it may be an inner function, or have been deleted
             Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._folder).function()
         for function in every_function():
             code = function.__code__

@@ -1,4 +1,4 @@
-"""The trials of one server: an incident's tests collected once, and run in a fork for each mutant."""
+"""The trials of one server: the incident's tests are collected once, and run in a fork for each mutant."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ from autochron.instrument.swap import Swap
 from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.model import Kind, MutationTarget
 from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
-from autochron.mutate.server.checkpoint import CheckpointProcess, Codes, ForkPoint, LostError
-from autochron.mutate.server.edge_inputs import Widening, longest, widened
-from autochron.mutate.server.endings import ended_as, first_line, kind_of, settled
-from autochron.mutate.server.marked_tests import mark, replayer_of, swaps_of
-from autochron.mutate.server.outcomes import given_by, recorded_of
+from autochron.mutate.server.checkpoint import CheckpointLostError, CheckpointProcess, Codes, ForkPoint
+from autochron.mutate.server.edge_inputs import EdgeInputs, seconds_for, with_findings
+from autochron.mutate.server.endings import first_line, kind_of, kind_of_end, run_trial
+from autochron.mutate.server.marked_tests import change_marker, replayed_test_of, swaps_of
+from autochron.mutate.server.outcomes import live_outcomes, recorded_outcomes
 from autochron.mutate.server.phases import PhaseRunner
-from autochron.mutate.server.preload import file_of, imported, preload, warm, words_of
+from autochron.mutate.server.preload import (
+    file_of,
+    modules_imported_by,
+    preload,
+    prepare_masking,
+    pytest_arguments,
+)
 from autochron.mutate.server.targets import TargetFunctions, targets_of
 from autochron.pytest_plugin import MARKER, PREPARED, SESSION
 from autochron.pytest_plugin.marks import EXAMPLE
@@ -32,356 +38,414 @@ from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
 
-FIRST, _LEAST, _TIMES = 120.0, 2.0, 10.0
-"""Seconds that the fix may take at first, that any trial may, and how many times as long as the fix."""
+FIRST_LIMIT = 120.0
+"""Seconds that the fix may take at first, before any other limit is known."""
+
+_MIN_LIMIT = 2.0
+"""Seconds that any trial may take."""
+
+_LIMIT_FACTOR = 10.0
+"""How many times as long as the fix a trial may take."""
 
 
 class Trials:
-    """The plugin of pytest that tries mutants in the place of running the tests."""
+    """A pytest plugin that tries mutants instead of running the collected tests once."""
 
-    def __init__(self, asked: ServerTask, jobs: BinaryIO | None, writing: int) -> None:
-        self._asked = asked
+    def __init__(self, task: ServerTask, jobs: BinaryIO | None, writing: int) -> None:
+        """Take the task and the pipes of the server.
+
+        Args:
+            task: what the server tries.
+            jobs: the pipe that jobs are read from; None where a subclass runs one job.
+            writing: the descriptor that replies are written to; not used without `jobs`.
+        """
+        self._task = task
         self._jobs = jobs
         self._writing = writing
         self._fault = ""
         self._items: list[pytest.Item] = []
-        self._plays: list[ReplayedTest] = []
+        self._tests: list[ReplayedTest] = []
         self._swaps: dict[str, str] = {}
-        self._functions = TargetFunctions(asked.folder)
+        self._functions = TargetFunctions(task.folder)
         self._runner = PhaseRunner(())
-        self._limits = Limits(FIRST, asked.memory)
-        self._widening: Widening | None = None
+        self._limits = Limits(FIRST_LIMIT, task.memory)
+        self._edge_inputs: EdgeInputs | None = None
         self._is_served = False
-        self._cuts = False
-        """Whether trials go on from the cut."""
-        self._stand: CheckpointProcess | None = None
-        self._cut: ForkPoint | None = None
-        """In the process that runs up to the cut, and in its trials."""
+        self._uses_checkpoint = False
+        """Whether trials continue from the checkpoint."""
+        self._checkpoint: CheckpointProcess | None = None
+        self._fork_point: ForkPoint | None = None
+        """Set in the process that runs up to the checkpoint, and in its trials."""
         self._loaded: dict[str, str] = {}
-        """The modules that a trial has imported, with their files."""
+        """The file of each module that the first trial imported."""
 
     # --- collecting ------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
-        """Install what tests without a trace are to find."""
-        for old, new in self._asked.swaps.items():
+        """Install the swaps that tests without a trace need before they are imported."""
+        for old, new in self._task.swaps.items():
             try:
-                Swap(old, new, self._asked.folder).install()
-            except Exception as error:  # of what is imported
+                Swap(old, new, self._task.folder).install()
+            except Exception as error:  # raised by a module that is imported here
                 raise pytest.UsageError(f"{new} can't be installed as {old}: {first_line(error)}") from error
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why a module could not be collected."""
+        """Keep the reason why a module could not be collected."""
         if report.failed and not self._fault:
             self._fault = (
                 f"{report.nodeid or 'the tests'} can't be collected: {_last_line(str(report.longrepr))}"
             )
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Keep why pytest has ended otherwise."""
+        """Keep the reason why pytest itself failed."""
         self._fault = self._fault or f"pytest can't go on: {first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep the tests that replay a trace, or those that don't."""
-        wants = self._asked.server != "mocks"
-        items[:] = [each for each in items if (each.get_closest_marker(MARKER) is not None) is wants]
-        if self._asked.server == "stub":
-            for each in items:
-                mark(each, live=(), swap=None)
+        """Keep the tests that replay a trace, or for `mocks` those that do not."""
+        wants_replays = self._task.server != "mocks"
+        items[:] = [item for item in items if (item.get_closest_marker(MARKER) is not None) is wants_replays]
+        if self._task.server == "stub":
+            for item in items:
+                change_marker(item, live=(), swap=None)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try what is asked for, as long as something is."""
+        """Prepare, send a `Ready`, and answer each job with a reply until there are no more jobs."""
         if not self._take(session):
-            return True  # `end` says why
+            return True  # `end` reports the reason
         try:
             ready = self._prepare()
         except AutochronError as error:
             self._fault = error.message
             return True
         self._is_served = True
-        say(self._writing, ready)
+        send(self._writing, ready)
         for line in self._jobs or ():
             job = msgspec.json.decode(line, type=Job)
-            told = self._tried_at_cut(job, line)
-            if told is None:
-                say(self._writing, self._tried(job))
+            reply = self._try_at_checkpoint(job, line)
+            if reply is None:
+                send(self._writing, self._try_in_fork(job))
             else:
-                os.write(self._writing, told)
+                os.write(self._writing, reply)
         return True
 
     def _take(self, session: pytest.Session) -> bool:
-        """Take the collected tests; return whether they can be tried."""
+        """Keep the collected tests, and return whether there are any that can be run."""
         self._items = session.items
         self._runner = PhaseRunner(self._items)
         return bool(self._items) and not session.testsfailed
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-        """Have the run that is made up to the cut stop there, and a trial that goes on from there end with the test."""
-        play = pyfuncitem.stash.get(SESSION, None)
-        if self._cut is None or not isinstance(play, ReplayedTest):
+        """Stop the test at the checkpoint, and end a trial that continues from there once the test has run."""
+        test = pyfuncitem.stash.get(SESSION, None)
+        if self._fork_point is None or not isinstance(test, ReplayedTest):
             return (yield)
-        session = play.handle.session
-        self._cut.watch(session, session.activation.project, session.swaps)
+        replayer = test.handle.session
+        self._fork_point.watch(replayer, replayer.activation.project, replayer.swaps)
         result: Any = None
         raised: BaseException | None = None
         try:
             result = yield
         except BaseException as error:
             raised = error
-        if self._cut.is_passed:
-            # Not by way of the plugins: none has anything to say of a plain test, and each costs pages of the server's.
+        if self._fork_point.is_in_trial:
+            # Without the other plugins: none of them does anything for a plain test, and each copies pages of the server.
             try:
-                play.end(raised)
+                test.end(raised)
             except BaseException as error:
                 raised = error
             is_skipped = isinstance(raised, pytest.skip.Exception)
-            kind, said = kind_of(None if is_skipped else raised)
-            self._cut.said(lambda job: self._reply(job, kind, said))
+            kind, reason = kind_of(None if is_skipped else raised)
+            self._fork_point.report(lambda job: self._reply(job, kind, reason))
         if raised is not None:
             raise raised
         return result
 
     def end(self, status: int) -> None:
-        """Say why nothing could be tried, where that is so."""
+        """Send the reason why nothing can be tried, unless jobs have been served.
+
+        Args:
+            status: the exit status of pytest.
+        """
         if self._is_served:
             return
         wanted = f"there is no test marked {MARKER} in {{}}; mark what replays a trace: {EXAMPLE}"
-        if self._asked.server == "mocks":
+        if self._task.server == "mocks":
             wanted = "there is no test without a trace in {}"
-        none = wanted.format(", ".join(os.path.basename(each) for each in self._asked.paths))
-        say(self._writing, Ready(fault=self._fault or (none if status in {0, 5} else self._why(status))))
+        no_tests = wanted.format(", ".join(os.path.basename(path) for path in self._task.paths))
+        send(
+            self._writing,
+            Ready(fault=self._fault or (no_tests if status in {0, 5} else self._reason_of(status))),
+        )
 
-    def _why(self, status: int) -> str:
-        """Have pytest say once more why it does not begin: that goes nowhere but to its standard error."""
-        said = io.StringIO()
-        with redirect_stderr(said), redirect_stdout(io.StringIO()):
-            pytest.main([*words_of(self._asked), "--collect-only"])
-        return f"pytest ends with status {status} there: {_last_line(said.getvalue())}"
+    def _reason_of(self, status: int) -> str:
+        """Run pytest once more and return why it does not start: it writes that to its standard error only."""
+        output = io.StringIO()
+        with redirect_stderr(output), redirect_stdout(io.StringIO()):
+            pytest.main([*pytest_arguments(self._task), "--collect-only"])
+        return f"pytest ends with status {status} there: {_last_line(output.getvalue())}"
 
-    # --- making ready ----------------------------------------------------------------------------------------------
+    # --- preparing ------------------------------------------------------------------------------------------------
 
-    def _settle(self) -> tuple[MutationTarget, ...]:
-        """Weave as the tests will, and find what is to be mutated."""
-        if self._asked.server != "mocks":
-            self._plays = [replayer_of(each) for each in self._items]
-        for play in self._plays:
-            self._swaps |= swaps_of(play)
-        targets = targets_of(self._asked, self._plays)
-        for each in targets:
-            self._functions.find(each)
-        if self._asked.server == "widen":
-            self._widening = self._widen()
+    def _weave(self) -> tuple[MutationTarget, ...]:
+        """Weave as the tests will, and return the functions to mutate."""
+        if self._task.server != "mocks":
+            self._tests = [replayed_test_of(item) for item in self._items]
+        for test in self._tests:
+            self._swaps |= swaps_of(test)
+        targets = targets_of(self._task, self._tests)
+        for target in targets:
+            self._functions.find(target)
+        if self._task.server == "widen":
+            self._edge_inputs = self._make_edge_inputs()
         return targets
 
     def _prepare(self) -> Ready:
-        """Weave and import, before any fork, what each trial would have to."""
+        """Weave and import, before any fork, what each trial would have to, and try the fix."""
         try:
-            targets = self._settle()
+            targets = self._weave()
         except AutochronError:
             raise
-        except (Exception, SystemExit) as error:  # of a module that is imported here
+        except (Exception, SystemExit) as error:  # raised by a module that is imported here
             raise PlanError(f"what it tests can't be imported: {first_line(error)}") from error
         fix = Job(id="fix", variant="fix")
         before = set(sys.modules)
-        ended = forked(lambda _: msgspec.json.encode(imported(lambda: self._try(fix), before)), self._limits)
+        ended = forked(
+            lambda _: msgspec.json.encode(modules_imported_by(lambda: self._run_job(fix), before)),
+            self._limits,
+        )
         if not ended.is_whole:
-            raise PlanError(f"the test can't be tried: {ended_as(ended, self._limits)[1]}")
+            raise PlanError(f"the test can't be tried: {kind_of_end(ended, self._limits)[1]}")
         self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
-        preload(self._loaded, self._asked.folder)
+        preload(self._loaded, self._task.folder)
         skip_ca_loading()
         self._functions.parse()
-        for item, play in zip(self._items, self._plays, strict=False):
-            play.handle.prepare()
-            warm(play)
-            if self._widening is None:  # its trials mark the tests anew
-                item.stash[PREPARED] = play
-        if self._widening is None:
+        for item, test in zip(self._items, self._tests, strict=False):
+            test.handle.prepare()
+            prepare_masking(test)
+            if self._edge_inputs is None:  # those trials change the markers, so each prepares its own
+                item.stash[PREPARED] = test
+        if self._edge_inputs is None:
             self._runner.set_up()
         gc.collect()
         gc.freeze()
         has_grown()
-        first = self._tried(fix)
-        if self._widening is not None:
-            self._widening.know(first)
-        self._limits = limits_of(self._asked, first)
-        self._cuts = self._cuts_alike(first)
-        return self._ready(targets, first)
+        fix_reply = self._try_in_fork(fix)
+        if self._edge_inputs is not None:
+            self._edge_inputs.learn_from(fix_reply)
+        self._limits = limits_of(self._task, fix_reply)
+        self._uses_checkpoint = self._checkpoint_agrees(fix_reply)
+        return self._ready(targets, fix_reply)
 
-    def _ready(self, targets: tuple[MutationTarget, ...], first: TrialReply) -> Ready:
+    def _ready(self, targets: tuple[MutationTarget, ...], fix_reply: TrialReply) -> Ready:
         return Ready(
             tests=len(self._items),
             swaps=self._swaps,
             targets=targets,
             recorded=tuple(
-                each
-                for item, play in zip(self._items, self._plays, strict=False)  # tests of mocks have no plays
-                for each in recorded_of(play, self._where(item))
+                outcome
+                # Not strict: for items without a trace there are no replayed tests.
+                for item, test in zip(self._items, self._tests, strict=False)
+                for outcome in recorded_outcomes(test, self._suffix_of(item))
             ),
-            fix=first,
+            fix=fix_reply,
             limit=self._limits.seconds,
             process=os.getpid(),
             files=self._files(),
-            at_cut=self._cuts,
+            at_cut=self._uses_checkpoint,
         )
 
     def _files(self) -> dict[str, str]:
-        """Return the files of the project that were loaded, each with its digest."""
-        home = os.path.realpath(self._asked.folder)
-        roots = {home, *(os.path.realpath(play.root) for play in self._plays)}
+        """Return the digests of the project's loaded files, by path from the incident's folder."""
+        home = os.path.realpath(self._task.folder)
+        roots = {home, *(os.path.realpath(test.root) for test in self._tests)}
         paths = {
-            os.path.realpath(each)
-            for each in (*map(file_of, list(sys.modules)), *self._loaded.values())
-            if each
+            os.path.realpath(file)
+            for file in (*map(file_of, list(sys.modules)), *self._loaded.values())
+            if file
         }
         paths |= self._functions.paths()
         libraries = os.path.realpath(sys.prefix) + os.sep
-        found = [
+        own_paths = [
             path
             for path in paths
             if not path.startswith(libraries) and any(path.startswith(root + os.sep) for root in roots)
         ]
-        return {os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(found)}
+        return {
+            os.path.relpath(path, home).replace(os.sep, "/"): digest_of(path) for path in sorted(own_paths)
+        }
 
-    def _widen(self) -> Widening:
-        """Have each target swapped for what gives it other inputs; without a swap they stand in for themselves."""
+    def _make_edge_inputs(self) -> EdgeInputs:
+        """Return the edge inputs of the targets, and change the markers so that each target has a swap.
+
+        A test without a swap gets one that replaces each target with itself.
+        """
         functions = self._functions.all()
-        for item, play in zip(self._items, self._plays, strict=True):
-            if not play.options.swap:
-                own = {f"{each.__code__.co_filename}:{each.__code__.co_qualname}": each for each in functions}
-                mark(item, swap=own)
-        self._plays = [replayer_of(each) for each in self._items]
+        for item, test in zip(self._items, self._tests, strict=True):
+            if not test.options.swap:
+                identity_swaps = {
+                    f"{function.__code__.co_filename}:{function.__code__.co_qualname}": function
+                    for function in functions
+                }
+                change_marker(item, swap=identity_swaps)
+        self._tests = [replayed_test_of(item) for item in self._items]
         texts = {}
-        for each in functions:
-            with open(each.__code__.co_filename, encoding="utf-8") as file:
-                texts[each.__code__.co_filename] = file.read()
-        return Widening(functions, texts, self._asked)
+        for function in functions:
+            with open(function.__code__.co_filename, encoding="utf-8") as file:
+                texts[function.__code__.co_filename] = file.read()
+        return EdgeInputs(functions, texts, self._task)
 
-    def _explore(self, widening: Widening, reply: TrialReply) -> TrialReply:
-        """Run the tests with other inputs at each call of a target; in the fork."""
+    def _explore(self, edge_inputs: EdgeInputs, reply: TrialReply) -> TrialReply:
+        """Run the tests with other inputs at each call of a target, and return the reply; runs in the fork."""
         explorers = []
-        for item, play in zip(self._items, self._plays, strict=True):
+        for item, test in zip(self._items, self._tests, strict=True):
             swaps: dict[str, Any] = {}
-            wanted = {old: Swap(old, new, play.root) for old, new in (play.options.swap or {}).items()}
-            names = [each.qualname.rpartition(".")[2] for each in wanted.values()]
-            for old, swap in wanted.items():
+            replacements = {old: Swap(old, new, test.root) for old, new in (test.options.swap or {}).items()}
+            names = [swap.qualname.rpartition(".")[2] for swap in replacements.values()]
+            for old, swap in replacements.items():
                 name = swap.qualname.rpartition(".")[2]
                 name = name if names.count(name) == 1 else swap.qualname
-                explorers.append(widening.explorer(swap.function(), name, self._where(item)))
+                explorers.append(edge_inputs.explorer(swap.function(), name, self._suffix_of(item)))
                 swaps[old] = explorers[-1].callable()
-            mark(item, swap=swaps)
-        kind, said = kind_of(self._runner.run())
-        return widened(msgspec.structs.replace(reply, kind=kind, said=said), explorers, widening.knows())
+            change_marker(item, swap=swaps)
+        kind, reason = kind_of(self._runner.run())
+        return with_findings(
+            msgspec.structs.replace(reply, kind=kind, said=reason), explorers, edge_inputs.constants()
+        )
 
     # --- trials ----------------------------------------------------------------------------------------------------
 
-    def _tried(self, job: Job) -> TrialReply:
-        """Try in a fork, and say how that ended; what can't be put in place needs none."""
+    def _try_in_fork(self, job: Job) -> TrialReply:
+        """Run the whole test in a fork, and return the reply; a job that has no code to run needs no fork."""
         codes = self._functions.codes(job)
         return (
             codes
             if isinstance(codes, TrialReply)
-            else settled(job, lambda: self._try(job, codes), self._limits)
+            else run_trial(job, lambda: self._run_job(job, codes), self._limits)
         )
 
-    def _tried_at_cut(self, job: Job, line: bytes) -> bytes | None:
-        """Have the process at the cut try it, and give its reply as it is; None where there can't be one."""
-        if not self._cuts or job.rebuilds or job.target is None:
-            return None
-        if self._stand is not None and self._stand.is_old:
-            self._stand.end()
-            self._stand = None
-        try:
-            if self._stand is None:
-                self._stand = CheckpointProcess(self._run_to_cut, self._limits)
-        except LostError:
-            self._cuts = False
-            return None
-        return self._stand.ask(line)  # LostError ends the server, as what ends it in another way does
+    def _try_at_checkpoint(self, job: Job, line: bytes) -> bytes | None:
+        """Return the reply that the checkpoint process gives to a job, or None where the whole test must be run.
 
-    def _run_to_cut(self, jobs: int, replies: int) -> None:
-        """Run the test in the process that will stand at the cut; it comes back only where it did not come there."""
+        Args:
+            job: what is tried.
+            line: the job as it was read.
+
+        Returns:
+            The reply as a line of JSON.
+
+        Raises:
+            CheckpointLostError: the process ended during the trial. The server then ends, and whoever gave the job sees
+                that.
+        """
+        if not self._uses_checkpoint or job.rebuilds or job.target is None:
+            return None
+        if self._checkpoint is not None and self._checkpoint.is_expired:
+            self._checkpoint.end()
+            self._checkpoint = None
+        try:
+            if self._checkpoint is None:
+                self._checkpoint = CheckpointProcess(self._run_to_checkpoint, self._limits)
+        except CheckpointLostError:
+            self._uses_checkpoint = False
+            return None
+        return self._checkpoint.ask(line)
+
+    def _run_to_checkpoint(self, jobs: int, replies: int) -> None:
+        """Run the test in the checkpoint process. It returns only if the test never came to the checkpoint."""
         functions = self._functions
-        self._cut = ForkPoint(jobs, replies, self._limits, functions.codes, functions.all())
+        self._fork_point = ForkPoint(jobs, replies, self._limits, functions.codes, functions.all())
         self._runner.run()
 
-    def _cuts_alike(self, first: TrialReply) -> bool:
-        """Return whether trials can go on from the cut, and the fix gives there what it gives in a whole run."""
-        if not self._runner.is_set_up or not all(play.handle.is_swapping for play in self._plays):
+    def _checkpoint_agrees(self, fix_reply: TrialReply) -> bool:
+        """Return whether the fix gives the same reply from the checkpoint as in a whole run."""
+        if not self._runner.is_set_up or not all(test.handle.is_swapping for test in self._tests):
             return False
         try:
-            self._stand = CheckpointProcess(self._run_to_cut, self._limits)
-            fix = Job(id=first.id, variant=first.variant)
-            reply = msgspec.json.decode(self._stand.ask(msgspec.json.encode(fix) + b"\n"), type=TrialReply)
-        except LostError:
-            self._stand = None
+            self._checkpoint = CheckpointProcess(self._run_to_checkpoint, self._limits)
+            fix = Job(id=fix_reply.id, variant=fix_reply.variant)
+            reply = msgspec.json.decode(
+                self._checkpoint.ask(msgspec.json.encode(fix) + b"\n"), type=TrialReply
+            )
+        except CheckpointLostError:
+            self._checkpoint = None
             return False
-        if msgspec.structs.replace(reply, seconds=first.seconds) == first:
+        if msgspec.structs.replace(reply, seconds=fix_reply.seconds) == fix_reply:
             return True
-        self._stand.end()
-        self._stand = None
+        self._checkpoint.end()
+        self._checkpoint = None
         return False
 
-    def _try(self, job: Job, codes: Codes = []) -> TrialReply:  # noqa: B006 - it is only read
-        """Put in place what is to be tried, and run the tests; in the fork."""
+    def _run_job(self, job: Job, codes: Codes = []) -> TrialReply:  # noqa: B006 - it is only read
+        """Put a job's code in place, run the tests, and return the reply; runs in the fork."""
         for function, code in codes:
             function.__code__ = code
         if job.variant == "unguarded":
             self._runner.take_down()
-            for each in self._items:
-                mark(each, swap=None)
-        if self._widening is not None and job.variant in {"fix", "mutant"}:
-            return self._explore(self._widening, TrialReply(id=job.id, variant=job.variant))
+            for item in self._items:
+                change_marker(item, swap=None)
+        if self._edge_inputs is not None and job.variant in {"fix", "mutant"}:
+            return self._explore(self._edge_inputs, TrialReply(id=job.id, variant=job.variant))
         return self._reply(job, *kind_of(self._runner.run()))
 
-    def _reply(self, job: Job, kind: Kind, said: str) -> TrialReply:
-        """Say how the tests ended, and what crossed in them."""
-        found = [(self._where(each), each.stash.get(SESSION, None)) for each in self._items]
-        plays = [(where, play) for where, play in found if isinstance(play, ReplayedTest)]
+    def _reply(self, job: Job, kind: Kind, reason: str) -> TrialReply:
+        """Return the reply of a trial: how the tests ended, and what crossed in them."""
+        stashed = [(self._suffix_of(item), item.stash.get(SESSION, None)) for item in self._items]
+        replayed = [(suffix, test) for suffix, test in stashed if isinstance(test, ReplayedTest)]
         return TrialReply(
             id=job.id,
             variant=job.variant,
             kind=kind,
-            said=said,
-            given=tuple(given for where, play in plays for given in given_by(play, where)),
+            said=reason,
+            given=tuple(outcome for suffix, test in replayed for outcome in live_outcomes(test, suffix)),
             reached={
-                f"{swap.old}{where}": tuple(swap.reached)
-                for where, play in plays
-                for swap in play.handle.swaps
+                f"{swap.old}{suffix}": tuple(swap.reached)
+                for suffix, test in replayed
+                for swap in test.handle.swaps
             },
-            reran=any(play.handle.reran for _, play in plays),
+            reran=any(test.handle.reran for _, test in replayed),
         )
 
-    def _where(self, item: pytest.Item) -> str:
-        """Say of which test a crossing is, where there are several: each counts its crossings from 1."""
+    def _suffix_of(self, item: pytest.Item) -> str:
+        """Return what tells the addresses of a test from those of others; empty where there is only one test."""
         if len(self._items) == 1:
             return ""
-        files = {each.path for each in self._items}
+        files = {other.path for other in self._items}
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
 
 
-def limits_of(asked: ServerTask, fix: TrialReply) -> Limits:
-    """Return what a trial may take, from what the fix takes; other inputs have limits of their own."""
-    if asked.server == "widen":
+def limits_of(task: ServerTask, fix: TrialReply) -> Limits:
+    """Return what a trial may take, from what the fix took.
+
+    Args:
+        task: the server's task; its timeout, if any, is used as it is.
+        fix: the reply of the fix.
+
+    Raises:
+        UsageError: the fix itself takes longer than the timeout of the task.
+    """
+    if task.server == "widen":
         return Limits(
-            (asked.timeout or max(_LEAST, _TIMES * fix.seconds)) + longest(asked.inputs), asked.memory
+            (task.timeout or max(_MIN_LIMIT, _LIMIT_FACTOR * fix.seconds)) + seconds_for(task.inputs),
+            task.memory,
         )
-    if asked.timeout is not None and fix.seconds > asked.timeout:
+    if task.timeout is not None and fix.seconds > task.timeout:
         raise UsageError(
-            f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {asked.timeout:g} s; give it more"
+            f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {task.timeout:g} s; give it more"
         )
-    return Limits(asked.timeout or max(_LEAST, _TIMES * fix.seconds), asked.memory)
+    return Limits(task.timeout or max(_MIN_LIMIT, _LIMIT_FACTOR * fix.seconds), task.memory)
 
 
 def _last_line(text: str) -> str:
+    """Return the line of pytest's output that gives the reason, at most 300 characters of it."""
     lines = [line for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
-    told = told or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
-    return told[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
+    reasons = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
+    reasons = reasons or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
+    return reasons[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
 
 
-def say(writing: int, said: Ready | TrialReply) -> None:
-    """Say something to who asks."""
-    with open(writing, "wb", closefd=False) as file:
-        file.write(msgspec.json.encode(said) + b"\n")
+def send(descriptor: int, message: Ready | TrialReply) -> None:
+    """Write a message to a pipe, as a line of JSON."""
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(msgspec.json.encode(message) + b"\n")

@@ -1,7 +1,7 @@
-"""A replay of our own, before there are trials: a fork starts with code that Python has seen run.
+"""Replay a small agent of our own before there are trials, so that forks start with warmed-up code.
 
-What runs for the first time is specialised, compiled and looked up, and all of that is written into pages that a fork shares
-with its server: two thirds of what a replay takes there. Nothing of an incident runs here.
+What runs for the first time is specialised, compiled and looked up by Python. All of that is written into pages that a
+fork shares with its server: two thirds of the pages that a replay writes to. Nothing of an incident runs here.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import tempfile
 from autochron._runtime.unpatched import os
 from autochron.instrument.activation import deactivate
 from autochron.mutate.protocol import TrialReply
-from autochron.mutate.server.outcomes import given_by
+from autochron.mutate.server.outcomes import live_outcomes
 from autochron.pytest_plugin.marks import MarkerOptions
 from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.session.record_context import record, rules_for
 
-_TIMES = 24
-"""Python specialises code that has run some times, by then all of ours that a replay takes."""
+_REPLAYS = 24
+"""How often the agent is replayed: by then Python has specialised all code of ours that a replay runs."""
 
-_NAME = "autochron_rehearsal"
+_NAME = "autochron_warmup"
 
 _AGENT = '''\
 """An agent that is asked, calls its tool, and says what came of it."""
@@ -69,8 +69,8 @@ define = "{_NAME}:model"
 """
 
 
-def rehearse() -> None:
-    """Replay, often enough, and leave nothing behind."""
+def warm_up() -> None:
+    """Record an agent once, replay it many times, and remove all traces of it."""
     with tempfile.TemporaryDirectory(prefix="autochron-") as folder:
         for name, text in ((f"{_NAME}.py", _AGENT), ("autochron.toml", _RULES)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
@@ -85,23 +85,23 @@ def rehearse() -> None:
             importlib.invalidate_caches()
 
 
-def _replay_often(file: str) -> None:
-    rules = rules_for(file)
-    with record("rehearsal", store="memory:", rules=rules) as block:
+def _replay_often(rule_file: str) -> None:
+    rules = rules_for(rule_file)
+    with record("warm-up", store="memory:", rules=rules) as recorded:
         importlib.import_module(_NAME).run()
-    trace = block.trace()
+    trace = recorded.trace()
     agent = importlib.import_module(_NAME)
-    for live in (["pay[1]", "model[2]"], ["pay[1]"], []) * (_TIMES // 3):
+    for live in (["pay[1]", "model[2]"], ["pay[1]"], []) * (_REPLAYS // 3):
         swap = {f"{_NAME}:pay": f"{_NAME}:pay_less"} if live else None
-        asked = MarkerOptions(
-            trace=trace, shown="rehearsal", is_file=False, live=live, swap=swap, inputs="warn"
+        options = MarkerOptions(
+            trace=trace, shown="warm-up", is_file=False, live=live, swap=swap, inputs="warn"
         )
-        play = ReplayedTest(asked, rules)
-        play.handle.prepare()
-        play.begin()
+        test = ReplayedTest(options, rules)
+        test.handle.prepare()
+        test.begin()
         try:
             agent.run()
-            _ = play.handle["pay[1]"].result, play.handle.called("pay"), play.handle.sequence()
+            _ = test.handle["pay[1]"].result, test.handle.called("pay"), test.handle.sequence()
         finally:
-            play.end(None)
-        _ = TrialReply(id="", variant="fix", given=tuple(given_by(play, "")))
+            test.end(None)
+        _ = TrialReply(id="", variant="fix", given=tuple(live_outcomes(test, "")))

@@ -1,14 +1,14 @@
-// Hands the report to the standard page, and says above it what that page has no place for: all methods side by side.
+// Passes the report to the standard page, and shows all methods side by side above it, which that page can't.
 (() => {
   const report = JSON.parse(document.getElementById("report").textContent);
   const app = document.querySelector("mutation-test-report-app");
   const study = report.config;
 
   const add = (parent, tag, text) => {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    parent.append(made);
-    return made;
+    const element = document.createElement(tag);
+    element.textContent = text;
+    parent.append(element);
+    return element;
   };
 
   const header = document.getElementById("study");
