@@ -164,8 +164,7 @@ def score(
         behaviour=behaviour,
         diff=diff,
         proof=proof,
-        hint=why
-        or (_hint(behaviour, changes, inputs, baseline.widened, verdicts) if survives and not proof else ""),
+        hint=why or (_hint(behaviour, changes, baseline.widened, verdicts) if survives and not proof else ""),
     )
 
 
@@ -317,11 +316,10 @@ def _input_reason(number: int, reply: TrialReply | None, fix: TrialReply) -> str
 def _hint(
     behaviour: Behaviour | None,
     changes: Sequence[Change],
-    inputs: Sequence[int],
     fix: TrialReply | None,
     verdicts: Mapping[str, MutantVerdict],
 ) -> str:
-    """Return what would kill a survivor."""
+    """Return what would kill a survivor; `fix` is the reply of the fix with edge inputs, if tried."""
     if behaviour in {"escape", "output"} and changes:
         return f"let the test look at {changes[0].address}: {changes[0].path or 'whether it happens'}"
     if behaviour == "other-input" and fix is not None:
