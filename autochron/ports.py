@@ -103,13 +103,6 @@ class Transport(Protocol):
         """Return the exception that a client would have raised for a request."""
 
 
-class Enclosing(Protocol):
-    """What encloses the crossings of a lane: a crossing that is open in this process, or in another one."""
-
-    seq: int
-    collapses: bool
-
-
 class CrossingHandler(Protocol[C_contra]):
     """What the kernel calls: the recorder, or the director of a replay.
 

@@ -15,7 +15,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.unpatched import getframe, os
 from autochron.crossing import processes
-from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root, label_of
+from autochron.crossing.lanes import CHILD, CURRENT, MAIN, LaneRoot, Remote, label_of
 from autochron.effects.undisturbed import undisturbed
 from autochron.isolation import network
 
@@ -161,7 +161,7 @@ class Children:
         owner: Owner,
         handing: Handing,
         seq_of: Callable[[Any], int | None],
-        forked: Callable[[Root | None], None],
+        forked: Callable[[LaneRoot | None], None],
     ) -> None:
         self.started: list[Started] = []
         self.handing = handing
@@ -245,11 +245,11 @@ class Children:
             return kernel.base  # in the trace of a call, of which a process is no part
         return kernel.current()
 
-    def has_forked(self, root: Root) -> None:
+    def has_forked(self, root: LaneRoot) -> None:
         """Take a process that was forked for one that has come."""
         self.started = [each for each in self.started if each.lane != root.lane]
 
-    def told(self, root: Root) -> str:
+    def told(self, root: LaneRoot) -> str:
         """Return what a process is told that begins in a lane."""
         return _text(
             msgspec.structs.replace(
@@ -268,7 +268,7 @@ class Children:
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - as the port has it
         """Let this thread go on in a lane that another process began."""
         parent = None if seq is None else Remote(seq, collapses=collapses, live=live)
-        CURRENT.set(Root(self.owner.kernel, lane, parent))
+        CURRENT.set(LaneRoot(self.owner.kernel, lane, parent))
 
 
 def _text(handing: Handing) -> str:

@@ -29,7 +29,7 @@ from autochron.session.children import (
 from autochron.session.session import place_in
 
 if TYPE_CHECKING:
-    from autochron.crossing.lanes import Root
+    from autochron.crossing.lanes import LaneRoot
     from autochron.instrument.activation import Activation
     from autochron.instrument.swap import Swap
     from autochron.isolation.refusals import Refusals
@@ -86,11 +86,11 @@ class ReplayedProcesses:
         self._noted: set[tuple[str, str]] = set()
         """What was noted, each once: who and what."""
 
-    def join(self, owner: Owner, joined: JoinedLane, forked: Callable[[Root | None], None]) -> None:
+    def join(self, owner: Owner, joined: JoinedLane, forked: Callable[[LaneRoot | None], None]) -> None:
         """Take part in the replay of another process, which started this one."""
         self.children = Children(owner, joined.handing, parent_of, forked)
 
-    def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[Root | None], None]) -> None:
+    def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[LaneRoot | None], None]) -> None:
         """Have the processes served that the program starts; `snapshots` are folders with the contents of files."""
         self._snapshots = snapshots
         self._folder = self._make_folder()
@@ -222,7 +222,7 @@ class ReplayedProcesses:
 
     # --- forks -------------------------------------------------------------------------------------------------------
 
-    def forked(self, root: Root) -> Remote | None:
+    def forked(self, root: LaneRoot) -> Remote | None:
         """Go on in a forked process; return the crossing that it was forked in."""
         self.report_to_first(root.lane)
         self._share_scratch()
