@@ -231,9 +231,9 @@ class Kernel:
             return current
         if current is None or current.root.kernel is not self:
             return self._enter_stray_lane()
-        held = HELD.root
-        if held is not None and held.kernel is self and not current.root.is_under(held):
+        thread_lane = HELD.root
+        if thread_lane is not None and thread_lane.kernel is self and not current.root.is_under(thread_lane):
             # The context was copied in another thread. This thread has a lane of its own all the same.
-            CURRENT.set(held)
-            return held
+            CURRENT.set(thread_lane)
+            return thread_lane
         return current
