@@ -103,6 +103,24 @@ class Transport(Protocol):
         """Return the exception that a client would have raised for a request."""
 
 
+class Enclosing(Protocol):
+    """What encloses a crossing or a lane: a crossing that is open in this process, or in another one."""
+
+    seq: int
+
+    @property
+    def collapses(self) -> bool:
+        """Whether a model crossing of a pack that starts right inside it is no crossing of its own."""
+
+    @property
+    def record(self) -> Any:
+        """What the handler stores with it; None for a crossing of another process."""
+
+    @property
+    def parent(self) -> Enclosing | None:
+        """What encloses it in turn."""
+
+
 class CrossingHandler(Protocol[C_contra]):
     """What the kernel calls: the recorder, or the director of a replay.
 

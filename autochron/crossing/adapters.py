@@ -40,8 +40,8 @@ def adapt(crossing: OpenCrossing, value: Any) -> Any:
     """
     kind = type(value)
     if kind is types.CoroutineType:
-        # A coroutine that has begun can't be awaited by a stand-in. If something else holds the coroutine, it would close or
-        # await the original and not the stand-in.
+        # A coroutine that has begun can't be awaited by a stand-in. If something else holds the coroutine, it would
+        # close or await the original and not the stand-in.
         if value.cr_suspended or value.cr_running or is_shared(value):
             return None
         crossing.form = "awaitable"
@@ -217,7 +217,7 @@ def _future_done(token: SuspendableToken, future: Any) -> None:
         module = "concurrent.futures" if _is_of_a_pool(type(future)) else "asyncio"
         crossing.handler.raised(crossing, sys.modules[module].CancelledError())
         return
-    # `exception()` would mark the error as retrieved, and asyncio would not report one that the program never retrieves.
+    # `exception()` would mark the error as retrieved, and asyncio would not report one that the program never reads.
     error: BaseException | None = future._exception if hasattr(future, "_exception") else future.exception()  # noqa: SLF001
     if error is not None:
         crossing.handler.raised(crossing, error)

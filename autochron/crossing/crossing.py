@@ -9,14 +9,14 @@ from msgspec import Struct
 from autochron._runtime import unpatched
 from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
-from autochron.crossing.lanes import CURRENT, LaneRoot, Remote
+from autochron.crossing.lanes import CURRENT, LaneRoot
 from autochron.errors import AutochronError
 from autochron.model import BoundaryRule, Form
 from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
     from autochron.crossing import adapters
-    from autochron.ports import CrossingHandler
+    from autochron.ports import CrossingHandler, Enclosing
     from autochron.rules.compiled_boundary import CompiledBoundary
 else:
     late_modules(globals(), "autochron.crossing.adapters")
@@ -65,7 +65,7 @@ class Crossing(Struct, Generic[R], eq=False):
     seq: int
     previous: Crossing[Any] | LaneRoot
     root: LaneRoot
-    parent: Crossing[R] | Remote | None
+    parent: Enclosing | None
     within: int
     done: bool = False
     _counts: dict[str, int] | None = None
@@ -214,7 +214,7 @@ class Crossing(Struct, Generic[R], eq=False):
 def is_inside() -> bool:
     """Return whether the running code is inside a crossing whose body would not run on replay."""
     current = CURRENT.get(None)
-    crossing: Crossing[Any] | Remote | None = current
+    crossing: Enclosing | None = current
     if current is not None and type(current) is not Crossing:
         crossing = current.parent
     while type(crossing) is Crossing and crossing.boundary.runs:

@@ -24,7 +24,7 @@ from autochron.weaving.gate import Point
 if TYPE_CHECKING:
     from autochron.crossing import arguments as call_arguments
     from autochron.crossing import boundaries, streams, tokens
-    from autochron.ports import CrossingHandler, Serving, Token
+    from autochron.ports import CrossingHandler, Enclosing, Serving, Token
     from autochron.rules import names
     from autochron.rules.compiled_boundary import CompiledBoundary
 else:
@@ -60,12 +60,12 @@ class TransportHandler(Protocol):
     """What the kernel calls for each request of an HTTP client: the recorder's or the director's `transport`."""
 
     def __call__(
-        self, crossing: Crossing[Any] | Remote, point: Point, arguments: tuple[Any, ...], /
+        self, crossing: Enclosing, point: Point, arguments: tuple[Any, ...], /
     ) -> Token | Serving | None:
         """Begin a request; return None where it is to be treated as any other call.
 
         Args:
-            crossing: the innermost open crossing.
+            crossing: the innermost open crossing, which may be one of another process.
             point: the woven method of the HTTP client.
             arguments: the bound arguments of the request.
         """

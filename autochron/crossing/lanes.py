@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime import unpatched
 
 if TYPE_CHECKING:
-    from autochron.crossing.crossing import Crossing
+    from autochron.ports import Enclosing
 
 DAEMON = "/~"
 """Marks, in the name of a lane, a daemon thread: how far such a thread gets depends on when the program ends."""
@@ -54,7 +54,7 @@ class LaneRoot:
     )  # fmt: skip
 
     def __init__(
-        self, kernel: object, lane: str, parent: Crossing[Any] | Remote | None = None, *, quiet: bool = False
+        self, kernel: object, lane: str, parent: Enclosing | None = None, *, quiet: bool = False
     ) -> None:
         """Begin a lane.
 

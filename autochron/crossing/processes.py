@@ -337,7 +337,7 @@ def _submit(original: Any, _carried: Any) -> Any:
         parent, root = _parent[0], None if _is_foreign() else birth(label_of(fn))
         if parent is None or root is None:
             return original(pool, fn, *args, **kwargs)
-        # The threads and processes that this may start get no lanes. The parent stays, since a replay may deny them to it.
+        # The threads and processes that this may start get no lanes. The parent stays: a replay may deny them to it.
         token = CURRENT.set(LaneRoot(None, QUIET.lane, root.parent, quiet=True))
         try:
             return original(pool, Task(fn, root, parent), *args, **kwargs)

@@ -1,11 +1,11 @@
 """Whether a value is plain JSON with all that it holds: most values are, and need neither tags nor types.
 
-`is_plain` is called for each argument and each result of a crossing. It tests exact types, so no code of the program runs.
-A value is not plain if it is nested more than `depth` levels deep, or if more than `MAX_NODES` containers are read: what is
-shared is read each time that it occurs. `left` counts those containers down; the recursion hands it on.
+`is_plain` is called for each argument and each result of a crossing. It tests exact types, so no code of the program
+runs. A value is not plain if it is nested more than `depth` levels deep, or if more than `MAX_NODES` containers are
+read: what is shared is read each time that it occurs. `left` counts those containers down; the recursion hands it on.
 
-It is one function on purpose. The body of the loop over a dictionary occurs twice, since a list of dictionaries (messages,
-rows) is common, and one more call for each of them takes 9 to 25 % longer.
+It is one function on purpose. The body of the loop over a dictionary occurs twice, since a list of dictionaries
+(messages, rows) is common, and one more call for each of them takes 9 to 25 % longer.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def screen(value: Any, depth: int = 2) -> None:
     if depth <= 0 and _flat.issuperset(map(type, items)):
         return
     if len(items) > _NEAR:
-        # Too long to be searched item by item. Its direct items are judged by the set of their types, which is made in C.
+        # Too long to be searched item by item. Its items are judged by the set of their types, which is made in C.
         if any(kind not in CONTAINERS and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
             raise UnsafeError
         return

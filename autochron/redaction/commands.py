@@ -11,7 +11,7 @@ from autochron.redaction.secret_names import SecretNames
 from autochron.redaction.secret_patterns import MASK
 
 _LOGIN = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras", "crane", "az", "harbor")
-# Programs, their options, and the sign in a value after which its secret begins; "" where the whole value is the secret.
+# Programs, their options, and the sign in a value after which its secret begins; "" where the whole value is secret.
 _TABLE: tuple[tuple[str, str, str], ...] = (
     ("mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlpump mysqlsh", "-p", ""),
     ("mariadb mariadb-dump mariadb-admin mycli", "-p", ""),

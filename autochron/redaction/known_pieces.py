@@ -15,7 +15,7 @@ _LONGEST_TEXT = 4000
 """Characters of a text beyond which too few of its pieces are known: to search for them would only take time."""
 _LONGEST = 200
 _MOST = 4096
-# Texts that make a secret of what stands in another piece: statements of SQL, lines of netrc, objects that ask for a token.
+# Texts that make a secret of another piece: statements of SQL, lines of netrc, objects that ask for a token.
 _TELLING = ("identified", " into", "passw", "grant_type", "redirect_uri")
 
 

@@ -403,7 +403,7 @@ class _Pass:
             self.replacements.append(Span(start, end, f'"{body}"', self._path()))
 
     def _mask_value(self, at: int) -> int:
-        """Mask a whole string or container, and return the token after it. Numbers stay: a program may count with them."""
+        """Mask a whole string or container, and return the token after it. Numbers stay, since programs count with them."""
         if at >= len(self.tokens):
             return at
         sign = self.tokens.sign(at)

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from autochron._runtime.lazy import late
 
 _WORD = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# The part of a name that it is judged by: its last run of these characters. The scanner finds the same run in raw JSON text.
+# The part of a name that it is judged by: its last run of these characters. The scanner finds the same run in raw text.
 _TAIL = late(r"[\w.\- ]+\Z", re.ASCII)
 
 _SECRET_WORDS = frozenset(
