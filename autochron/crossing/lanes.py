@@ -93,8 +93,8 @@ class LaneRoot:
         """Return the crossings that precede whatever waits for this lane: those that it waited for, and its last one.
 
         Returns:
-            `seq`s, the lane's own last one at the end. No more than are kept as causes: those of the lanes waited for
-                last.
+            `seq`s, the lane's own last one at the end. The search begins with the lanes waited for last, and ends once
+                there are more than `MOST_CAUSES`.
         """
         seqs: dict[int, None] = {}
         seen = {self: None}
