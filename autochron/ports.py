@@ -111,15 +111,21 @@ class Transport(Protocol):
 
 
 class Enclosing(Protocol):
-    """The crossing that encloses those of a lane. It is open in this process or in another one.
-
-    Attributes:
-        seq: its number in the trace.
-        collapses: whether a pack's model crossing inside it is part of it, and not a crossing of its own.
-    """
+    """What encloses a crossing or a lane: a crossing that is open in this process, or in another one."""
 
     seq: int
-    collapses: bool
+
+    @property
+    def collapses(self) -> bool:
+        """Whether a model crossing of a pack that starts right inside it is no crossing of its own."""
+
+    @property
+    def record(self) -> Any:
+        """What the handler stores with it; None for a crossing of another process."""
+
+    @property
+    def parent(self) -> Enclosing | None:
+        """What encloses it in turn."""
 
 
 class CrossingHandler(Protocol[C_contra]):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron._runtime.unpatched import os
 from autochron.ambient.synthesis import Inventor
 from autochron.crossing.crossing import Crossing, is_inside
-from autochron.crossing.kernel import tell
+from autochron.crossing.kernel import report_problem
 from autochron.crossing.lanes import CURRENT, Remote
 from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, SourceForm, form_of, given, random_bits
 from autochron.detect.ambient_rules import RequestedValues
@@ -56,7 +56,9 @@ class Values:
         self._rules = rules
         self._is_alone: Callable[[], bool] = _is_never
         self._project = project
-        self.watch = SourceWatch(project.owns, project.name, tell, is_inside, self._through, self.answers)
+        self.watch = SourceWatch(
+            project.owns, project.name, report_problem, is_inside, self._through, self.answers
+        )
         self._keys: frozenset[Key] = frozenset()
         """The lines of which the replayed trace has values, without those that today's rules name."""
         self._calls: dict[Line, _LineCalls] = {}
@@ -294,13 +296,13 @@ class _LineCalls:
         self.count = count = self.count + 1
         if count > CAP:
             if count == CAP + 1:
-                tell(
+                report_problem(
                     f"{self._call} at {self._at}: {CAP:,} values are recorded, and no more; make what polls a boundary, or"
                     " [[ignore]] the call (ambient-cap)"
                 )
             return False
         if count == 1 and self._call.startswith(_SECRETS):
-            tell(
+            report_problem(
                 f"{self._call} at {self._at} gives a secret, which is recorded as it is, or a replay would not be the same;"
                 " [[ignore]] the call if no trace may have it (ambient-secret)"
             )

@@ -1,7 +1,7 @@
-"""What a call handed out that is not there yet: awaitables, iterators, futures.
+"""Values that a call hands out before they are complete: awaitables, iterators, futures.
 
-Classified by what was *returned*, never by the function: `AsyncCompletions.create` is no coroutine function and returns a
-coroutine. Each is followed to its end, in a stand-in of the same type where Python lets one be made.
+They are classified by the type of what was *returned*, never by the function: `AsyncCompletions.create` is no coroutine
+function and returns a coroutine. Each is followed to its end, in a stand-in of the same type where Python can make one.
 """
 
 from __future__ import annotations
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
 PLAIN = frozenset(
     {type(None), bool, int, float, complex, str, bytes, bytearray, list, dict, tuple, set, frozenset}
 )
-"""Types that are there as soon as they are returned: most values, so they are sorted out first."""
+"""Types whose values are complete when they are returned. Most values are of these, so they are tested first."""
 
 _GENERATORS = frozenset({types.GeneratorType, types.AsyncGeneratorType})
 
 
 def adapt(crossing: OpenCrossing, value: Any) -> Any:
-    """Return what the caller gets instead of a value that is to be followed, or None where there is nothing to follow."""
+    """Return what the caller receives in place of a value that is to be followed; None where nothing is to be followed.
+
+    Args:
+        crossing: the crossing whose body returned the value; its `form` and `handed` are set.
+        value: the returned value.
+    """
     kind = type(value)
     if kind is types.CoroutineType:
-        # Nobody else can go on with one that has begun; and who else holds it would close or await another one.
+        # A coroutine that has begun can't be awaited by a stand-in. If something else holds the coroutine, it would
+        # close or await the original and not the stand-in.
         if value.cr_suspended or value.cr_running or is_shared(value):
             return None
         crossing.form = "awaitable"
@@ -50,14 +56,14 @@ def adapt(crossing: OpenCrossing, value: Any) -> Any:
         streams.follow(value, streams.LiveSteps(crossing))
         crossing.handler.looked(crossing, value)
         return value
-    # By the type alone: `asyncio.isfuture` and `isinstance` ask the object, and a lazy one would be evaluated.
+    # By the type alone: `asyncio.isfuture` and `isinstance` read the object's `__class__`, which evaluates a lazy object.
     if _defines(kind, "_asyncio_future_blocking") or _is_of_a_pool(kind):
         crossing.form = "future"
         is_done = value.done()
         crossing.handed = {"task": _defines(kind, "get_coro"), "pending": not is_done}
         token = SuspendableToken(crossing)
         if is_done:
-            # A loop would call back later, and what the caller changes until then would be the call's.
+            # A loop would call back later, and changes that the caller makes until then would count as the call's.
             _future_done(token, value)
         else:
             value.add_done_callback(lambda future: _future_done(token, future))
@@ -69,7 +75,7 @@ def adapt(crossing: OpenCrossing, value: Any) -> Any:
 
 
 def _iterator(crossing: OpenCrossing, value: Any) -> Any:
-    """Return a stand-in for an iterator that the caller alone will hold; None where its items need not be followed."""
+    """Return a stand-in for an iterator that only the caller will hold; None where its items need not be followed."""
     kind = type(value)
     crossing.form = "async_iterator" if kind is types.AsyncGeneratorType else "iterator"
     if kind in LAZY:
@@ -77,41 +83,44 @@ def _iterator(crossing: OpenCrossing, value: Any) -> Any:
         if not crossing.handler.follows(crossing):
             return None
         return LAZY[kind](Steps(SuspendableToken(crossing), value))
-    begun = is_under_way(value)
+    has_begun = is_under_way(value)
     crossing.handed = _names_of(value)
-    if begun:
+    if has_begun:
         crossing.handed["begun"] = True
     if not crossing.handler.follows(crossing):
         return None
     make = _iterated if kind is types.GeneratorType else _iterated_async
-    stream = _named(make(SuspendableToken(crossing), value, begun), value)
-    return begin(stream) if begun else _guarded(crossing, stream)
+    stream = _named(make(SuspendableToken(crossing), value, has_begun), value)
+    return begin(stream) if has_begun else _guarded(crossing, stream)
 
 
 _unbegun: dict[int, weakref.ref[Any]] = {}
-"""Stand-ins of which nothing has run, by the place of their crossing: no code of theirs tells that they are gone."""
+"""Weak references to stand-ins that have not begun to run, by the identity of their crossing.
+
+A generator or coroutine that never began runs none of its code when it is dropped, so it can't report that itself.
+"""
 
 
 def _guarded(crossing: OpenCrossing, stand_in: Any) -> Any:
-    """Return a stand-in of which the handler is told if it is dropped before anything of it has run."""
+    """Return a stand-in, and notify the handler if it is dropped before any of its code has run."""
     key = identity(crossing)
 
-    def gone(_stand_in: Any) -> None:
+    def collected(_stand_in: Any) -> None:
         if _unbegun.pop(key, None) is not None and not crossing.done:
             crossing.handler.dropped(crossing)
 
-    _unbegun[key] = weakref.ref(stand_in, gone)
+    _unbegun[key] = weakref.ref(stand_in, collected)
     return stand_in
 
 
 def begin(stream: Any) -> Any:
-    """Run a generator of ours, synchronous or not, to its first `yield`, which gives nothing; return it."""
+    """Run one of our generators, synchronous or not, to its first `yield`, which yields nothing useful; return it."""
     if type(stream) is types.GeneratorType:
         next(stream)
         return stream
     try:
         stream.__anext__().send(None)
-    except StopIteration:  # which is what it was to do
+    except StopIteration:  # the step ends at the first `yield`, as it should
         return stream
     raise AssertionError("a stream waits before its first item")
 
@@ -140,7 +149,7 @@ async def _awaited(token: SuspendableToken, awaitable: Any) -> Any:
 def _iterated(token: SuspendableToken, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
     _unbegun.pop(identity(token.crossing), None)
     relay = Relay(token, iterator)
-    # The relay's own calls enter and leave; between them the crossing is left.
+    # The relay enters and leaves the crossing at each step.
     try:
         value = yield from (BegunRelay(relay) if begun else relay)
     except BaseException as error:
@@ -158,7 +167,7 @@ async def _iterated_async(token: SuspendableToken, iterator: Any, begun: bool) -
     thrown: BaseException | None = None
     while True:
         if begun:
-            begun = False  # see `begin`
+            begun = False  # the first `yield` is for `begin`
         else:
             token.resumed(sent, thrown)
             sent = thrown = None
@@ -185,7 +194,7 @@ async def _iterated_async(token: SuspendableToken, iterator: Any, begun: bool) -
 
 
 def _defines(kind: type, name: str) -> bool:
-    """Return whether a class defines a method; not by `hasattr`, which runs what its metaclass or a descriptor defines."""
+    """Return whether a class defines a method. `hasattr` would run code of its metaclass or of a descriptor."""
     for base in bases_of(kind):
         space = space_of(base)
         if name in space:
@@ -208,17 +217,17 @@ def _future_done(token: SuspendableToken, future: Any) -> None:
         module = "concurrent.futures" if _is_of_a_pool(type(future)) else "asyncio"
         crossing.handler.raised(crossing, sys.modules[module].CancelledError())
         return
-    # Where that can be read past its method, asyncio still tells of an error that the program never asks for.
-    failed: BaseException | None = future._exception if hasattr(future, "_exception") else future.exception()  # noqa: SLF001
-    if failed is not None:
-        crossing.handler.raised(crossing, failed)
+    # `exception()` would mark the error as retrieved, and asyncio would not report one that the program never reads.
+    error: BaseException | None = future._exception if hasattr(future, "_exception") else future.exception()  # noqa: SLF001
+    if error is not None:
+        crossing.handler.raised(crossing, error)
     else:
         crossing.handler.returned(crossing, future.result())
 
 
 @cache
 def _followed_type() -> Any:
-    """Return the type of what stands in front of an object that can be awaited."""
+    """Return the class of the proxy for an object that can be awaited."""
     import wrapt  # lazy: 55 ms, and hardly any call hands out such an object
 
     class Followed(wrapt.ObjectProxy[Any]):

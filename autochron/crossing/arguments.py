@@ -12,21 +12,21 @@ from autochron.weaving.gate import Point
 
 
 def bound(point: Point, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the arguments by name: the parameters, and the keywords that `**kwargs` caught."""
-    named = dict(zip(point.parameters, arguments, strict=False))
-    caught = named.get(point.variadic[1] or "")
-    return {**caught, **named} if type(caught) is dict else named
+    """Return the arguments by name: the parameters, and the keywords that `**kwargs` collected."""
+    by_name = dict(zip(point.parameters, arguments, strict=False))
+    extra = by_name.get(point.variadic[1] or "")
+    return {**extra, **by_name} if type(extra) is dict else by_name
 
 
 def reader(path: str, point: Point) -> Reader:
-    """Compile a path: from bound arguments to all that stands there, nothing where something on the way isn't there.
+    """Compile a path into a function from the bound arguments of a call to the list of values at that path.
 
-    The first step is a parameter or a keyword; each other one a key, an index or an attribute. What raises isn't there: the
-    program's own property must not fail where only a rule looks at it.
+    The first step is a parameter or a keyword. Every other step is a key, an index or an attribute. The list is empty
+    where a step is missing or raises: a property of the program must not fail because a rule reads it.
     """
     steps = parse_path(path)
     keys = tuple(step.key for step in steps)
-    caught = point.variadic[1]
+    variadic = point.variadic[1]
     if not is_plain(steps):
 
         def read_all(arguments: tuple[Any, ...]) -> Sequence[Any]:
@@ -39,11 +39,11 @@ def reader(path: str, point: Point) -> Reader:
 
         return read_all
 
-    # By far the most paths: the same look-ups, without a generator for each step.
+    # Nearly all paths are plain: the same look-ups, without a generator for each step.
     if keys[0] not in point.parameters:
-        if caught not in point.parameters:
+        if variadic not in point.parameters:
             return lambda _arguments: ()
-        keys = (caught, *keys)
+        keys = (variadic, *keys)
     index, rest = point.parameters.index(keys[0]), keys[1:]
 
     def read(arguments: tuple[Any, ...]) -> Sequence[Any]:
@@ -65,22 +65,22 @@ def reader(path: str, point: Point) -> Reader:
 def capture(
     paths: Sequence[str], point: Point
 ) -> Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]:
-    """Compile a rule's `capture`: from bound arguments to (paths, values), without the paths that aren't there.
+    """Compile a rule's `capture` into a function from the bound arguments of a call to (paths, values).
 
-    A path with `*` gives the list of what it finds.
+    Paths that are missing in a call are left out. A path with `*` yields the list of all values that it matches.
     """
     readers = [
         (path, reader(path, point), any(step.key == "*" for step in parse_path(path))) for path in paths
     ]
 
     def read(arguments: tuple[Any, ...]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        found: dict[str, Any] = {}
+        captured: dict[str, Any] = {}
         for path, read_path, is_many in readers:
             values = read_path(arguments)
             if is_many:
-                found[path] = list(values)
+                captured[path] = list(values)
             elif values:
-                found[path] = values[0]
-        return tuple(found), tuple(found.values())
+                captured[path] = values[0]
+        return tuple(captured), tuple(captured.values())
 
     return read

@@ -1,4 +1,4 @@
-"""Rules compiled for the definition that they fit."""
+"""Compile the rules of a definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from autochron.weaving.gate import Point
 
 
 def compile_rules(point: Point) -> tuple[CompiledBoundary, ...]:
-    """Compile the rules of a definition, in their order; RuleError and others where one does not go with it."""
+    """Compile the rules of a definition, in their order.
+
+    Raises:
+        RuleError: a rule does not go with the definition; other exceptions are possible, too.
+    """
     return tuple([_compile(rule, point) for rule in point.rules])
 
 
@@ -28,7 +32,7 @@ def _compile(rule: BoundaryRule, point: Point) -> CompiledBoundary:
     passed = None
     if rule.argument is not None:
         passed = reader(rule.argument, point)
-        # The kernel passes over conditions where there are none, and these calls are not to be crossings.
+        # The kernel takes a rule without conditions for a crossing at once, and such a call must be none.
         fits = fits or _always
     paths = [path.removeprefix("input.") for path in rule.meta.model if path.startswith("input.")]
     return CompiledBoundary(

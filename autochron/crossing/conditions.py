@@ -1,4 +1,4 @@
-"""`when`: conditions on bound arguments, compiled once for a definition."""
+"""`when`: conditions on the bound arguments of a call, compiled once for each definition."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from autochron.weaving.gate import Point
 
 
 def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | None:
-    """Compile a rule's `when`; None where it has none.
+    """Compile a rule's `when`; return None where it has none.
 
-    Each path must hold a scalar, as a rule spells it, that fits its glob. None is no scalar.
+    Args:
+        pairs: (path, glob). The condition holds if each path has a scalar whose spelling in rules fits its glob. None
+            is no scalar.
+        point: the definition whose arguments the paths start from.
     """
     if not pairs:
         return None
@@ -36,14 +39,14 @@ def condition(pairs: Sequence[tuple[str, str]], point: Point) -> Condition | Non
 
 
 def http_condition(selector: Http, point: Point) -> Condition:
-    """Compile an `http` selector for the door of an HTTP client, which tells method and URL of a request."""
+    """Compile an `http` selector for a method of an HTTP client, which knows method and URL of each request."""
     transport = point.transport
-    assert transport is not None  # noqa: S101 - only a door is woven for such a rule
-    asked, parameters = transport.method_and_url, point.parameters
-    method, fits = selector.method.upper(), text_glob(selector.url).fits
+    assert transport is not None  # noqa: S101 - `http` rules match only methods of HTTP clients
+    read_request, parameters = transport.method_and_url, point.parameters
+    wanted, fits = selector.method.upper(), text_glob(selector.url).fits
 
     def holds(arguments: tuple[Any, ...]) -> bool:
-        given, url = asked(parameters, arguments)
-        return method in ("*", given.upper()) and fits(url.partition("?")[0])
+        method, url = read_request(parameters, arguments)
+        return wanted in ("*", method.upper()) and fits(url.partition("?")[0])
 
     return holds

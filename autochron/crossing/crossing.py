@@ -1,4 +1,4 @@
-"""An open crossing: one execution of a boundary, from its start until its end is told to the handler."""
+"""An open crossing: one execution of a boundary, from its start until its end is reported to the handler."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Struct
 from autochron._runtime import unpatched
 from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
-from autochron.crossing.lanes import CURRENT, Root
+from autochron.crossing.lanes import CURRENT, LaneRoot
 from autochron.errors import AutochronError
 from autochron.model import BoundaryRule, Form
 from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
     from autochron.crossing import adapters
-    from autochron.ports import CrossingHandler
+    from autochron.ports import CrossingHandler, Enclosing
     from autochron.rules.compiled_boundary import CompiledBoundary
 else:
     late_modules(globals(), "autochron.crossing.adapters")
@@ -24,29 +24,36 @@ else:
 get_ident = unpatched.get_ident
 
 R = TypeVar("R")
-"""What the handler keeps with a crossing."""
+"""What the handler stores with a crossing."""
 
 BUSY: set[int] = set()
-"""Threads in which a handler is at work: what it calls of the program, such as a property, crosses nothing."""
+"""Identifiers of threads in which a handler is running.
+
+Program code that the handler calls there, such as a property, makes no crossings.
+"""
 
 
 class Crossing(Struct, Generic[R], eq=False):
-    """One execution of a boundary, while it is open. It is the token that woven code holds, where that can't be suspended.
+    """One execution of a boundary, while it is open.
+
+    It is also the token that woven code holds, unless that code can be suspended (see `SuspendableToken`).
 
     Attributes:
-        handler: who is told of it.
+        handler: the recorder or the director, which is notified of every event.
         point: the woven definition.
-        boundary, rule: the rule that makes it a boundary, compiled and as it is.
-        name, nth: its address.
-        seq: its place in the order of starts, from 1.
-        parent: the enclosing crossing, or None.
-        root: the ground of its lane.
-        within: its place among the crossings of its name under its parent, from 1.
-        done: whether its end was told.
-        form: the shape of what the call handed out.
-        handed: facts about that object which its shape does not tell, as JSON data: its name, or that it was pending.
+        boundary: the compiled rule that makes it a boundary.
+        rule: that rule as it was read.
+        name, nth: its address: its name, and its occurrence of that name from 1.
+        seq: its position in the order of starts, from 1.
+        previous: what was current before it, and is again when it is left.
+        root: the root of its lane.
+        parent: the enclosing crossing, in this process or another one; None where there is none.
+        within: its position among the crossings of its name under its parent, from 1.
+        done: whether its end was reported to the handler.
+        record: what the handler stores with it; None before `begin`, and where nothing is stored.
+        form: the kind of object that the call handed out.
+        handed: facts about that object beyond `form`, as JSON data, such as its name or whether it was pending.
         is_stepping: whether a method of the object that it handed out is running.
-        record: what the handler keeps with it; None before it begins, and where nothing is kept.
     """
 
     handler: CrossingHandler[Crossing[R]]
@@ -56,11 +63,10 @@ class Crossing(Struct, Generic[R], eq=False):
     name: str
     nth: int
     seq: int
-    previous: Any
-    root: Root
-    parent: Any
+    previous: Crossing[Any] | LaneRoot
+    root: LaneRoot
+    parent: Enclosing | None
     within: int
-    collapses: bool
     done: bool = False
     _counts: dict[str, int] | None = None
     record: R | None = None
@@ -69,22 +75,34 @@ class Crossing(Struct, Generic[R], eq=False):
     is_stepping: bool = False
 
     @property
+    def collapses(self) -> bool:
+        """Whether a model crossing of a pack that starts right inside this one is no crossing of its own."""
+        return self.boundary.collapses
+
+    @property
     def counts(self) -> dict[str, int]:
-        """How many crossings of each name began right inside."""
+        """How many crossings of each name began directly inside it."""
         if self._counts is None:
             self._counts = {}
         return self._counts
 
     @property
     def address(self) -> str:
-        """Name and occurrence."""
+        """Its name and occurrence, such as `agent[2]`."""
         return f"{self.name}[{self.nth}]"
 
-    # --- told by woven code ------------------------------------------------------------------------------------------
+    # --- called by woven code ----------------------------------------------------------------------------------------
 
     def returned(self, value: Any) -> Any:
-        """Leave, and follow what can't be known yet."""
-        if CURRENT.get(None) is self:  # as `_leave` does
+        """Leave the crossing, and follow a value that is not complete yet.
+
+        Args:
+            value: what the body returned.
+
+        Returns:
+            What the caller receives: the handler's replacement, or a stand-in where the value is followed to its end.
+        """
+        if CURRENT.get(None) is self:  # `_leave`, inlined: this is the hot path
             CURRENT.set(self.previous)
         else:
             self._leave()
@@ -95,12 +113,11 @@ class Crossing(Struct, Generic[R], eq=False):
                 followed = adapters.adapt(self, value)
                 if followed is not None:
                     return followed
-        except (
-            Exception
-        ) as error:  # of a metaclass whose classes can't be hashed, or raise when they are asked
+        except Exception as error:
+            # A metaclass may make classes that can't be hashed, or that raise when they are inspected.
             if isinstance(error, AutochronError) or is_interruption(error):
                 raise
-        self.done = True  # as `_end` does
+        self.done = True  # `_end`, inlined
         ident = get_ident()
         BUSY.add(ident)
         try:
@@ -109,7 +126,7 @@ class Crossing(Struct, Generic[R], eq=False):
             BUSY.discard(ident)
 
     def raised(self, error: BaseException) -> None:
-        """Leave, with the error."""
+        """Leave the crossing, and end it with an error."""
         self._leave()
         if not self.done:
             self.done = True
@@ -121,7 +138,7 @@ class Crossing(Struct, Generic[R], eq=False):
                 BUSY.discard(ident)
 
     def yielded(self, item: Any) -> None:
-        """Leave until `resumed`: what the consumer does meanwhile is not inside."""
+        """Report an item, and leave until `resumed`: what the consumer does meanwhile is not inside the crossing."""
         self._leave()
         ident = get_ident()
         BUSY.add(ident)
@@ -131,8 +148,8 @@ class Crossing(Struct, Generic[R], eq=False):
             BUSY.discard(ident)
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for the argument that is the outcome."""
-        if self.boundary.outcome is None:  # another rule at this point has one
+        """Return what the body receives for the argument that a rule's `outcome` names."""
+        if self.boundary.outcome is None:  # only another rule of this point names an `outcome`
             return argument
         ident = get_ident()
         BUSY.add(ident)
@@ -142,7 +159,12 @@ class Crossing(Struct, Generic[R], eq=False):
             BUSY.discard(ident)
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Enter again, from wherever the consumer is now, with what it sent or threw in."""
+        """Enter again, below what is current where the consumer is now.
+
+        Args:
+            sent: what the consumer sent into the generator.
+            thrown: what the consumer threw into it.
+        """
         previous = CURRENT.get(None)
         if previous is not self:
             self.previous = previous if previous is not None else self.root
@@ -150,14 +172,14 @@ class Crossing(Struct, Generic[R], eq=False):
         if sent is not None or (thrown is not None and type(thrown) is not GeneratorExit):
             self._sent(sent, thrown)
 
-    # --- for what the kernel follows ---------------------------------------------------------------------------------
+    # --- called by stand-ins for awaitables and iterators ------------------------------------------------------------
 
     def ended(self, value: Any) -> Any:
-        """End with a value that is there."""
+        """Leave the crossing, end it with a complete value, and return what the consumer receives."""
         self._leave()
         return value if self.done else self._end(value)
 
-    # --- inside ------------------------------------------------------------------------------------------------------
+    # --- private -----------------------------------------------------------------------------------------------------
 
     def _sent(self, sent: Any, thrown: BaseException | None) -> None:
         ident = get_ident()
@@ -177,7 +199,10 @@ class Crossing(Struct, Generic[R], eq=False):
             BUSY.discard(ident)
 
     def _leave(self) -> None:
-        """Make current again what was before, unless this is not open here: closed from elsewhere, or left already."""
+        """Make `previous` current again.
+
+        Do nothing if this crossing isn't open in this context: it was left before, or closed from elsewhere.
+        """
         current = CURRENT.get(None)
         while current is not self:
             if type(current) is not Crossing:
@@ -187,9 +212,11 @@ class Crossing(Struct, Generic[R], eq=False):
 
 
 def is_inside() -> bool:
-    """Return whether a crossing is open around what runs now that a replay would not run."""
+    """Return whether the running code is inside a crossing whose body would not run on replay."""
     current = CURRENT.get(None)
-    crossing = current if current is None or type(current) is Crossing else current.parent
+    crossing: Enclosing | None = current
+    if current is not None and type(current) is not Crossing:
+        crossing = current.parent
     while type(crossing) is Crossing and crossing.boundary.runs:
         crossing = crossing.parent
     return crossing is not None

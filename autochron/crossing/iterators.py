@@ -1,7 +1,7 @@
-"""Iterators that Python itself makes: lazy ones, which are all in what they give, can be followed in one of the same type.
+"""Python's own lazy iterators, such as `map`: how each is followed in a stand-in of the same type.
 
-Not `iter` of a container and the like: no object of their types gives anything but what a container holds. And none with
-attributes, such as `csv.reader`: those would not be there. What is not followed is no value, and is refused as such.
+Left out are iterators such as `iter(list)`, whose items are those of a container, and iterators with attributes, such
+as `csv.reader`, since a stand-in would not have the attributes. What is left out is no value, and is refused as such.
 """
 
 from __future__ import annotations
@@ -43,13 +43,16 @@ LAZY: dict[type, Callable[[Iterator[Any]], Any]] = {
     itertools.accumulate: lambda items: itertools.accumulate(items, _latest),
     type(iter(int, 1)): lambda items: iter(partial(next, items), object()),
 }
-"""From a type to what makes one of it that gives just these items, none before it is asked for."""
+"""From a type to a function that makes an iterator of this type over given items, without reading any in advance."""
 
 BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": make for kind, make in LAZY.items()}
 
 
 class Steps:
-    """The items of an iterator, each told to its crossing as it is read. After an error it goes on as the iterator does."""
+    """The items of an iterator, each reported to its crossing when it is read.
+
+    After an error, or once the crossing has ended, it reads on as the original iterator does.
+    """
 
     __slots__ = ("_iterator", "_token")
 

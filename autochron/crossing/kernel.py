@@ -1,14 +1,14 @@
-"""The kernel: it turns the entering and leaving of woven code into crossings with a name, an order, a lane and a parent.
+"""The kernel: it makes crossings with a name, an order, a lane and a parent of the calls of woven code.
 
-It knows neither recorder nor director; both are `CrossingHandler`s. Everything here is on the program's own path: an
-`enter` and a `leave` are a few attribute reads, one context variable and one call of the handler each.
+It knows neither recorder nor director: both are `CrossingHandler`s. Everything here runs inside the program's own
+calls. An `enter` and a `leave` cost a few attribute reads, one context variable and one call of the handler each.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autochron._runtime import unpatched
 from autochron._runtime.frame_locals import locals_of
@@ -16,7 +16,7 @@ from autochron._runtime.lazy import late_modules
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.crossing.crossing import BUSY, Crossing
-from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, Remote, Root, stray_root
+from autochron.crossing.lanes import CURRENT, HELD, MAIN, PAUSE, LaneRoot, Remote, stray_root
 from autochron.errors import AutochronError, RuleError
 from autochron.model import BoundaryRule
 from autochron.weaving.gate import Point
@@ -24,7 +24,7 @@ from autochron.weaving.gate import Point
 if TYPE_CHECKING:
     from autochron.crossing import arguments as call_arguments
     from autochron.crossing import boundaries, streams, tokens
-    from autochron.ports import CrossingHandler
+    from autochron.ports import CrossingHandler, Enclosing, Serving, Token
     from autochron.rules import names
     from autochron.rules.compiled_boundary import CompiledBoundary
 else:
@@ -40,8 +40,8 @@ else:
 get_ident = unpatched.get_ident
 
 
-def tell(message: str) -> None:
-    """Report to the session that is under way, if one is, what is wrong on our side."""
+def report_problem(message: str) -> None:
+    """Report a fault of autochron's own to the session that is under way, if there is one."""
     current = CURRENT.get(None)
     kernel = None if current is None else current.root.kernel
     if kernel is not None:
@@ -49,15 +49,30 @@ def tell(message: str) -> None:
 
 
 _BETWEEN = ("autochron.", "wrapt.")
-"""Whose frames stand between a woven callable and its caller."""
+"""Prefixes of the modules whose frames stand between a woven callable and its caller."""
 
 
-def _pass_nothing(_rule: BoundaryRule, _value: Any, _passer: Point) -> None:
-    """Leave what is passed as it is."""
+def _leave_unwoven(_rule: BoundaryRule, _value: Any, _passer: Point) -> None:
+    """Leave a passed callable as it is."""
+
+
+class TransportHandler(Protocol):
+    """What the kernel calls for each request of an HTTP client: the recorder's or the director's `transport`."""
+
+    def __call__(
+        self, crossing: Enclosing, point: Point, arguments: tuple[Any, ...], /
+    ) -> Token | Serving | None:
+        """Begin a request; return None where it is to be treated as any other call.
+
+        Args:
+            crossing: the innermost open crossing, which may be one of another process.
+            point: the woven method of the HTTP client.
+            arguments: the bound arguments of the request.
+        """
 
 
 class Kernel:
-    """The handler of woven code."""
+    """The handler of woven code: it makes a crossing of each call that fits a rule."""
 
     def __init__(
         self,
@@ -68,22 +83,39 @@ class Kernel:
         parent: Remote | None = None,
         numbers: Callable[[], int] | None = None,
     ) -> None:
-        self.base = Root(self, lane, parent)
-        """The ground of the lane that this process began in."""
+        """Make a kernel for one session, or for a child process of one.
+
+        Args:
+            handler: the recorder or the director.
+            problem: called with one line of text about a fault, such as a rule that can't be applied; never raises.
+            lane: the lane that this process begins in.
+            parent: the crossing of another process that encloses this one, if any.
+            numbers: returns the next `seq`; by default this process counts for itself.
+        """
+        self.base = LaneRoot(self, lane, parent)
+        """The root of the lane that this process began in."""
         self.handler = handler
         self.problem = problem
-        """Told in one line of what is wrong with a rule; never raises."""
-        self.transport: Callable[[Any, Point, tuple[Any, ...]], Any] | None = None
-        """Called for the points of HTTP clients with the innermost open crossing."""
-        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = _pass_nothing
-        """Called with what is passed as the argument that a rule means."""
+        """Reports a fault in one line of text; never raises."""
+        self.transport: TransportHandler | None = None
+        """Called at the points of HTTP clients with the innermost open crossing."""
+        self.pass_in: Callable[[BoundaryRule, Any, Point], None] = _leave_unwoven
+        """Called with the value of the argument that a rule's `argument` names."""
         self.mask_name: Callable[[str], str] = str
-        """Called with a name that a call's values form: recording and replay go by the masked one."""
+        """Masks a name that was formed from a call's values: recording and replay both use the masked name."""
         self._next = numbers or itertools.count(1).__next__
         self._occurrences: dict[str, Callable[[], int]] = {}
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
-        """Begin a crossing, or tell that the call is none."""
+        """Begin a crossing.
+
+        Args:
+            point: the woven definition that is called.
+            arguments: its bound arguments.
+
+        Returns:
+            A token (true) if the body is to run, a serving (false) if it must not run, None if the call is no crossing.
+        """
         ident = get_ident()
         if ident in BUSY:
             return None
@@ -96,8 +128,8 @@ class Kernel:
         if point.step:
             return streams.enter(point, arguments)
         if point.transport and self.transport is not None:
-            around = current.parent if current is root else current
-            request = None if around is None else self.transport(around, point, arguments)
+            enclosing = current.parent if current is root else current
+            request = None if enclosing is None else self.transport(enclosing, point, arguments)
             if request is not None:
                 return request
         compiled = point.compiled
@@ -113,15 +145,17 @@ class Kernel:
             occurrence = self._occurrences.setdefault(name, itertools.count(1).__next__)
         try:
             seq = self._next()
-        except AutochronError as error:  # a child process that gets no numbers
+        except AutochronError as error:  # a child process can't reach the process that numbers crossings
             self.problem(f"{name} was called and is no crossing: {error} (not-crossed)")
             return None
         counts = current.counts
         within = counts[name] = counts.get(name, 0) + 1
         root.begun = seq
+        # Keywords for the last four fields only: keywords for all of them take 40 % longer.
+        parent = root.parent if current is root else current
         crossing = Crossing(
-            self.handler, point, boundary, boundary.rule, name, occurrence(), seq, current, root,
-            root.parent if current is root else current, within, boundary.collapses,
+            self.handler, point, boundary, boundary.rule, name, occurrence(), seq,
+            previous=current, root=root, parent=parent, within=within,
         )  # fmt: skip
         BUSY.add(ident)
         try:
@@ -134,7 +168,7 @@ class Kernel:
         return crossing if point.function == "sync" else tokens.SuspendableToken(crossing)
 
     def _fitting(self, point: Point, arguments: tuple[Any, ...]) -> CompiledBoundary | None:
-        """Return the first rule that fits a call. What goes wrong in that is told, and never raised in the program."""
+        """Return the first rule that fits a call. Errors are reported as problems and never raised in the program."""
         try:
             compiled = point.compiled
             if compiled is None:
@@ -149,15 +183,15 @@ class Kernel:
         except Exception as error:
             if is_interruption(error):
                 raise
-            what = f"{type(error).__name__}: {error}"
             self.problem(
-                f"{point.module}:{point.qualname} was called and is no crossing: {what} (not-crossed)"
+                f"{point.module}:{point.qualname} was called and is no crossing: "
+                f"{type(error).__name__}: {error} (not-crossed)"
             )
         return None
 
     def _form_name(self, boundary: CompiledBoundary, point: Point, arguments: tuple[Any, ...]) -> str:
-        """Form a name that needs something of the call; the function's own name where it can't be formed."""
-        frame = getframe(2)  # the woven function's own, or of what calls one that has no code
+        """Form a name that depends on the call; return the function's own name where that fails."""
+        frame = getframe(2)  # the woven function's frame; for a callable without code, that of its wrapper
         caller = frame.f_back
         while caller is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
             caller = caller.f_back
@@ -168,7 +202,7 @@ class Kernel:
             model=boundary.model(arguments),
             caller=None if caller is None else caller.f_code.co_qualname,
             closure={
-                name: held for name, held in locals_of(frame).items() if name in frame.f_code.co_freevars
+                name: value for name, value in locals_of(frame).items() if name in frame.f_code.co_freevars
             },
         )
         try:
@@ -176,7 +210,7 @@ class Kernel:
             return self.mask_name(
                 boundary.template.form(call_arguments.bound(point, arguments), facts, captured)
             )
-        except Exception as error:  # also a property of the program's own that raises
+        except Exception as error:  # a property of the program may raise, too
             if is_interruption(error):
                 raise
             self.problem(
@@ -184,8 +218,8 @@ class Kernel:
             )
             return facts.name
 
-    def ground(self) -> Root:
-        """Return the lane of a thread that no hook knows."""
+    def _enter_stray_lane(self) -> LaneRoot:
+        """Make the lane of a thread that no hook has seen current, and return its root."""
         root = stray_root(self.base)
         CURRENT.set(root)
         return root
@@ -196,10 +230,10 @@ class Kernel:
         if current is PAUSE:
             return current
         if current is None or current.root.kernel is not self:
-            return self.ground()
-        held = HELD.root
-        if held is not None and held.kernel is self and not current.root.is_under(held):
-            # A context that was copied in another thread: what runs in it here is a lane of its own all the same.
-            CURRENT.set(held)
-            return held
+            return self._enter_stray_lane()
+        thread_lane = HELD.root
+        if thread_lane is not None and thread_lane.kernel is self and not current.root.is_under(thread_lane):
+            # The context was copied in another thread. This thread has a lane of its own all the same.
+            CURRENT.set(thread_lane)
+            return thread_lane
         return current

@@ -13,10 +13,10 @@ from autochron.weaving.gate import Point
 
 
 class CallHandler(Protocol):
-    """What hears of a call that has a trace of its own. What it calls of the program crosses nothing."""
+    """The listener to a call that has a trace of its own. Program code that it calls makes no crossings."""
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for an argument that its point says may be replaced."""
+        """Return what the body receives for an argument that its point marks as replaceable."""
 
     def item(self, item: Any) -> None:
         """Note an item of a stream."""
@@ -32,39 +32,48 @@ class CallHandler(Protocol):
 
 
 class Kernels:
-    """The handler of woven code where rules make traces of calls.
+    """The handler of woven code where rules make traces of single calls.
 
     Attributes:
         main: the kernel of the session's own trace.
-        open: those of the traces of calls that are under way.
+        open: the kernels of the traces of calls that have not ended.
     """
 
     def __init__(
         self, main: Kernel, begin: Callable[[Point, tuple[Any, ...]], TracedCallToken | None]
     ) -> None:
-        """Take `begin`, which opens the trace of a call, or gives None where it belongs to what is there."""
+        """Make a handler over a session's kernel.
+
+        Args:
+            main: the kernel of the session's own trace.
+            begin: opens the trace of a call; returns None for a call that belongs to the current trace.
+        """
         self.main = main
         self.open: set[Kernel] = set()
         self._begin = begin
 
     def enter(self, point: Point, arguments: tuple[Any, ...]) -> Any:
-        """Begin a crossing, after its trace if the call has one of its own."""
+        """Begin a crossing; open its trace first if the call has a trace of its own.
+
+        Returns:
+            A token (true) if the body is to run, a serving (false) if it must not run, None if the call is no crossing.
+        """
         ident = unpatched.get_ident()
         if not point.trace or is_paused() or ident in BUSY:
             return self._kernel().enter(point, arguments)
         BUSY.add(ident)
         try:
-            part = self._begin(point, arguments)
+            traced = self._begin(point, arguments)
         finally:
             BUSY.discard(ident)
-        if part is None:
+        if traced is None:
             return self._kernel().enter(point, arguments)
-        token = part.kernel.enter(point, arguments) if point.rules else None
+        token = traced.kernel.enter(point, arguments) if point.rules else None
         if token is not None and not token:
-            part.served()
+            traced.served()
             return token
-        part.inner = token
-        return part
+        traced.inner = token
+        return traced
 
     def current(self) -> Any:
         """Return the innermost open crossing, or the lane's root."""
@@ -77,17 +86,17 @@ class Kernels:
 
 
 class TracedCallToken:
-    """The token of a call that has a trace of its own, or that one is replayed for.
+    """The token of a call that has a trace of its own, or that is replayed from one.
 
     Attributes:
-        kernel: in which its crossings are.
-        inner: the token of the call's own crossing, where a rule makes it one.
+        kernel: the kernel of the call's trace.
+        inner: the token of the call's own crossing; None where no rule makes the call a crossing.
     """
 
     __slots__ = ("_call", "_previous", "inner", "kernel")
 
     def __init__(self, kernel: Kernel, call: CallHandler) -> None:
-        """Make the kernel's lane current; `call` hears how the call goes on."""
+        """Make the kernel's lane current; `call` is notified of the call's events."""
         self.kernel = kernel
         self.inner: Any = None
         self._call = call
@@ -105,7 +114,7 @@ class TracedCallToken:
         if self.inner is not None:
             value = self.inner.returned(value)
         self.leave()
-        self._tell(self._call.returned, value)
+        self._notify(self._call.returned, value)
         return value
 
     def raised(self, error: BaseException) -> None:
@@ -113,7 +122,7 @@ class TracedCallToken:
         if self.inner is not None:
             self.inner.raised(error)
         self.leave()
-        self._tell(self._call.raised, error)
+        self._notify(self._call.raised, error)
 
     def served(self) -> None:
         """End a call that a replay serves as a whole."""
@@ -125,7 +134,7 @@ class TracedCallToken:
         if self.inner is not None:
             self.inner.yielded(item)
         self.leave()
-        self._tell(self._call.item, item)
+        self._notify(self._call.item, item)
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
         """Enter again."""
@@ -135,16 +144,16 @@ class TracedCallToken:
             self.inner.resumed(sent, thrown)
 
     def leave(self) -> None:
-        """Make current again what was before."""
+        """Make current again what was current before, if the kernel's lane still is."""
         current = CURRENT.get(None)
         if current is not None and current.root.kernel is self.kernel:
             CURRENT.set(self._previous)
 
     @staticmethod
-    def _tell(hear: Callable[[Any], None], value: Any) -> None:
+    def _notify(listener: Callable[[Any], None], value: Any) -> None:
         ident = unpatched.get_ident()
         BUSY.add(ident)
         try:
-            hear(value)
+            listener(value)
         finally:
             BUSY.discard(ident)

@@ -1,7 +1,7 @@
-"""Hooks that carry lanes into threads, pools, tasks and through queues, and note who waits for whom.
+"""Hooks that carry lanes into threads, pools, tasks and through queues, and that note which lane waits for which.
 
-They stand on `Thread.start`, `ThreadPoolExecutor.submit`, the event loop's `create_task` and a few more as long as weaving
-does, and pass everything on as it is while no handler is in force.
+They wrap `Thread.start`, `ThreadPoolExecutor.submit`, the event loop's `create_task` and a few more for as long as code
+is woven. While no handler is in force they pass every call through.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autochron.crossing.lanes import (
     HELD,
     MOST_CAUSES,
     QUIET,
-    Root,
+    LaneRoot,
     is_context_run,
     label_of,
     spawn,
@@ -33,87 +33,93 @@ class _InLane:
 
     __slots__ = ("_before", "_function", "_root")
 
-    def __init__(self, function: Callable[..., Any], root: Root, before: Root | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], root: LaneRoot, before: LaneRoot | None = None) -> None:
         self._function = function
         self._root = root
         self._before = before
-        """The lane of what the only worker of a pool did before it."""
+        """The lane of the call before it, if the pool has a single worker."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._before is not None:
             self._root.add_causes(self._before.latest())
             self._before = None
         token = CURRENT.set(self._root)
-        held, HELD.root = HELD.root, self._root
+        previous, HELD.root = HELD.root, self._root
         try:
             return self._function(*args, **kwargs)
         finally:
-            HELD.root = held
+            HELD.root = previous
             CURRENT.reset(token)
 
 
 _ROOT_ATTRIBUTE = "_autochron_root"
 
-_in_force: list[Callable[[], Any] | None] = [None]
-"""What gives the current crossing or root; None while no handler is in force."""
+_current_of: list[Current | None] = [None]
+"""Returns what is current; None while no handler is in force."""
 
 
-def carry(current: Callable[[], Any] | None) -> None:
-    """Have lanes carried on from what `current` gives, where hooks stand; None: nothing is carried on."""
-    _in_force[0] = current
+def carry(current_of: Current | None) -> None:
+    """Make the hooks carry lanes from what `current_of` returns; None: they carry nothing."""
+    _current_of[0] = current_of
 
 
 Wrap: TypeAlias = Callable[[Any, Callable[[], Current | None]], Any]
+"""Makes a hook from the original and `carried`, which returns how to read what is current; None: carry nothing."""
 
 
 class MethodHook:
-    """What stands in the place of one method.
+    """Our wrapper of one method.
 
-    Others put wrappers of their own on the same method, and take them off again, which can bring back what they found. So
-    before a session `hold` sees to it that one of ours is the outermost, and only that one acts.
+    Others put wrappers of their own on the same method and take them off again, which can bring back an older wrapper
+    of ours. So `hold` makes sure before a session that a wrapper of ours is the outermost, and only that one acts.
     """
 
     def __init__(self, owner: Any, name: str, wrap: Wrap) -> None:
         self._owner = owner
         self._name = name
         self._wrap = wrap
-        self._own = name in owner.__dict__
-        self._original = self._standing()
-        self._made: WeakSet[Any] = WeakSet()
-        self._acting: Any = None
+        self._is_own = name in owner.__dict__
+        """Whether the class itself, and no base of it, defines the method."""
+        self._original = self._installed()
+        self._wrappers: WeakSet[Any] = WeakSet()
+        self._active: Any = None
+        """The only wrapper of ours that acts."""
 
-    def _standing(self) -> Any:
+    def _installed(self) -> Any:
         return self._owner.__dict__.get(self._name) or getattr(self._owner, self._name)
 
     def hold(self) -> None:
-        """Make one of ours the outermost."""
-        standing = self._standing()
-        if standing is self._acting:
+        """Make one of our wrappers the outermost."""
+        installed = self._installed()
+        if installed is self._active:
             return
-        if standing not in self._made:
-            standing = self._make(standing)
-            setattr(self._owner, self._name, standing)
-        self._acting = standing
+        if installed not in self._wrappers:
+            installed = self._make(installed)
+            setattr(self._owner, self._name, installed)
+        self._active = installed
 
     def _make(self, inner: Any) -> Any:
-        def current() -> Current | None:
-            return _in_force[0] if self._acting is made else None
+        def carried() -> Current | None:
+            return _current_of[0] if self._active is wrapper else None
 
-        made: Any = functools.wraps(inner)(self._wrap(inner, current))
-        self._made.add(made)
-        return made
+        wrapper: Any = functools.wraps(inner)(self._wrap(inner, carried))
+        self._wrappers.add(wrapper)
+        return wrapper
 
     def take_off(self) -> None:
-        """Put back what ours stands on; what someone else has put on ours since stays, and ours does nothing more."""
-        self._acting = None
-        standing = self._owner.__dict__.get(self._name)
-        if standing not in self._made:
+        """Restore what our wrapper wraps.
+
+        If another wrapper was put on ours in the meantime, both stay, and ours does nothing any more.
+        """
+        self._active = None
+        installed = self._owner.__dict__.get(self._name)
+        if installed not in self._wrappers:
             return
-        # Not what stood there at first: someone may have taken that off since.
-        while standing in self._made:
-            standing = standing.__wrapped__
-        if self._own or standing is not self._original:
-            setattr(self._owner, self._name, standing)
+        # Not `_original`: someone may have taken that off in the meantime.
+        while installed in self._wrappers:
+            installed = installed.__wrapped__
+        if self._is_own or installed is not self._original:
+            setattr(self._owner, self._name, installed)
         else:
             delattr(self._owner, self._name)
 
@@ -129,14 +135,15 @@ _HOOKED = (
 
 
 class LaneHooks:
-    """The hooks that carry lanes into threads, pools and tasks: `install()` returns their undo."""
+    """The hooks that carry lanes into threads, pools and tasks; `install()` returns their undo."""
 
     def __init__(self) -> None:
         self._hooks: list[MethodHook] = []
-        self._of_order: list[MethodHook] = []
+        self._order_hooks: list[MethodHook] = []
+        """Hooks that only note an order of lanes; `hold` leaves them where they are."""
 
     def install(self) -> Callable[[], None]:
-        """Put the hooks on: on threads now, on pools and event loops now or when they are imported."""
+        """Put the hooks on threads now, and on pools, queues and event loops now or when their modules are imported."""
         self._put(unpatched.Thread, "start", _thread_start)
         self._put(unpatched.Thread, "_bootstrap_inner", _thread_run)
         self._put(unpatched.Thread, "join", _thread_join, is_order=True)
@@ -165,13 +172,13 @@ class LaneHooks:
             self._put(sys.modules[module].Runner, "spawn_impl", _spawn_impl)
 
     def hold(self) -> None:
-        """Make ours the outermost again, where someone else has put on or taken off something since."""
+        """Make our wrappers the outermost again, where someone else has put on or taken off wrappers since."""
         for hook in self._hooks:
             hook.hold()
 
     def uninstall(self) -> None:
-        """Take every hook off again."""
-        for hooks in (self._hooks, self._of_order):
+        """Take all hooks off."""
+        for hooks in (self._hooks, self._order_hooks):
             while hooks:
                 hooks.pop().take_off()
 
@@ -179,20 +186,20 @@ class LaneHooks:
         """Put a hook on; one that only tells of order is not looked after at each session, which would cost more than it."""
         hook = MethodHook(owner, name, wrap)
         hook.hold()
-        (self._of_order if is_order else self._hooks).append(hook)
+        (self._order_hooks if is_order else self._hooks).append(hook)
 
 
-# Each is given `carried`: it gives what tells the current crossing or root, or None while nothing is to be carried on.
+# Each of these makes a hook, see `Wrap`.
 
 
 def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
     def start(thread: Any) -> None:
-        held, current_of = CURRENT.get(None), carried()
-        if current_of is not None and (held is None or not held.root.quiet):
+        starter, current_of = CURRENT.get(None), carried()
+        if current_of is not None and (starter is None or not starter.root.quiet):
             current = current_of()
             target: Any = getattr(thread, "_target", None) or type(thread)
             if is_context_run(target):
-                target = functools.partial(target, *thread._args)  # noqa: SLF001 - what the context is to run
+                target = functools.partial(target, *thread._args)  # noqa: SLF001 - the function that the context is to run
             label = label_of(target)
             root = spawn(current, f"~{label}" if thread.daemon else label)
             setattr(thread, _ROOT_ATTRIBUTE, root)
@@ -237,11 +244,11 @@ def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
 def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
     def shutdown(pool: Any, *args: Any, **kwargs: Any) -> None:
         original(pool, *args, **kwargs)
-        given = GIVEN_TO.pop(pool, ())
-        own = own_lane(carried()) if given and kwargs.get("wait", args[0] if args else True) else None
+        roots = GIVEN_TO.pop(pool, ())
+        own = own_lane(carried()) if roots and kwargs.get("wait", args[0] if args else True) else None
         if own is None:
             return
-        for root in given:
+        for root in roots:
             if root.kernel is own.kernel:
                 own.add_causes(root.latest())
 
@@ -254,7 +261,7 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
         if current_of is None:
             return original(pool, fn, *args, **kwargs)
         root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
-        # The worker thread that this may start is the pool's own business: whether one is started depends on timing.
+        # The worker thread that this may start gets no lane: whether one is started depends on timing.
         token = CURRENT.set(QUIET)
         try:
             before = LAST_OF.get(pool) if getattr(pool, "_max_workers", 0) == 1 else None
@@ -271,55 +278,60 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 
 class _Feed:
-    """What one lane puts into a queue for another: each item comes after what its producer had crossed.
+    """The causes of the items in a queue: an item that is taken comes after the crossings of the lane that put it.
 
-    With several producers or consumers it depends on timing who meets whom, and there is no such order.
+    With several producers or consumers it depends on timing which of them meet, so there is no such order.
     """
 
-    __slots__ = ("_lanes", "_waiting")
+    __slots__ = ("_consumers", "_producers", "_waiting")
 
     def __init__(self) -> None:
-        self._lanes: tuple[set[str], set[str]] = (set(), set())
+        self._producers: set[str] = set()
+        self._consumers: set[str] = set()
         self._waiting: deque[tuple[int, ...]] = deque(maxlen=100_000)
+        """The causes of each item in the queue, in order."""
 
-    def put(self, root: Root) -> tuple[int, ...]:
-        _note_lane(self._lanes[0], root)
+    def put(self, root: LaneRoot) -> tuple[int, ...]:
+        """Note that a lane puts an item into the queue; return the item's causes."""
+        _note_lane(self._producers, root)
         causes = (root.begun, *root.causes)
         self._waiting.append(causes)
         return causes
 
     def take_back(self, causes: tuple[int, ...]) -> None:
+        """Undo `put` for an item that the queue did not take."""
         with contextlib.suppress(ValueError):
             self._waiting.remove(causes)
 
-    def got(self, root: Root) -> None:
-        _note_lane(self._lanes[1], root)
+    def take(self, root: LaneRoot) -> None:
+        """Note that a lane has taken an item: its next crossing comes after the item's causes."""
+        _note_lane(self._consumers, root)
         causes = self._waiting.popleft() if self._waiting else ()
-        if all(len(each) == 1 for each in self._lanes) and self._lanes[0] != self._lanes[1]:
+        if len(self._producers) == len(self._consumers) == 1 and self._producers != self._consumers:
             root.add_causes(tuple(filter(None, causes)))
 
 
-def _note_lane(lanes: set[str], root: Root) -> None:
-    if len(lanes) < 2:  # whether there is more than one is all that counts: a service has one a request
+def _note_lane(lanes: set[str], root: LaneRoot) -> None:
+    if len(lanes) < 2:  # only whether there are several counts, and a service begins a lane for each request
         lanes.add(root.lane)
 
 
 _feeds: WeakKeyDictionary[Any, _Feed] = WeakKeyDictionary()
 
 
-def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed, Root] | None:
-    """Return what is known of a queue that gives its items in order, with the lane that asks; None for any other."""
+def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed, LaneRoot] | None:
+    """Return the feed of a queue that keeps its items in order, with the running lane; None for other queues or lanes."""
     root = own_lane(current_of) if type(queue).__name__ == "Queue" else None
     return None if root is None or root.quiet else (_feeds.setdefault(queue, _Feed()), root)
 
 
 def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
     def put(queue: Any, item: Any, *args: Any, **kwargs: Any) -> Any:
-        found = _feed_of(queue, carried())
-        if found is None:
+        feed_and_lane = _feed_of(queue, carried())
+        if feed_and_lane is None:
             return original(queue, item, *args, **kwargs)
-        feed, root = found
-        causes = feed.put(root)  # before the consumer can have it
+        feed, root = feed_and_lane
+        causes = feed.put(root)  # before a consumer can take the item
         try:
             return original(queue, item, *args, **kwargs)
         except BaseException:
@@ -332,10 +344,10 @@ def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
 def _get_from(original: Any, carried: Callable[[], Current | None]) -> Any:
     def get(queue: Any, *args: Any, **kwargs: Any) -> Any:
         item = original(queue, *args, **kwargs)
-        found = _feed_of(queue, carried())
-        if found is not None:
-            feed, root = found
-            feed.got(root)
+        feed_and_lane = _feed_of(queue, carried())
+        if feed_and_lane is not None:
+            feed, root = feed_and_lane
+            feed.take(root)
         return item
 
     return get
@@ -347,9 +359,7 @@ def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
         if current_of is None:
             return original(loop, coro, **kwargs)
         context = kwargs.get("context")
-        if (
-            context is not None
-        ):  # a caller's own context is not ours: it goes on in the lane that stands there
+        if context is not None:  # a context of the caller's own: the task goes on in the lane that it carries
             task = original(loop, coro, **kwargs)
             current = context.get(CURRENT)
             _know_lane(task, current_of().root if current is None else current.root)
@@ -368,8 +378,8 @@ def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
     return create_task
 
 
-def _know_lane(task: Any, root: Root) -> bool:
-    """Note the lane of a task; return False for what a factory of the program's made that can't be noted."""
+def _know_lane(task: Any, root: LaneRoot) -> bool:
+    """Note the lane of a task. Return False for an object of a program's task factory that can't be noted."""
     try:
         LANES_OF[task] = root
     except TypeError:

@@ -1,6 +1,7 @@
-"""Whether a generator or a coroutine that a call returns is the caller's alone, and how far it has run.
+"""Whether a generator or a coroutine that a call returns is held by the caller alone, and whether it has begun.
 
-A stand-in may take its place only then: who else holds the object would read on, or close, another one.
+Only then may a stand-in take its place: anything else that holds the object would go on reading, or close, the
+original.
 """
 
 from __future__ import annotations
@@ -24,35 +25,36 @@ _LOOKS_AT_LOCALS = frozenset(
     if sys.version_info < (3, 13)
     else ()
 )
-"""Names in a function that may hold the dictionary of its variables, which changes whenever anyone reads them."""
+"""Names that a function uses if it may hold the dictionary of its variables, which changes whenever anyone reads it."""
 
 
 def is_shared(value: Any) -> bool:
-    """Return whether anything but the call that returns a value holds it, or a weak reference to it.
+    """Return whether a value is held, or weakly referenced, by anything but the call that returns it.
 
-    An event loop holds one to every asynchronous generator that has begun.
+    Weak references to asynchronous generators don't count: an event loop holds one to each that has begun.
     """
-    # One is that of the argument of `getrefcount`.
-    if unpatched.getrefcount(value) - 1 > _held_by_the_call(value):
+    # One reference is the argument of `getrefcount`.
+    if unpatched.getrefcount(value) - 1 > _count_held_by_call(value):
         return True
     return type(value) is not AsyncGeneratorType and weakref.getweakrefcount(value) > 0
 
 
-def _held_by_the_call(value: Any) -> int:
+def _count_held_by_call(value: Any) -> int:
     """Count the local variables that hold a value: of our frames on top, and of the woven function that is being left.
 
-    0 where the variables of that can't be read without a change that it might see.
+    0 where reading that function's variables would cause a change that it might see.
     """
     count = 0
     frame: FrameType | None = getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("autochron."):
         count += _count(value, frame)
         code, frame = frame.f_code, frame.f_back
-        # Beyond ours, the function that is being left is the last: others hold the value on their own account.
+        # The function that is being left is the last that counts. References of its callers are references of others.
         if code is _LEAVE and frame is not None:
             if _LOOKS_AT_LOCALS.intersection(frame.f_code.co_names):
                 return 0
-            # Woven code keeps it, too, while it calls `leave`. What is in a cell, another function may hold as well.
+            # One more: woven code itself keeps the value while it calls `leave`. Cells are left out, since another
+            # function may hold them.
             return (
                 count
                 + 1
@@ -62,17 +64,20 @@ def _held_by_the_call(value: Any) -> int:
 
 
 def _count(value: Any, frame: FrameType, names: Iterable[str] | None = None) -> int:
-    found, count = locals_of(frame), 0
-    for name in found if names is None else names:  # a generator would hold the value in a cell
-        count += found.get(name) is value
+    """Count the variables of a frame that hold a value; only those in `names`, if given."""
+    variables, count = locals_of(frame), 0
+    for name in (
+        variables if names is None else names
+    ):  # a generator expression would hold the value in a cell
+        count += variables.get(name) is value
     return count
 
 
 def is_under_way(value: Any) -> bool:
-    """Return whether a generator, synchronous or not, waits at a `yield`."""
+    """Return whether a generator, synchronous or not, has begun and waits at a `yield`."""
     waits = getattr(value, "gi_suspended", getattr(value, "ag_suspended", None))
     if waits is not None:
         return bool(waits)
-    # An asynchronous one, on 3.11. Before its first step it stands where it was made.
+    # On 3.11 an asynchronous generator has no such flag. Before its first step its frame is at RETURN_GENERATOR.
     frame = value.ag_frame
     return frame is not None and frame.f_code.co_code[frame.f_lasti] != _BEGUN

@@ -1,8 +1,8 @@
-"""Step out of a session for a while: what runs in a pause crosses nothing, and reaches out unwatched.
+"""Pauses: code that runs in a pause of the session makes no crossings, and what it does to the outside is not watched.
 
-A pause is a lane, so it goes where lanes go: into the threads, pools and tasks that are started in it. What is still open
-from before, such as a generator of the program's, is not in it and goes on as it was. It is for autochron's own errands
-in the middle of a recorded or replayed program; for a program's own code it would be a gap in the record.
+A pause is a lane, so it is carried into the threads, pools and tasks that are started in it. Code that was suspended
+before, such as a generator of the program, is not in the pause. Pauses are for autochron's own work in the middle of a
+recorded or replayed program. For a program's code a pause would be a gap in the record.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from autochron.crossing.lanes import CURRENT, PAUSE
 from autochron.crossing.processes import VARIABLE
 
 PLACEHOLDER = "autochron-replay"
-"""What a credential is set to on replay, so that an SDK can be constructed."""
+"""The value that a replay gives to a credential, so that an SDK can be constructed."""
 
 _replaced: dict[str, tuple[str | None, str]] = {}
-"""What stood in the environment before a replay set a variable, and what it was set to."""
+"""The variables that a replay has set: the value before (None: unset), and the value that was set."""
 
 
 class Surroundings(NamedTuple):
-    """An environment as it would be without a session."""
+    """The environment as it would be without a session.
+
+    Attributes:
+        environment: its variables.
+        placeholders: variables that are left out, since they hold only the placeholder of a replay.
+    """
 
     environment: dict[str, str]
     placeholders: tuple[str, ...]
@@ -32,7 +37,7 @@ class Surroundings(NamedTuple):
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause the session in this thread, and in what the block starts; nothing where none is under way."""
+    """Pause the session in this thread, and in what the block starts. Without a session it does nothing."""
     token = CURRENT.set(PAUSE)
     try:
         yield
@@ -41,14 +46,14 @@ def paused() -> Iterator[None]:
 
 
 def replace_variable(name: str, value: str) -> None:
-    """Set an environment variable for a replay, and remember what it was."""
+    """Set an environment variable for a replay, and remember its value before."""
     before = os.environ.get(name)
     _replaced.setdefault(name, (before, value))
     os.environ[name] = value
 
 
 def put_back_variable(name: str) -> None:
-    """Set an environment variable back to what it was before a replay, unless the program has set it since."""
+    """Restore the value that an environment variable had before the replay, unless the program has set it since."""
     before, value = _replaced.pop(name, (None, None))
     if value is None or os.environ.get(name) != value:
         return
@@ -59,17 +64,17 @@ def put_back_variable(name: str) -> None:
 
 
 def surroundings() -> Surroundings:
-    """Return the environment without what a session put there; what the program has set since stays."""
-    found = dict(os.environ)
-    found.pop(VARIABLE, None)
+    """Return the environment without the variables that a session has set. What the program has set since stays."""
+    environment = dict(os.environ)
+    environment.pop(VARIABLE, None)
     for name, (before, value) in _replaced.items():
-        if found.get(name) == value and value != before:
-            del found[name]
+        if environment.get(name) == value and value != before:
+            del environment[name]
             if before is not None:
-                found[name] = before
-    # A process that a replayed program started inherits placeholders, and remembers nothing.
-    left = (name for name, value in os.environ.items() if value == PLACEHOLDER)
-    placeholders = tuple(name for name in left if found.get(name, PLACEHOLDER) == PLACEHOLDER)
+                environment[name] = before
+    # A process that a replayed program started has inherited placeholders, and `_replaced` is empty in it.
+    inherited = (name for name, value in os.environ.items() if value == PLACEHOLDER)
+    placeholders = tuple(name for name in inherited if environment.get(name, PLACEHOLDER) == PLACEHOLDER)
     for name in placeholders:
-        found.pop(name, None)
-    return Surroundings(found, placeholders)
+        environment.pop(name, None)
+    return Surroundings(environment, placeholders)

@@ -1,12 +1,12 @@
-"""Processes that a program starts: each begins in a lane of its own, which is given to it on its way.
+"""Processes that a program starts: each begins in a lane of its own, which its parent hands to it.
 
-A lane is allocated where a process is started, in the starting thread, so that it is the same in every run. It travels in
-one environment variable (`subprocess`), in the preparation data of `multiprocessing` (spawn, forkserver), or needs no
-travelling (fork). What a pool's worker does belongs to the lane of the task and not of the worker, since which worker takes
-a task is up to timing.
+The lane is allocated where a process is started, in the starting thread, so that it is the same in every run. It is
+handed over in one environment variable (`subprocess`) or in the preparation data of `multiprocessing` (spawn,
+forkserver). A forked process has it in its memory. What a pool's worker does belongs to the lane of the task and not to
+one of the worker, since which worker takes a task depends on timing.
 
-The variable is seen by the program, and what the program says wins: it is replaced where it is and never added, so a child
-that gets an environment without it is unmanaged.
+The program sees the variable and may change it. It is replaced where it is present and never added, so a child that
+gets an environment without it is not managed.
 """
 
 from __future__ import annotations
@@ -22,53 +22,64 @@ from autochron.crossing.lanes import (
     CHILD,
     CURRENT,
     QUIET,
-    Root,
+    LaneRoot,
     is_paused,
     label_of,
     spawn,
 )
 
 VARIABLE = "AUTOCHRON_CHILD"
-"""The environment variable that tells a child what it is a child of."""
+"""The environment variable that tells a child process which recording or replay it belongs to."""
 
 _PREPARED = "autochron_child"
-"""What it is told by in the preparation data of multiprocessing."""
+"""The key of the same in the preparation data of multiprocessing."""
 
 MODULES = frozenset(
     {"subprocess", "multiprocessing.spawn", "multiprocessing.pool", "concurrent.futures.process"}
 )
-"""The modules that processes are started by, or begin with."""
+"""The modules that start processes, or that a started process begins with."""
 
 
 class Parent(Protocol):
-    """Who has the processes recorded, or served, that this one starts."""
+    """The owner of the processes that this one starts: it has them recorded or served."""
 
     def current(self) -> Any:
         """Return the innermost open crossing, or the lane's root."""
 
-    def told(self, root: Root) -> str:
-        """Return what a process is told that begins in a lane."""
+    def told(self, root: LaneRoot) -> str:
+        """Return the text that a process is given which begins in a lane."""
 
     def seq_of(self, crossing: Any) -> int | None:
-        """Return the seq by which another process knows a crossing of ours."""
+        """Return the `seq` by which another process knows a crossing of this one."""
 
     def live_of(self, crossing: Any) -> bool:
-        """Return whether a replay runs a crossing of ours for real."""
+        """Return whether a replay runs a crossing of this process for real."""
 
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - from a pickle
-        """Let this thread go on in a lane that another process began."""
+        """Move this thread into a lane that another process began.
 
-    def has_forked(self, root: Root) -> None:
-        """Hear that a process was forked, which goes on in this lane and needs no telling."""
+        Args:
+            lane: its name.
+            seq: the crossing that encloses it; None where there is none.
+            collapses: whether model crossings of packs right inside that crossing are no crossings of their own.
+            live: whether a replay runs that crossing for real.
+        """
 
-    def forked(self, root: Root | None) -> None:
-        """Go on in a forked process; without a root it is about to be replaced."""
+    def has_forked(self, root: LaneRoot) -> None:
+        """Note that a process was forked. It goes on in this lane, and needs to be told nothing."""
+
+    def forked(self, root: LaneRoot | None) -> None:
+        """Go on in a forked process.
+
+        Args:
+            root: the lane that the process begins in; None where another program is about to replace it.
+        """
 
 
 class _StartingChild(threading.local):
-    """What a thread is about to start."""
+    """The process that a thread is about to start."""
 
-    root: Root | None = None
+    root: LaneRoot | None = None
     executes: bool = False
 
 
@@ -77,16 +88,16 @@ STARTING = _StartingChild()
 _parent: list[Parent | None] = [None]
 
 on_arrival: list[Callable[[str], object]] = []
-"""Called with what a process of multiprocessing was told, before it runs the program's main module."""
+"""Called with the context of a process of multiprocessing, before that runs the program's main module."""
 
 on_main: list[Callable[[str, str | None, Any], Any]] = []
-"""Returns the code that runs in the place of that of a main module which multiprocessing loads."""
+"""Return the code to run in place of a main module that multiprocessing loads."""
 
 _hooked = False
 
 
 def attend(parent: Parent | None) -> None:
-    """Say who is asked about processes that start; None for nobody."""
+    """Set the owner of the processes that start from now on; None: they have none."""
     global _hooked  # noqa: PLW0603 - hooks on forks belong to the process
     _parent[0] = parent
     if not _hooked and hasattr(os, "register_at_fork"):
@@ -95,12 +106,20 @@ def attend(parent: Parent | None) -> None:
 
 
 def attending() -> Parent | None:
-    """Return who is asked about processes that start."""
+    """Return the owner of the processes that start."""
     return _parent[0]
 
 
-def birth(label: str, current: Any = None) -> Root | None:
-    """Begin a lane for a process that starts from what is current, or a task for one; None where it is to have none."""
+def birth(label: str, current: Any = None) -> LaneRoot | None:
+    """Begin a lane for a process, or for a task of a process pool.
+
+    Args:
+        label: the name of what is started.
+        current: the open crossing or lane root that it is started from; by default what is current.
+
+    Returns:
+        The root of the lane; None in a pause, and where processes have no owner.
+    """
     parent = _parent[0]
     if parent is None or is_paused():
         return None
@@ -108,7 +127,7 @@ def birth(label: str, current: Any = None) -> Root | None:
 
 
 def label_for(executable: Any, words: Any) -> str:
-    """Name a program: by its script or module where an interpreter runs one."""
+    """Name a program: where an interpreter runs a script or a module, by that."""
     name = os.path.basename(_text(executable))
     if not name.startswith("python"):
         return name
@@ -148,12 +167,12 @@ def _has_forked() -> None:
 
 
 class ProcessHooks:
-    """The hooks that give lanes to processes and to the tasks of pools of them."""
+    """The hooks that give lanes to processes, and to the tasks of process pools."""
 
     def __init__(self) -> None:
         self._hooks: list[MethodHook] = []
-        self._spawns: bool | None = None
-        """Whether `subprocess` would call `os.posix_spawn` where it can."""
+        self._used_posix_spawn: bool | None = None
+        """The value of `subprocess._USE_POSIX_SPAWN` before the hooks; None where it was not changed."""
 
     def install(self) -> Callable[[], None]:
         """Put the hooks on what is imported already."""
@@ -166,15 +185,17 @@ class ProcessHooks:
         """Put the hooks on a module that has just been imported."""
         owner: Any = sys.modules[module]
         if module == "subprocess" and getattr(owner, "_fork_exec", None) is not None:
-            # The function below Popen, which leaves no frame in the traceback of what can't be started.
+            # Not `Popen`: a hook there would be a frame in the traceback of a program that can't be started.
             self._put(owner, "_fork_exec", _fork_exec)
-            # The documented way to have it called in any case.
-            self._spawns = getattr(owner, "_USE_POSIX_SPAWN", None)
+            # The documented way to have `_fork_exec` called in any case.
+            self._used_posix_spawn = getattr(owner, "_USE_POSIX_SPAWN", None)
             owner._USE_POSIX_SPAWN = False  # noqa: SLF001 - see its documentation
         elif module == "multiprocessing.spawn":
             self._put(owner, "get_preparation_data", _get_preparation_data)
             self._put(owner, "prepare", _prepare)
-            self._put(owner.runpy, "_run_code", _run_code)  # a frozen module, whose import nobody hears of
+            self._put(
+                owner.runpy, "_run_code", _run_code
+            )  # `runpy` is frozen, so import hooks don't see its import
         elif module == "multiprocessing.pool":
             self._put(owner.Pool, "apply_async", _apply_async)
             self._put(owner.Pool, "_guarded_task_generation", _guarded_task_generation)
@@ -182,14 +203,14 @@ class ProcessHooks:
             self._put(owner.ProcessPoolExecutor, "submit", _submit)
 
     def hold(self) -> None:
-        """Make ours the outermost again, where someone else has put on or taken off something since."""
+        """Make our wrappers the outermost again, where someone else has put on or taken off wrappers since."""
         for hook in self._hooks:
             hook.hold()
 
     def uninstall(self) -> None:
-        """Take every hook off again."""
-        if self._spawns is not None:
-            sys.modules["subprocess"]._USE_POSIX_SPAWN = self._spawns  # type: ignore[attr-defined]  # noqa: SLF001
+        """Take all hooks off."""
+        if self._used_posix_spawn is not None:
+            sys.modules["subprocess"]._USE_POSIX_SPAWN = self._used_posix_spawn  # type: ignore[attr-defined]  # noqa: SLF001
         while self._hooks:
             self._hooks.pop().take_off()
 
@@ -210,30 +231,38 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
         try:
             if parent is None or (root is None and not is_paused()):
                 return original(*arguments)
-            words, names, close, kept, folder, entries, *rest = arguments
-            told = _without(entries) if root is None else _with(entries, parent.told(root))
-            return original(words, names, close, kept, folder, told, *rest)
+            words, executables, close_fds, fds, folder, entries, *rest = arguments
+            entries = (
+                _without_variable(entries) if root is None else _with_variable(entries, parent.told(root))
+            )
+            return original(words, executables, close_fds, fds, folder, entries, *rest)
         finally:
             STARTING.executes = False
 
     return fork_exec
 
 
-def _with(entries: list[bytes] | None, told: str) -> list[bytes] | None:
-    """Return an environment in which our variable says what a child is told; None is the process's own."""
+def _with_variable(entries: list[bytes] | None, context: str) -> list[bytes] | None:
+    """Return an environment in which our variable has the child's context, if the variable is there.
+
+    Args:
+        entries: `NAME=value` of each variable; None for the environment of this process.
+        context: what the child is to know of its lane.
+    """
     name = VARIABLE.encode() + b"="
     if entries is None:
         if VARIABLE not in os.environ:
             return None
         entries = [key + b"=" + value for key, value in os.environb.items()]
-    return [name + told.encode() if entry.startswith(name) else entry for entry in entries]
+    return [name + context.encode() if entry.startswith(name) else entry for entry in entries]
 
 
-def _without(entries: list[bytes] | None) -> list[bytes]:
-    """Return an environment that doesn't tell a child of us; None is the process's own."""
+def _without_variable(entries: list[bytes] | None) -> list[bytes]:
+    """Return an environment without our variable; None is the environment of this process."""
     name = VARIABLE.encode() + b"="
-    given = [key + b"=" + value for key, value in os.environb.items()] if entries is None else entries
-    return [entry for entry in given if not entry.startswith(name)]
+    if entries is None:
+        entries = [key + b"=" + value for key, value in os.environb.items()]
+    return [entry for entry in entries if not entry.startswith(name)]
 
 
 # --- multiprocessing -----------------------------------------------------------------------------------------------
@@ -251,10 +280,10 @@ def _get_preparation_data(original: Any, _carried: Any) -> Any:
 
 def _prepare(original: Any, _carried: Any) -> Any:
     def prepare(data: Any) -> Any:
-        told = data.pop(_PREPARED, None)
-        if told is not None:
-            for each in on_arrival:
-                each(told)
+        context = data.pop(_PREPARED, None)
+        if context is not None:
+            for arrive in on_arrival:
+                arrive(context)
         return original(data)
 
     return prepare
@@ -278,25 +307,26 @@ def _run_code(original: Any, _carried: Any) -> Any:
 class Task:
     """A function on its way to a worker process, with the lane that its call belongs to.
 
-    It arrives as the function itself, and the worker's thread in the lane: no frame of ours is in the worker's tracebacks.
+    Unpickling yields the function itself and moves the worker's thread into the lane, so the worker's tracebacks have
+    no frame of ours.
     """
 
-    __slots__ = ("_function", "_told")
+    __slots__ = ("_function", "_lane")
 
-    def __init__(self, function: Any, root: Root, parent: Parent) -> None:
+    def __init__(self, function: Any, root: LaneRoot, parent: Parent) -> None:
         self._function = function
-        above = root.parent
-        self._told = (root.lane, parent.seq_of(above), root.collapses, parent.live_of(above))
+        enclosing = root.parent
+        self._lane = (root.lane, parent.seq_of(enclosing), root.collapses, parent.live_of(enclosing))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return (arrived, (self._function, *self._told))
+        return (arrived, (self._function, *self._lane))
 
 
 def arrived(function: Any, lane: str, seq: int | None, collapses: bool, live: bool) -> Any:  # noqa: FBT001 - from a pickle
-    """Return the function of a task that has arrived, and go on in its lane."""
+    """Move this thread into the lane of a task that has arrived, and return the task's function; see `Parent.work`."""
     if _parent[0] is not None:
         _parent[0].work(lane, seq, collapses, live)
     return function
@@ -307,8 +337,8 @@ def _submit(original: Any, _carried: Any) -> Any:
         parent, root = _parent[0], None if _is_foreign() else birth(label_of(fn))
         if parent is None or root is None:
             return original(pool, fn, *args, **kwargs)
-        # The threads and processes that this may start are the pool's own business; what encloses it may be denied them.
-        token = CURRENT.set(Root(None, QUIET.lane, root.parent, quiet=True))
+        # The threads and processes that this may start get no lanes. The parent stays: a replay may deny them to it.
+        token = CURRENT.set(LaneRoot(None, QUIET.lane, root.parent, quiet=True))
         try:
             return original(pool, Task(fn, root, parent), *args, **kwargs)
         finally:
@@ -320,8 +350,8 @@ def _submit(original: Any, _carried: Any) -> Any:
 def _apply_async(original: Any, _carried: Any) -> Any:
     def apply_async(pool: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         parent, root = _parent[0], None if _in_threads(pool) or _is_foreign() else birth(label_of(func))
-        given = func if parent is None or root is None else Task(func, root, parent)
-        return original(pool, given, *args, **kwargs)
+        task = func if parent is None or root is None else Task(func, root, parent)
+        return original(pool, task, *args, **kwargs)
 
     return apply_async
 
@@ -339,17 +369,17 @@ def _guarded_task_generation(original: Any, _carried: Any) -> Any:
 
 def _carrying(tasks: Iterator[Any], parent: Parent, current: Any) -> Iterator[Any]:
     for job, index, func, args, kwargs in tasks:
-        # A batch is `(function, items)`, for a function of the pool's own.
+        # A batch is `(function, items)`; `func` is then a function of the pool's own.
         batch = args[0] if len(args) == 1 and isinstance(args[0], tuple) and args[0] else ()
         root = birth(label_of(batch[0] if batch and callable(batch[0]) else func), current)
         yield job, index, func if root is None else Task(func, root, parent), args, kwargs
 
 
 def _is_foreign() -> bool:
-    """Return whether workers run by another interpreter, where a task of ours might not arrive."""
+    """Return whether another interpreter runs the workers: `Task` might not be importable there."""
     spawning = sys.modules.get("multiprocessing.spawn")
-    other = None if spawning is None else spawning.get_executable()
-    return other is not None and os.fsdecode(other) != sys.executable
+    executable = None if spawning is None else spawning.get_executable()
+    return executable is not None and os.fsdecode(executable) != sys.executable
 
 
 def _in_threads(pool: Any) -> bool:

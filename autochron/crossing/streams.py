@@ -1,7 +1,7 @@
-"""Objects of classes written in Python that are iterators: their methods are woven, and each that is handed out is followed.
+"""Iterators of classes written in Python: their methods are woven, and each object that a call hands out is followed.
 
-The object stays itself, and so do its type and its attributes. Only classes whose items all pass through `__next__` or
-`__anext__`: with an `__iter__` that is a generator of its own some would not be seen.
+The object stays itself, with its type and its attributes. A class can be followed only if all its items pass through
+`__next__` or `__anext__`. With an `__iter__` that is a generator some items would not be seen.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ STEPS = ("__next__", "__anext__")
 ENDS = ("close", "aclose")
 
 _BEYOND = ("__del__", "send", "asend", "throw", "athrow")
-"""What would run on an object that was never whole, or hand out items past the steps."""
+"""Methods that would run on an object that was never initialised, or that hand out items past the steps."""
 
 _GENERATORS = codeflags.CO_GENERATOR | codeflags.CO_ASYNC_GENERATOR
 
 _classes: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _followed: dict[int, tuple[Any, Any]] = {}
-"""By identity, a weak reference, since such objects need not be hashable, and what is asked of each step."""
+"""By identity, since such objects need not be hashable: a weak reference, and the listener to each step."""
 
 
 def can_follow(cls: type) -> bool:
-    """Return whether the objects of a class can be followed; its methods are woven then."""
-    found = _classes.get(cls)
-    if found is None:
-        found = _classes[cls] = _is_stream(cls) and _weave(cls)
-    return found
+    """Return whether the objects of a class can be followed. If so, its methods are woven."""
+    is_followed = _classes.get(cls)
+    if is_followed is None:
+        is_followed = _classes[cls] = _is_stream(cls) and _weave(cls)
+    return is_followed
 
 
 def _is_stream(cls: type) -> bool:
@@ -65,34 +65,38 @@ def _weave(cls: type) -> bool:
         ledger = Ledger()
         if is_woven(function.__code__) or weave_function(function, Mark(()), ledger) is None:
             point = next(
-                (each for each in function.__code__.co_consts if type(each).__name__ == "Point"), None
+                (const for const in function.__code__.co_consts if type(const).__name__ == "Point"), None
             )
             if point is None or point.step != name:
-                return False  # a boundary of its own
+                return False  # the method is a boundary itself
         for point in ledger.points:
             point.step = name
     return True
 
 
 def follow(value: Any, steps: Any) -> None:
-    """Have what is called of an object from now on told to `steps`; it is told when the object is gone."""
+    """Report the calls of an object's methods to a listener from now on, and to its `gone` that the object is gone."""
     key = identity(value)
 
-    def gone(_value: Any) -> None:
+    def collected(_value: Any) -> None:
         _followed.pop(key, None)
         steps.gone()
 
-    _followed[key] = (weakref.ref(value, gone), steps)
+    _followed[key] = (weakref.ref(value, collected), steps)
 
 
 def enter(point: Point, arguments: tuple[Any, ...]) -> Any:
-    """Begin a call of a followed object's method; None where it is another's, or one inside such a call."""
-    found = _followed.get(identity(arguments[0]))
-    return None if found is None or found[0]() is not arguments[0] else found[1].enter(point, arguments[0])
+    """Begin a call of a followed object's method; return None for any other object, and inside such a call."""
+    receiver = arguments[0]
+    followed = _followed.get(identity(receiver))
+    if followed is None:
+        return None
+    reference, steps = followed
+    return None if reference() is not receiver else steps.enter(point, receiver)
 
 
 class LiveSteps:
-    """The steps of an object that runs, told to its crossing. It is the token of each."""
+    """The listener to an object whose methods run: it reports each step to the object's crossing."""
 
     __slots__ = ("_crossing",)
 
@@ -100,12 +104,12 @@ class LiveSteps:
         self._crossing = crossing
 
     def gone(self) -> None:
-        """Report that the object is gone."""
+        """Report that the object is gone, if its crossing has not ended."""
         if not self._crossing.done:
             self._crossing.handler.dropped(self._crossing)
 
     def enter(self, point: Point, value: Any) -> _LiveStep | None:
-        """Begin a step."""
+        """Begin a step; return None inside another step, and where the crossing has ended."""
         crossing = self._crossing
         if crossing.is_stepping or (crossing.done and point.step in STEPS):
             return None
@@ -115,6 +119,8 @@ class LiveSteps:
 
 
 class _LiveStep:
+    """The token of one step."""
+
     __slots__ = ("_crossing", "_point", "_value")
 
     def __init__(self, crossing: OpenCrossing, point: Point, value: Any) -> None:
@@ -150,11 +156,11 @@ class _LiveStep:
         crossing.handler.looked(crossing, value, at_end=True)
         if isinstance(error, StopIteration | StopAsyncIteration):
             crossing.ended(None)
-        else:  # an object that was closed, or read to its end before, is in another state now
+        else:  # an error, or `close`: the object is in another state afterwards
             crossing.raised(GeneratorExit() if error is None else error)
 
     def yielded(self, item: Any) -> None:
-        """Nothing: a step is no generator."""
+        """Do nothing: a step is no generator."""
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Nothing: a step is no generator."""
+        """Do nothing: a step is no generator."""

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 class SuspendableToken:
     """The token of a crossing whose code can be suspended: a generator, a coroutine, or the stand-in for one.
 
-    Suspended code may be dropped and never go on. The handler knows each open crossing until the run ends; so what it keeps
-    of the program's objects must not be reachable from there, or a generator in a cycle (`self.items = self.read()`) would
-    never be collected. This token owns those objects, and the suspended code owns the token: the handler has them only
-    while it is called.
+    Suspended code may be dropped and never go on. The handler knows each open crossing until the run ends. If the
+    program's objects were reachable from there, a generator in a cycle (`self.items = self.read()`) would never be
+    collected. So this token owns what the handler keeps of these objects, and the suspended code owns the token. The
+    handler has the objects only while it is called.
     """
 
     __slots__ = ("_objects", "crossing")
@@ -24,28 +24,28 @@ class SuspendableToken:
         self._objects = crossing.handler.detach(crossing)
 
     def attach(self) -> None:
-        """Hand the objects back to the handler: the crossing is about to end."""
+        """Return the objects to the handler: the crossing is about to go on or to end."""
         objects, self._objects = self._objects, None
         if objects is not None:
             self.crossing.handler.attach(self.crossing, objects)
 
     def returned(self, value: Any) -> Any:
-        """Leave; what the value is a promise of is followed."""
+        """Leave the crossing, and follow a value that is not complete yet."""
         self.attach()
         return self.crossing.returned(value)
 
     def ended(self, value: Any) -> Any:
-        """End with a value that is there."""
+        """Leave the crossing, end it with a complete value, and return what the consumer receives."""
         self.attach()
         return self.crossing.ended(value)
 
     def raised(self, error: BaseException) -> None:
-        """Leave, with the error."""
+        """Leave the crossing, and end it with an error."""
         self.attach()
         self.crossing.raised(error)
 
     def yielded(self, item: Any) -> None:
-        """Leave until `resumed`."""
+        """Report an item, and leave until `resumed`."""
         self.attach()
         crossing = self.crossing
         try:
@@ -55,9 +55,9 @@ class SuspendableToken:
                 self._objects = crossing.handler.detach(crossing)
 
     def resumed(self, sent: Any = None, thrown: BaseException | None = None) -> None:
-        """Enter again."""
+        """Enter again, with what the consumer sent or threw in."""
         self.crossing.resumed(sent, thrown)
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for the argument that is the outcome."""
+        """Return what the body receives for the argument that a rule's `outcome` names."""
         return self.crossing.substituted(argument)

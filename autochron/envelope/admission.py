@@ -1,15 +1,16 @@
-"""Which types and functions of the program a stored value may name, and what may be set on an object.
+"""Admission: which types and functions of the program a stored value may name, and what may be set on an object.
 
-A trace is data, and may come from anyone. What it names was imported by the program, or it isn't found; it is never called
-while a value is decoded. Beyond that:
+A trace is data, and may come from anyone. A name in it is found only if the program has imported its module, and
+nothing found is called while a value is decoded. Beyond that:
 
-- A function is one of a project's module, defined at its top level.
-- A type that stands for itself is one of the project, a value type, or an exception.
+- A function must be defined at the top level of a module of the project.
+- A type that stands for itself must be one of the project, a value type, or an exception.
 - An object is made without its class's code. Only classes of the project run hooks (`__post_init__`, `_missing_`,
   `__del__`), and those only in a replay, which runs the project anyway.
-- What is set on an object stands before no method of its class.
+- An attribute that is set on an object must not hide a method of its class.
 
-Nothing that the trace says about itself widens this. What would be refused here is told as opaque when it is recorded.
+Nothing that the trace says about itself widens this. A value that would be refused here is written as opaque when it is
+recorded.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ _VALUE_TYPES = {
         {"PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath", "Path", "PurePath"}
     ),
 }
-"""Value types that are told by no other sign, by the module that has them."""
+"""Value types that no other sign tells, by module."""
 
 _HOOKS = ("__post_init__",)
 _CACHED = functools.cached_property
 
 
 def is_own_module(name: object) -> bool:
-    """Return whether an imported module of that name is the project's."""
+    """Return whether a name is that of an imported module of the project."""
     module = sys.modules.get(name) if isinstance(name, str) else None
     file = vars(module).get("__file__") if type(module) is types.ModuleType else None
     return isinstance(file, str) and is_own_file(file)
@@ -71,7 +72,7 @@ def refusal_of_reference(value: Any) -> str | None:
 
 
 def refusal_of_type(cls: type) -> str | None:
-    """Return why no object of a class may be made, for it would run code that is not the project's; None where it may."""
+    """Return why no instance of a class may be made: making one would run foreign code. None where one may."""
     if is_own_type(cls):
         return None
     if hasattr(cls, "__del__"):
@@ -82,7 +83,7 @@ def refusal_of_type(cls: type) -> str | None:
 
 
 def refusal_of_member(cls: type[enum.Enum]) -> str | None:
-    """Return why no member of an enumeration may be found by its value; None where it may. A name needs no code."""
+    """Return why no member of an enumeration may be found by its value; None where it may. By name it needs no code."""
     missing = getattr(cls, "_missing_", None)
     if is_own_type(cls) or getattr(missing, "__func__", None) in _ENUM_MISSING:
         return None
@@ -103,15 +104,24 @@ def _is_value_type(cls: type) -> bool:
 
 
 def refuse_shadowing(cls: type, names: Iterable[object], fields: Iterable[str] = ()) -> None:
-    """Raise CodecError where an attribute that is no field would stand before a method of the class."""
-    known = frozenset(fields)
+    """Refuse attributes that would hide a method or another descriptor of a class.
+
+    Args:
+        cls: the class of the object that is made.
+        names: the names of the attributes.
+        fields: the fields of the class, which may be set.
+
+    Raises:
+        CodecError: a name would hide what the class defines.
+    """
+    declared = frozenset(fields)
     for name in names:
-        if name in known or not isinstance(name, str):
+        if name in declared or not isinstance(name, str):
             continue
-        held = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
-        if held is None or isinstance(held, (_CACHED, types.MemberDescriptorType)):
+        attribute = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+        if attribute is None or isinstance(attribute, (_CACHED, types.MemberDescriptorType)):
             continue
-        if callable(held) or hasattr(type(held), "__get__"):
+        if callable(attribute) or hasattr(type(attribute), "__get__"):
             raise CodecError(
                 f"a stored {cls.__qualname__} has an attribute {name}, which would stand before what its class defines;"
                 " record the trace again"

@@ -1,6 +1,7 @@
-"""Arrays and tables of numpy and pandas in an input: told apart by a digest of what they hold.
+"""Arrays and tables of numpy and pandas in an input: a digest of their content distinguishes them.
 
-Neither library is imported for it. Cells that are any object, and what is too large to read at every call, stay opaque.
+Neither library is imported for it. Arrays and tables are opaque if they hold arbitrary objects, or are too large to be
+read at every call.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _PLAIN_CELLS = frozenset(
 
 
 def shape_of(cls: type) -> Callable[[Any], Any] | None:
-    """Return how instances of a class are shown; None where it is none of these libraries'."""
+    """Return a function that shows the instances of a class; None for a class of no such library."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if numpy is not None and getattr(numpy, "ndarray", None) is cls:
         return _array
@@ -43,10 +44,10 @@ def _digest(data: Any) -> str:
 def _array(value: Any) -> Any:
     if value.dtype.hasobject or value.nbytes > MAX_BYTES:
         return _opaque(value)
-    shown = {"$array": value.dtype.str, "shape": list(value.shape), "digest": _digest(value.tobytes())}
+    form = {"$array": value.dtype.str, "shape": list(value.shape), "digest": _digest(value.tobytes())}
     if value.size <= _FEW and value.dtype.kind in "biuf":
-        shown["values"] = value.tolist()
-    return shown
+        form["values"] = value.tolist()
+    return form
 
 
 def _scalar(value: Any) -> Any:
@@ -61,7 +62,7 @@ def _table(value: Any) -> Any:
         return _opaque(value)
     columns = [value[name] for name in value] if value.ndim == 2 and value.columns.is_unique else [value]
     try:
-        # Other cells would be hashed by code of their own.
+        # Cells of any other type would be hashed by code of their own.
         for column in (*columns, value.index):
             kinds = (
                 {str(column.dtype)} if getattr(column, "ndim", 1) == 1 else {str(d) for d in column.dtypes}
@@ -74,7 +75,7 @@ def _table(value: Any) -> Any:
     heads = list(value.columns) if value.ndim == 2 else [value.name]
     return {
         "$table": [head if type(head) in (str, int) else names.label(type(head)) for head in heads],
-        "types": [str(each) for each in value.dtypes] if value.ndim == 2 else [str(value.dtype)],
+        "types": [str(dtype) for dtype in value.dtypes] if value.ndim == 2 else [str(value.dtype)],
         "rows": len(value),
         "digest": _digest(hashed),
     }

@@ -1,16 +1,16 @@
-"""HTTP bodies as JSON text that a person can read and edit, and that gives the original bytes back.
+"""HTTP bodies as JSON text that a person can read and edit, and from which the original bytes can be restored.
 
-A body is stored in the first of these forms that restores exactly:
+A body is stored in the first of these forms that restores it exactly:
 
 - `null`: empty;
-- `{"json": value, "style": "compact"}`: JSON, and how it was laid out;
-- `{"events": [{"event": "delta", "data": {…}}, …]}`: server-sent events; data that is a JSON object or array
-stands as such;
-- `{"lines": [{…}, …]}`: JSON lines, of which those that are no JSON object or array stand as text;
-- `{"frames": [{"headers": {…}, "payload": {…}}, …]}`: an event stream of Amazon's; a payload that is a JSON object stands
-as such, any other one as a stored body;
-- `{"text": "…"}`: anything else in UTF-8;
-- `{"base64": "…"}`.
+- `{"json": value, "style": "compact"}`: JSON, and its layout;
+- `{"events": [{"event": "delta", "data": {…}}, …]}`: server-sent events; data that is a JSON object or array is written
+  as such;
+- `{"lines": [{…}, …]}`: JSON lines; a line that is no JSON object or array is written as text;
+- `{"frames": [{"headers": {…}, "payload": {…}}, …]}`: an event stream of Amazon; a payload that is a JSON object is
+  written as such, any other as a stored body;
+- `{"text": "…"}`: other UTF-8 text;
+- `{"base64": "…"}`: all other bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _from_json = msgspec.json.Decoder().decode
 
 
 COMPACT = "compact"
-"""JSON as msgspec writes it; the other ways are in `styles`."""
+"""The layout of msgspec. All other layouts are in `styles`."""
 _JSON_LINES = frozenset(
     {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines"}
 )
@@ -39,7 +39,7 @@ _ERRORS = (ValueError, UnicodeError, RecursionError, msgspec.MsgspecError)
 
 
 class _Stored(Struct, forbid_unknown_fields=True):
-    """Any of the forms."""
+    """A stored body in any of its forms."""
 
     json: Raw | UnsetType = UNSET
     style: str = COMPACT
@@ -56,7 +56,12 @@ _stored = late_decoder(_Stored)
 
 
 def store_body(content: bytes, content_type: str = "") -> bytes:
-    """Write a body as JSON text."""
+    """Write a body as JSON text.
+
+    Args:
+        content: the body, decoded as its `content-encoding` says.
+        content_type: the header; it selects the form.
+    """
     if not content:
         return b"null"
     kind = content_type.partition(";")[0].strip().lower()
@@ -76,7 +81,11 @@ def store_body(content: bytes, content_type: str = "") -> bytes:
 
 
 def restore_body(stored: bytes) -> bytes:
-    """Return the bytes back."""
+    """Return the original bytes of a stored body.
+
+    Raises:
+        CodecError: it has none of the forms.
+    """
     if stored == b"null":
         return b""
     try:
@@ -101,7 +110,7 @@ def restore_body(stored: bytes) -> bytes:
 
 
 def _lay_out(text: bytes, style: str) -> bytes:
-    """Write JSON text in a style. Each writer goes with the parser that it was checked with."""
+    """Return JSON text in a style. Each style is written by the library whose parser it was checked with."""
     if style == COMPACT:
         return _to_json(_from_json(text))
     from autochron.envelope.styles import STYLES, parse  # lazy: `json`, which takes 1 ms, and few bodies need
@@ -118,7 +127,7 @@ def _write(value: Any, style: str) -> bytes:
 
 
 def _candidates(content: bytes) -> Iterable[str]:
-    """Guess the style from the first characters, so that hardly more than one is tried."""
+    """Guess the style from the first characters, so that rarely more than one is tried."""
     ascii_first = b"\\u" in content
     if content[1:4] == b"\n  " or content[1:2] == b"\n":
         names = ["indent-4", "indent-2"] if content[2:6] == b"    " else ["indent-2"]
@@ -133,17 +142,17 @@ def _candidates(content: bytes) -> Iterable[str]:
 
 def _store_json(content: bytes) -> bytes | None:
     trimmed = content.rstrip(b"\r\n")
-    found = _style_of(trimmed)
-    if found is None:
+    styled = _style_of(trimmed)
+    if styled is None:
         return None
-    style, text = found
+    style, text = styled
     tail = content[len(trimmed) :]
     ending = b"," + _to_json({"tail": tail.decode()})[1:] if tail else b"}"
     return b'{"json":' + text + b',"style":"' + style.encode() + b'"' + ending
 
 
 def _style_of(content: bytes) -> tuple[str, bytes] | None:
-    """Return (style, compact JSON text) where one style gives exactly these bytes."""
+    """Return (style, compact JSON text) if one style gives exactly these bytes."""
     try:
         if _to_json(_from_json(content)) == content:
             return COMPACT, content
@@ -167,8 +176,7 @@ def _store_text(content: bytes) -> bytes:
         return _to_json({"base64": binascii.b2a_base64(content, newline=False).decode()})
 
 
-# --- JSON lines
-# ----------------------------------------------------------------------------------------------------
+# --- JSON lines ----------------------------------------------------------------------------------------------------
 
 
 def _store_lines(content: bytes) -> bytes | None:
@@ -176,13 +184,13 @@ def _store_lines(content: bytes) -> bytes | None:
         lines = content.decode().split("\n")
     except UnicodeDecodeError:
         return None
-    found = [_style_of(line.encode()) if line[:1] in ("{", "[") else None for line in lines]
-    style = next((each[0] for each in found if each is not None), COMPACT)
+    styled = [_style_of(line.encode()) if line[:1] in ("{", "[") else None for line in lines]
+    style = next((match[0] for match in styled if match is not None), COMPACT)
     written = _to_json(
         {
             "lines": [
-                line if each is None or each[0] != style else Raw(each[1])
-                for line, each in zip(lines, found, strict=True)
+                line if match is None or match[0] != style else Raw(match[1])
+                for line, match in zip(lines, styled, strict=True)
             ],
             "style": style,
         }
@@ -194,8 +202,7 @@ def _restore_lines(lines: list[Any], style: str) -> bytes:
     return b"\n".join(line.encode() if isinstance(line, str) else _write(line, style) for line in lines)
 
 
-# --- frames
-# ---------------------------------------------------------------------------------------------------------
+# --- frames --------------------------------------------------------------------------------------------------------
 
 
 def _store_frames(content: bytes) -> bytes | None:
@@ -205,14 +212,14 @@ def _store_frames(content: bytes) -> bytes | None:
         frames, tail = read_frames(content)
     except ValueError:
         return None
-    found = [_style_of(payload) if payload[:1] == b"{" else None for _, payload in frames]
-    style = next((each[0] for each in found if each is not None), COMPACT)
+    styled = [_style_of(payload) if payload[:1] == b"{" else None for _, payload in frames]
+    style = next((match[0] for match in styled if match is not None), COMPACT)
     stored: dict[str, Any] = {
         "frames": [
-            {"headers": headers, "payload": Raw(each[1])}
-            if each is not None and each[0] == style
+            {"headers": headers, "payload": Raw(match[1])}
+            if match is not None and match[0] == style
             else {"headers": headers, "body": Raw(store_body(payload))}
-            for (headers, payload), each in zip(frames, found, strict=True)
+            for (headers, payload), match in zip(frames, styled, strict=True)
         ],
         "style": style,
     }
@@ -234,20 +241,18 @@ def _restore_frames(frames: list[Any], style: str) -> bytes:
     )
 
 
-# --- server-sent events
-# --------------------------------------------------------------------------------------------
+# --- server-sent events --------------------------------------------------------------------------------------------
 
 
 def _store_events(content: bytes) -> bytes | None:
-    """Write events one by one, so that a long stream is copied once; None where its text is no UTF-8.
+    """Write events one by one, so that a long stream is copied once; return None for text that is no UTF-8.
 
-    Each part is checked to come back as it was, in the way in which `_restore_events` gives it back.
+    Each event is stored so that `_restore_events` gives back exactly its text.
     """
     newline = b"\r\n" if b"\r\n" in content else b"\n"
     end = newline * 2
-    written = (
-        io.BytesIO()
-    )  # hands its buffer over as it is; a list of the parts would hold them beside the whole
+    # `getvalue` hands over its buffer without a copy. A list of parts would need the memory twice when it is joined.
+    written = io.BytesIO()
     written.write(b'{"events":[')
     start = 0
     try:
@@ -269,7 +274,7 @@ def _store_events(content: bytes) -> bytes | None:
 
 
 def _event(block: str, newline: str) -> Any:
-    """Write one event as an object of its fields, or as its text where that wouldn't be exact."""
+    """Write one event as an object of its fields, or as its text where that would not be exact."""
     event: dict[str, Any] = {}
     for line in block.split(newline):
         name, colon, value = line.partition(": ")
@@ -278,11 +283,14 @@ def _event(block: str, newline: str) -> Any:
         event[name] = value
     data = event.get("data", "")
     if data[:1] in ("{", "["):
-        found = _style_of(data.encode())
-        if found is not None and (found[0] == COMPACT or _field(_from_json(found[1]), found[0]) == data):
-            event["data"] = Raw(found[1])
-            if found[0] != COMPACT:
-                event["style"] = found[0]
+        styled = _style_of(data.encode())
+        if styled is None:
+            return event
+        style, text = styled
+        if style == COMPACT or _field(_from_json(text), style) == data:
+            event["data"] = Raw(text)
+            if style != COMPACT:
+                event["style"] = style
     return event
 
 
@@ -302,15 +310,17 @@ def _field(value: Any, style: str) -> str:
     return value if isinstance(value, str) else _write(value, style).decode()
 
 
-# --- reading
-# -------------------------------------------------------------------------------------------------------
+# --- reading -------------------------------------------------------------------------------------------------------
 
 
 def read_body(stored: bytes) -> Any:
-    """Return what a stored body says; None where it says nothing.
+    """Return the content of a stored body as data; None where it has none.
 
-    That is a JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}` or `{"frames": [{"payload": …}, …]}`.
-    Read as an SDK would, whatever form restored it exactly: from a `text` too, and events without the usual blanks.
+    The body is read as an SDK would read it, whatever form it is stored in: JSON in a `text`, too, and events without
+    the usual blanks.
+
+    Returns:
+        A JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}` or `{"frames": [{"payload": …}, …]}`.
     """
     try:
         body = _from_json(stored)
@@ -337,10 +347,10 @@ def read_body(stored: bytes) -> Any:
 
 
 def _read_event(event: Any) -> list[Any]:
-    """Return an event with its data as JSON where it is JSON; one that was kept as text may hold several."""
+    """Return an event with its data parsed where it is JSON; several events where they were stored as one text."""
     if isinstance(event, dict):
         return [{**event, "data": _parsed(event["data"])} if isinstance(event.get("data"), str) else event]
-    read = []
+    events = []
     for block in event.replace("\r\n", "\n").split("\n\n"):
         fields: dict[str, Any] = {}
         for line in block.split("\n"):
@@ -349,12 +359,12 @@ def _read_event(event: Any) -> list[Any]:
             fields[name] = f"{fields[name]}\n{text}" if name == "data" and name in fields else text
         fields.pop("", None)
         if fields:
-            read.append({**fields, "data": _parsed(fields.get("data", ""))})
-    return read
+            events.append({**fields, "data": _parsed(fields.get("data", ""))})
+    return events
 
 
 def _parsed(text: str) -> Any:
-    """Parse an object or an array; give anything else as it is."""
+    """Parse an object or an array; return any other text as it is."""
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -1,4 +1,4 @@
-"""A stored value as people would write it."""
+"""Stored values in short, as people would write them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 ENOUGH = 240
-"""Characters of a value that are looked at: more than stands in a line."""
+"""Characters of a value that are written, at most about: more than fit in a line."""
 
 _LISTS = {"$tuple": "()", "$set": "{}", "$frozenset": "{}"}
 
 
 def brief(value: Any, *, bare: bool = False) -> str:
-    """Write the beginning of a stored value as people would; `bare` leaves the braces of an object away."""
+    """Return the beginning of a stored value as people would write it.
+
+    Args:
+        value: decoded JSON with tags.
+        bare: whether the braces around an object are left out.
+    """
     text = ""
     for piece in _members(value) if bare else _pieces(value):
         text += piece
@@ -39,38 +44,38 @@ def _pieces(value: Any, depth: int = 12) -> Iterator[str]:
 
 
 def _tagged(tag: str, value: dict[str, Any], depth: int) -> Iterator[str]:
-    """Write what the codec keeps beside plain JSON."""
-    held = value[tag]
-    if tag in _LISTS and isinstance(held, list):
-        yield from _enclosed(_LISTS[tag], _items(held, depth))
-    elif tag == "$dict" and isinstance(held, list):
-        yield from _enclosed("{}", _items(held, depth))
+    """Yield the text of a tagged object."""
+    content = value[tag]
+    if tag in _LISTS and isinstance(content, list):
+        yield from _enclosed(_LISTS[tag], _items(content, depth))
+    elif tag == "$dict" and isinstance(content, list):
+        yield from _enclosed("{}", _items(content, depth))
     elif tag == "$type":
-        yield str(held).rpartition(":")[2]
+        yield str(content).rpartition(":")[2]
         fields = {key: item for key, item in value.items() if key[:1] != "$"}
         yield from _enclosed("()", _members(fields or {"": value.get("$type.value", "")}, depth))
     elif tag == "$error":
-        yield str(held).rpartition(":")[2]
+        yield str(content).rpartition(":")[2]
         args = value.get("args")
         if isinstance(args, list) and args:
             yield ": "
             yield from (args[0][:ENOUGH],) if isinstance(args[0], str) else _items(args, depth)
     elif tag == "$opaque":
-        yield f"<{str(held).rpartition(':')[2]}>"
+        yield f"<{str(content).rpartition(':')[2]}>"
     else:
-        yield from (str(held),) if isinstance(held, str) else _pieces(held, depth - 1)
+        yield from (str(content),) if isinstance(content, str) else _pieces(content, depth - 1)
 
 
 def _items(values: list[Any], depth: int) -> Iterator[str]:
-    for at, item in enumerate(values):
-        if at:
+    for index, item in enumerate(values):
+        if index:
             yield ", "
         yield from _pieces(item, depth - 1)
 
 
 def _members(value: dict[str, Any], depth: int = 12) -> Iterator[str]:
-    for at, (key, item) in enumerate(value.items()):
-        if at:
+    for index, (key, item) in enumerate(value.items()):
+        if index:
             yield ", "
         if key:
             yield f"{key}: "

@@ -1,6 +1,6 @@
-"""How much of a value is read: a graph whose parts are shared may be exponentially larger when it is written out.
+"""A budget for reading values: a graph whose parts are shared may be exponentially larger when it is written out.
 
-msgspec writes in C, and nothing can stop it but its buffer: a bytearray that is exported can't grow.
+msgspec writes in C, and only its buffer can stop it: a bytearray that is exported can't grow.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from autochron.envelope.value_digest import TooLargeError
 __all__ = ["MOST_VISITS", "TooLargeError", "count_shown", "encode_within", "multiplies"]
 
 MOST_VISITS: Final = 20_000
-"""Parts that are read before it is asked whether a value multiplies."""
+"""Parts that are read before it is tested whether a value multiplies."""
 
 _SIZES = (1 << 13, 1 << 16, 1 << 20)
-"""Bytes of the buffers that are tried before it is."""
+"""Bytes of the buffers that are tried before that test."""
 
 _MOST_PARTS = 200_000
 _MOST_TIMES = 4
@@ -30,18 +30,18 @@ _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex
 _ITEMS: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _BUILTIN = frozenset({dict, *_ITEMS})
 _last = [0]
-"""Which of the sizes was enough the last time."""
+"""The index of the size that was large enough the last time."""
 
 _left = [-1]
-"""How many more values an encoder's hook may show; negative: any number."""
+"""How many more values an encoder's hook may show; negative: without limit."""
 
 
 class _ManyError(Exception):
-    """More values were shown than may be before it is asked whether a value multiplies."""
+    """An encoder's hook was called for more values than are shown before the test."""
 
 
 def count_shown() -> None:
-    """Count a value that an encoder's hook shows: what a call of Python costs has no bound in the buffer's size."""
+    """Count a value that an encoder's hook shows: the buffer does not limit the time that calls of Python take."""
     _left[0] -= 1
     if not _left[0]:
         raise _ManyError
@@ -51,9 +51,9 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
     """Return what an encoder of msgspec writes.
 
     Args:
-        encoder: with `encode` and `encode_into`.
-        value: what to write.
-        show: gives what the encoder's hook gives.
+        encoder: has `encode` and `encode_into`.
+        value: the value to write.
+        show: returns what the encoder's hook returns.
 
     Raises:
         TooLargeError: the value multiplies.
@@ -80,9 +80,14 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
 
 
 def multiplies(value: Any, show: Callable[[Any], Any] | None = None) -> bool:
-    """Return whether a value has many more parts when what is shared in it is written each time; linear in what it has.
+    """Return whether a value has many more parts if shared parts are counted each time that they occur.
 
-    So it is with one that contains itself more than once: it has a path for every order of its parts.
+    So does a value that contains itself more than once: it has a path for every order of its parts. The test takes time
+    in proportion to the parts, each counted once.
+
+    Args:
+        value: any value.
+        show: returns the plain data that stands for an object without parts of its own.
     """
     count = _Count(show)
     total = count.parts(value, 0)
@@ -92,16 +97,17 @@ def multiplies(value: Any, show: Callable[[Any], Any] | None = None) -> bool:
 
 
 class _Count:
-    """Counts parts with what is shared counted each time, and visits each part once."""
+    """Counts the parts of a value, shared ones each time that they occur. Each is visited once."""
 
     def __init__(self, show: Callable[[Any], Any] | None) -> None:
         self.known: dict[int, tuple[int, Any]] = {}
-        """How many parts an object has, by its identity; and the object, so that nothing else gets that."""
+        """By identity: how many parts an object has, and the object, so that no other one gets its identity."""
         self.visited = self.cycles = 0
         self._open: set[int] = set()
         self._show = show
 
     def parts(self, value: Any, depth: int) -> int:
+        """Count the parts of a value."""
         kind, key = type(value), identity(value)
         if kind in _ATOMS or depth > _MAX_DEPTH:
             self.visited += 1
@@ -115,37 +121,37 @@ class _Count:
         self._open.add(key)
         self.visited += 1
         total = 1
-        for held in self._held(value, kind):
-            if type(held) in _ATOMS:
+        for part in self._parts_of(value, kind):
+            if type(part) in _ATOMS:
                 self.visited += 1
                 total += 1
             else:
-                total += self.parts(held, depth + 1)
+                total += self.parts(part, depth + 1)
         self._open.discard(key)
         self.known[key] = (total, value)
         return total
 
-    def _held(self, value: Any, kind: type) -> list[Any]:
+    def _parts_of(self, value: Any, kind: type) -> list[Any]:
         if kind is list:
             return list(value)
         if kind is dict:
             return [*value, *value.values()]
-        held: list[Any] = []
+        parts: list[Any] = []
         if issubclass(kind, dict):
-            held += (part for pair in dict.items(value) for part in pair)
+            parts += (part for pair in dict.items(value) for part in pair)
         for base in _ITEMS:
             if issubclass(kind, base):
-                held += base.__iter__(value)
+                parts += base.__iter__(value)
         if issubclass(kind, BaseException):
-            held += (*of_error(value, "args"), of_error(value, "__cause__"), of_error(value, "__context__"))
+            parts += (*of_error(value, "args"), of_error(value, "__cause__"), of_error(value, "__context__"))
         if issubclass(kind, msgspec.Struct):
-            held += (slot(value, name) for name in shapes.struct_fields(kind))
+            parts += (slot(value, name) for name in shapes.struct_fields(kind))
         elif shapes.is_pydantic(kind):
-            for more in ("__pydantic_extra__", "__pydantic_private__"):
-                held += (slot(value, more) or {}).values()
+            for name in ("__pydantic_extra__", "__pydantic_private__"):
+                parts += (slot(value, name) or {}).values()
         if kind not in _BUILTIN:
-            held += shapes.attributes(value, shapes.slots_of(kind)).values()
-            if not held and self._show is not None:
-                shown = self._show(value)
-                held += shown.values() if type(shown) is dict else shown if type(shown) in _BUILTIN else ()
-        return held
+            parts += shapes.attributes(value, shapes.slots_of(kind)).values()
+            if not parts and self._show is not None:
+                form = self._show(value)
+                parts += form.values() if type(form) is dict else form if type(form) in _BUILTIN else ()
+        return parts

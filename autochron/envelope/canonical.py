@@ -1,9 +1,9 @@
-"""The canonical form of inputs: compared and shown, never turned back.
+"""The canonical form of inputs: it is compared and shown, and never decoded into values.
 
-One encode in C where it can be: keys and sets sorted, so that equal values give equal text. Types that JSON doesn't have
-are written as people would: a tuple as a list, a date as text, a model as its fields, a plain object of the user's own
-as its attributes (see `objects`), any other that is no value by its type. No address and no `repr` ever gets in. NaN
-and the infinities read as null below the top level. What that leaves out, types above all, stands beside it (see
+Where possible it is one encode in C, with keys and sets sorted, so that equal values have equal texts. Types that JSON
+doesn't have are written as people would: a tuple as a list, a date as text, a model as its fields, a plain object of
+the user's own as its attributes (see `objects`), any other object by its type. It never has an address or a `repr`. NaN
+and the infinities are null below the top level. What the text leaves out, types above all, stands beside it (see
 `value_types`): equal texts mean equal values.
 """
 
@@ -35,35 +35,36 @@ _CYCLE = {"$cycle": True}
 _DEEP = {"$deep": True}
 BEYOND_TREE = {BEYOND: True}
 TOO_LARGE = b'{"$beyond":true}'
-"""How a value looks that is not read, for it has too many parts."""
+"""The canonical form of a value that has too many parts to be read."""
 
 
 def _hook(value: Any) -> Any:
     """Return plain data for what msgspec has no form for."""
     count_shown()
-    shown = plain_form(value)
-    if type(shown) in CONTAINERS:
-        screen(shown)
-    return shown
+    form = plain_form(value)
+    if type(form) in CONTAINERS:
+        screen(form)
+    return form
 
 
 _sorting = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
 encode_sorted = _sorting.encode
-"""Write a value that was screened with its keys sorted; raises where it has to be walked."""
+"""Write a screened value with its keys sorted. It raises where the value has to be walked."""
 
 _looking = msgspec.msgpack.Encoder(enc_hook=_hook)
 _to_look = _looking.encode
 _looking_exactly = msgspec.json.Encoder(enc_hook=_hook)
 _EXTENSION = 0xFF
-# How MessagePack writes a moment, by the sizes it has for that.
+# How a moment begins in MessagePack, in each of its three sizes.
 _MOMENTS = (b"\xd6\xff", b"\xd7\xff", b"\xc7\x0c\xff")
 
 
 def encode_look(value: Any) -> bytes:
-    """Write a value that was screened as it stands, to be compared only; raises where it has to be walked.
+    """Write a screened value only to be compared; it raises where the value has to be walked.
 
-    In MessagePack: strings are copied there and not escaped, which for a history takes half of the time. But it has no time
-    zones, so what may hold a moment is written as JSON; no text has the byte that tells of one.
+    The format is MessagePack, which copies strings and doesn't escape them: for a conversation that takes half the time
+    of JSON. But it has no time zones, so a value that may hold a moment is written as JSON. A text never has the byte
+    that is tested.
     """
     look = encode_within(_looking, value, plain_form)
     if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
@@ -77,25 +78,28 @@ def is_cut(body: bytes) -> bool:
 
 
 def encode_screened(value: Any) -> bytes:
-    """Write a value that was screened with its keys sorted, unless it multiplies; raises where it has to be walked."""
+    """Write a screened value with its keys sorted; it raises where the value multiplies or has to be walked."""
     return encode_within(_sorting, value, plain_form)
 
 
 def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
-    """Write the bound arguments as one JSON object, sorted by parameter, with the types that JSON does not tell.
+    """Write the bound arguments of a call as one JSON object, sorted by parameter, with the types that JSON lacks.
 
-    Without `typed` as formats before 3 had it: without types.
+    Args:
+        parameters: the names of the parameters.
+        values: their arguments, in the same order.
+        typed: whether types are written; formats before 3 had none.
     """
     bound = {}
     index = 0
-    for value in values:  # by hand: `dict(zip(…))` takes twice as long for the few that there are
+    for value in values:  # `dict(zip(…))` takes twice as long for so few arguments
         bound[parameters[index]] = value
         index += 1  # noqa: SIM113 - see above
     try:
         for value in values:
             if type(value) not in PLAIN_TYPES and not is_plain(value):
                 break
-        else:  # then there is nothing that msgspec must not see, either
+        else:  # all is plain: there is nothing to screen
             body = encode_sorted(bound)
             return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
@@ -115,13 +119,13 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
 
 
 def _without_large(bound: dict[str, Any], *, typed: bool) -> bytes:
-    """Write the arguments that can be, with the types of the others in their places."""
-    known = {name: opaque_form(value) if _is_too_large(value) else value for name, value in bound.items()}
-    body = _encode_walked(known)
+    """Write the arguments without those that are too large, which are written by their types."""
+    writable = {name: opaque_form(value) if _is_too_large(value) else value for name, value in bound.items()}
+    body = _encode_walked(writable)
     if not typed:
         return body
-    beyond = {name: BEYOND_TREE for name, value in bound.items() if known[name] is not value}
-    rest = {name: value for name, value in bound.items() if known[name] is value}
+    beyond = {name: BEYOND_TREE for name, value in bound.items() if writable[name] is not value}
+    rest = {name: value for name, value in bound.items() if writable[name] is value}
     try:
         tree = msgspec.json.decode(types_of(rest, _walk_anew) or b"{}")
     except Exception as error:
@@ -143,7 +147,13 @@ def _is_too_large(value: Any) -> bool:
 
 
 def with_types(bound: dict[str, Any], body: bytes, *, plain: bool) -> bytes:
-    """Add to the text of arguments the types that it does not tell; none where they are known to be plain."""
+    """Add to the text of arguments the types that it does not have.
+
+    Args:
+        bound: the arguments by parameter.
+        body: their canonical form, without types.
+        plain: whether the arguments are known to be plain JSON.
+    """
     # A string that begins like a tag is rare, and may be a key that forges one.
     if plain and not has_tag(body):
         return body
@@ -156,7 +166,7 @@ def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
     except Exception as error:
         if is_interruption(error):
             raise
-        tree = b'{"$beyond":true}'  # an object of the program's fails when it is read
+        tree = b'{"$beyond":true}'  # reading an object of the program raised
     return _with_types(body, tree) if tree else body
 
 
@@ -170,17 +180,15 @@ def _walk_anew(value: Any) -> Any:
 
 
 def snapshot(value: Any) -> bytes:
-    """Write a value as it stands, to tell later whether it was changed; for values that were written before.
+    """Write a value that was written before, to detect later whether it was changed.
 
-    Equal snapshots mean equal canonical forms, at a third of their cost; different ones mean nothing.
+    Equal snapshots mean equal canonical forms, at a third of the cost. Different snapshots mean nothing.
     """
-    # It was screened when it was written, so only what came in since would have to be.
-    if (
-        met_unsafe[0] or "sqlalchemy.orm" in sys.modules
-    ):  # `screening._looks_deep`, written out for the hot path
+    # The value was screened when it was written. Only an unsafe object that was added since would be missed.
+    if met_unsafe[0] or "sqlalchemy.orm" in sys.modules:  # `screening._looks_deep`, inlined for the hot path
         return screened_snapshot(value)
     try:
-        look = _to_look(value)  # as `encode_look` does, without a limit: it was written
+        look = _to_look(value)  # without the limit of `encode_look`: the value was written before
         if _EXTENSION not in look:
             return look
         return encode_look(value)
@@ -193,7 +201,7 @@ def snapshot(value: Any) -> bytes:
 
 
 def screened_snapshot(value: Any) -> bytes:
-    """Do the same for a value that nothing else was written of."""
+    """Return a snapshot of a value that was not written before."""
     try:
         screen((value,))
         return encode_look(value)
@@ -206,14 +214,18 @@ def screened_snapshot(value: Any) -> bytes:
 
 
 def _walked(value: Any) -> bytes:
-    """Write a value by way of the walk; raises TooLargeError."""
+    """Write a value by way of the walk.
+
+    Raises:
+        TooLargeError: the value multiplies.
+    """
     try:
-        shown = _walk(value, _Open(MOST_VISITS))
+        data = _walk(value, _Open(MOST_VISITS))
     except TooLargeError:
         if multiplies(value, plain_form):
             raise
-        shown = _walk(value, _Open(inf))
-    return msgspec.json.encode(shown, order="deterministic")
+        data = _walk(value, _Open(inf))
+    return msgspec.json.encode(data, order="deterministic")
 
 
 def _encode_walked(value: Any) -> bytes:
@@ -227,7 +239,7 @@ def _encode_walked(value: Any) -> bytes:
         return msgspec.json.encode({"$unreadable": type(error).__name__})
 
 
-# --- the fallback --------------------------------------------------------------------------------------------------
+# --- the fallback: a walk in Python --------------------------------------------------------------------------------
 
 
 class _Open(set[int]):
@@ -241,7 +253,7 @@ class _Open(set[int]):
 
 
 def _walk(value: Any, open_: _Open) -> Any:
-    """Make plain data that msgspec takes, whatever is in it."""
+    """Return a value as plain data that msgspec can write, whatever the value holds."""
     kind = type(value)
     if kind is str:
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
@@ -289,10 +301,9 @@ def _walk_inside(value: Any, open_: _Open) -> Any:
     if issubclass(kind, msgspec.Struct):
         return {name: _walk(slot(value, name), open_) for name in shapes.struct_fields(kind)}
     if shapes.is_record(kind):
-        own = shapes.attributes(value, shapes.slots_of(kind))
-        without = objects.derived(kind)
-        own = {key: held for key, held in own.items() if key not in without and key != "_sa_instance_state"}
-        return _walk(own, open_)
+        attributes = shapes.attributes(value, shapes.slots_of(kind))
+        left_out = objects.derived(kind) | {"_sa_instance_state"}
+        return _walk({key: item for key, item in attributes.items() if key not in left_out}, open_)
     try:
         return msgspec.json.decode(msgspec.json.encode(value))  # dates, UUIDs, Decimals, bytes, plain enums
     except Exception as error:

@@ -1,11 +1,12 @@
-"""Streams between tasks that lead out of the process: all that goes through them is other crossings.
+"""Streams between tasks whose other end is outside the program: what goes through them is recorded as other crossings.
 
-A rule says of a boundary that it gives such streams (`codec = "channel"`): a transport that starts a server and hands out
-what is written to it and read from it. On replay nothing is started, and the streams are silent: what is sent is swallowed,
-and nothing arrives. Never without the rule: the stream of anything else would be served without what was in it.
+A rule says that a boundary hands out such streams (`codec = "channel"`): a transport that starts a server and hands out
+what is written to the server and read from it. On a replay nothing is started, and the streams are silent: items that
+are sent are dropped, and none arrive. Without the rule a stream is never treated so, since it would be served without
+its items.
 """
 
-# ruff: noqa: SLF001 - the other end is kept open without anyone who holds it
+# ruff: noqa: SLF001 - the other end has to stay open although nothing holds it
 
 from __future__ import annotations
 
@@ -18,21 +19,28 @@ from autochron.envelope import shapes, types
 from autochron.errors import CodecError
 
 _MODULE = "anyio.streams.memory"
-_made: dict[int, list[Any]] = {}
-"""The streams that a thread is rebuilding a value with, by its `get_ident`."""
+_rebuilt: dict[int, list[Any]] = {}
+"""By the identifier of a thread: the streams in the value that the thread is rebuilding."""
 _ENDS = {"MemoryObjectSendStream": "send", "MemoryObjectReceiveStream": "receive"}
 
 
 def describe(value: Any) -> dict[str, Any] | None:
-    """Write a stream, or a tuple of streams and nothing else; None for any other value."""
+    """Write a stream, or a tuple of streams and nothing else; return None for any other value."""
     if type(value) is not tuple:
         return _described(value)
-    each = [_described(item) for item in value]
-    return {"$tuple": each} if each and None not in each else None
+    described = [_described(item) for item in value]
+    return {"$tuple": described} if described and None not in described else None
 
 
 def rebuild(channel: Any) -> Any:
-    """Make one end of a stream whose other end is open and silent, in what stood around it."""
+    """Make one end of a stream whose other end is open and silent.
+
+    Args:
+        channel: `send` or `receive`; or a dictionary that names the class around a stream, and what is in its slots.
+
+    Raises:
+        CodecError: the class does not fit, or anyio isn't imported.
+    """
     if isinstance(channel, dict):
         cls = types.find(channel["type"])
         if (
@@ -41,24 +49,28 @@ def rebuild(channel: Any) -> Any:
             or not {channel["slot"], *channel["empty"]} <= _slots(cls)
         ):
             raise CodecError(f"{channel['type']} is no class around a stream")
-        made: Any = object.__new__(cls)
+        wrapper: Any = object.__new__(cls)
         state = dict.fromkeys(channel["empty"]) | {channel["slot"]: rebuild(channel["channel"])}
-        shapes.set_attributes(made, state)
-        return made
+        shapes.set_attributes(wrapper, state)
+        return wrapper
     anyio = sys.modules.get("anyio")
     if anyio is None or channel not in _ENDS.values():
         raise CodecError(f"the {channel} end of a stream was recorded, and anyio isn't imported to make one")
     send, receive = anyio.create_memory_object_stream(math.inf)
-    mine, other = (send, receive) if channel == "send" else (receive, send)
-    # As if closed, so that it may be forgotten without a warning; but the count of open ends stays.
-    other._closed = True
-    _made.setdefault(get_ident(), []).append(mine)
-    return mine
+    own_end, other_end = (send, receive) if channel == "send" else (receive, send)
+    # Marked as closed, so that it may be collected without a warning. `close` would also lower the count of open ends.
+    other_end._closed = True
+    _rebuilt.setdefault(get_ident(), []).append(own_end)
+    return own_end
 
 
 def settle(*, refused: bool) -> None:
-    """Let go of the streams that one value was rebuilt with; where it was refused, they are forgotten without a warning."""
-    for stream in _made.pop(get_ident(), ()) if _made else ():
+    """Forget the streams that this thread has rebuilt a value with.
+
+    Args:
+        refused: whether the value was refused; its streams are then collected without a warning.
+    """
+    for stream in _rebuilt.pop(get_ident(), ()) if _rebuilt else ():
         if refused:
             stream._closed = True
 
@@ -77,12 +89,12 @@ def _described(stream: Any) -> dict[str, Any] | None:
     if channel is None:
         return None
     empty = [name for name in slots if name != slot]
-    around = {"type": types.name_of(kind), "slot": slot, "channel": channel["$channel"], "empty": empty}
-    return {"$channel": around}
+    wrapper = {"type": types.name_of(kind), "slot": slot, "channel": channel["$channel"], "empty": empty}
+    return {"$channel": wrapper}
 
 
 def _is_thin(kind: type) -> bool:
-    """Return whether a class has slots and nothing else, and is made and forgotten without its code."""
+    """Return whether a class has slots and nothing else, and no code that runs when an instance is collected."""
     return bool(_slots(kind)) and kind.__dictoffset__ == 0 and not hasattr(kind, "__del__")
 
 

@@ -1,8 +1,8 @@
-"""The typed codec for outcomes: what is decoded equals what was encoded, type by type, or says that it can't.
+"""The typed codec for outcomes: a decoded value equals the encoded one, types included, or decoding says that it can't.
 
-Plain JSON stays plain JSON. Everything else is an object whose first key is a tag that starts with `$`; see
-`writing`. Decoding looks types up among imported modules, makes value types and exceptions without their
-`__init__`, and runs nothing else.
+Plain JSON stays plain JSON. Any other value is an object whose first key is a tag that starts with `$`; see `writing`.
+Decoding finds types among the imported modules, makes value types and exceptions without their `__init__`, and runs
+nothing else.
 
 >>> encode((1, "a")).body
 b'{"$tuple":[1,"a"]}'
@@ -46,25 +46,30 @@ class Encoded(Struct, frozen=True, gc=False):
 
 
 def encode_channels(value: Any) -> Encoded:
-    """Encode streams between tasks as such, where a rule says that a boundary gives some."""
+    """Encode streams between tasks as such, for a boundary whose rule says so; any other value as usual."""
     described = channels.describe(value)
     return encode(value) if described is None else Encoded(msgspec.json.encode(described))
 
 
 def encode(value: Any, traceback_below: types.FrameType | None = None) -> Encoded:
-    """Write a value; with `traceback_below`, an exception's traceback below that frame is written as well."""
+    """Encode a value.
+
+    Args:
+        value: any value.
+        traceback_below: the frame below which the tracebacks of exceptions are written; None: they are left out.
+    """
     body = encode_plain(value)
     return encode_tagged(value, traceback_below) if body is None else Encoded(body)
 
 
 def encode_plain(value: Any) -> bytes | None:
-    """Write a value that is plain JSON as it stands, without tags; None for any other. The hot path."""
+    """Write a value that is plain JSON as it is, without tags; return None for any other. This is the hot path."""
     try:
         if not is_plain(value):
             return None
         body = _to_json(value)
     except (UnicodeEncodeError, ValueError, RuntimeError) as error:
-        # lone surrogates; an integer of 4,300 digits; too deep, or another thread changes it
+        # lone surrogates; an integer of 4,300 digits; nested too deep, or changed by another thread meanwhile
         if is_interruption(error):
             raise
         return None
@@ -72,7 +77,7 @@ def encode_plain(value: Any) -> bytes | None:
 
 
 def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
-    """Write a value that is not plain, with its tags. A value that changes or overflows under our hands becomes opaque."""
+    """Write a value that is not plain, with its tags. A value that raises while it is read is opaque."""
     try:
         try:
             tree = ValueWriter(below, MOST_VISITS).write(value)
@@ -97,9 +102,11 @@ def _too_large(value: Any) -> Encoded:
 
 
 def decode(body: bytes) -> Any:
-    """Return the value.
+    """Return the value of a body.
 
-    Raises OpaqueError where a part was never kept, CodecError where it can't be made in this program.
+    Raises:
+        OpaqueError: a part of it was recorded without its content.
+        CodecError: it can't be made in this program.
     """
     tree = _tree(body)
     if not has_tag(body):
@@ -108,35 +115,40 @@ def decode(body: bytes) -> Any:
 
 
 def decode_without(body: bytes, paths: Sequence[Sequence[str | int]]) -> Any:
-    """Return the value as `decode` does, with None in the places of some members of dictionaries, lists and tuples."""
+    """Return the value as `decode` does, with None in the places of some members of dictionaries, lists and tuples.
+
+    Args:
+        body: the encoded value.
+        paths: the keys and indexes that lead to each of these members.
+    """
     tree = _tree(body)
     for path in paths:
-        held = tree
+        holder = tree
         for key in path[:-1]:
-            held = _inside(held)[key]
-        _inside(held)[path[-1]] = None
+            holder = _members(holder)[key]
+        _members(holder)[path[-1]] = None
     return decode(_to_json(tree))
 
 
-def _inside(tree: Any) -> Any:
-    """Return the members of a container of a tagged tree."""
+def _members(tree: Any) -> Any:
+    """Return the members of a container in a tagged tree."""
     return next(iter(tree.values())) if isinstance(tree, dict) and next(iter(tree), "")[:1] == "$" else tree
 
 
-def decode_partly(body: bytes, instead: Any) -> Any:
-    """Return the value, with `instead` in the places of parts that were never kept."""
+def decode_partly(body: bytes, placeholder: Any) -> Any:
+    """Return the value, with a placeholder for each part that was recorded without its content."""
     tree = _tree(body)
-    return _read(_with_instead(tree, instead) if has_tag(body, _OPAQUE) else tree)
+    return _read(_replace_opaque(tree, placeholder) if has_tag(body, _OPAQUE) else tree)
 
 
-def _with_instead(tree: Any, instead: Any) -> Any:
+def _replace_opaque(tree: Any, placeholder: Any) -> Any:
     if isinstance(tree, list):
-        return [_with_instead(item, instead) for item in tree]
+        return [_replace_opaque(item, placeholder) for item in tree]
     if not isinstance(tree, dict):
         return tree
     if next(iter(tree), "") == "$opaque":
-        return instead
-    return {key: _with_instead(item, instead) for key, item in tree.items()}
+        return placeholder
+    return {key: _replace_opaque(item, placeholder) for key, item in tree.items()}
 
 
 def _tree(body: bytes) -> Any:
@@ -151,7 +163,7 @@ def _read(tree: Any, *, refuses_opaque: bool = False) -> Any:
     try:
         if refuses_opaque:
             _refuse_opaque(tree)
-        made = read(tree)
+        value = read(tree)
         refused = False
     except CodecError:
         raise
@@ -162,7 +174,7 @@ def _read(tree: Any, *, refuses_opaque: bool = False) -> Any:
         ) from error
     finally:
         channels.settle(refused=refused)
-    return made
+    return value
 
 
 def _refuse_opaque(tree: Any) -> None:

@@ -1,4 +1,4 @@
-"""How a list looks that is plain JSON, in MessagePack, by an encoder that refuses every other type."""
+"""The look of a list of plain JSON, in MessagePack, by an encoder that refuses every other type."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from autochron.effects.undisturbed import undisturbed
 
 
 def exact_look(value: list[Any]) -> bytes | None:
-    """Return how a list looks if it holds only what JSON has types for, or bytes; None for any other.
+    """Return the look of a list that holds only what JSON has types for, or bytes; None for any other list.
 
-    Two lists that look alike are of the same types throughout, unless they hold bytes or what is written like bytes.
+    Two lists with equal looks are of the same types throughout, unless they hold bytes, or values that are written as
+    bytes are.
     """
     encode = _encoder()
     if encode is None:
@@ -31,9 +32,9 @@ def exact_look(value: list[Any]) -> bytes | None:
 
 @cache
 def _encoder() -> Callable[[Any], bytes] | None:
-    """Import ormsgpack, which is not done earlier: few programs have long conversations.
+    """Return ormsgpack's encoder. It is imported only here, since few programs have long conversations.
 
-    None where the program would import another module of that name, which is not ours to run.
+    None where the program would import another module of that name, whose code must not run.
     """
     try:
         with undisturbed():
@@ -50,7 +51,7 @@ def _encoder() -> Callable[[Any], bytes] | None:
                 | ormsgpack.OPT_PASSTHROUGH_TUPLE
                 | ormsgpack.OPT_PASSTHROUGH_UUID
             )
-    except Exception as error:  # the types are looked at one by one then, which takes longer
+    except Exception as error:  # without it the types are tested one by one, which takes longer
         if is_interruption(error):
             raise
         return None
@@ -58,5 +59,5 @@ def _encoder() -> Callable[[Any], bytes] | None:
 
 
 def _folder_of(spec: ModuleSpec | None) -> str | None:
-    """Return the folder in which a package lies."""
+    """Return the folder that a package is in."""
     return None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))

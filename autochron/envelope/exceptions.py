@@ -1,4 +1,4 @@
-"""Exceptions as data: type, arguments, what C keeps, attributes, notes, causes, groups and traceback."""
+"""Exceptions as data: type, arguments, state kept in C, attributes, notes, causes, groups and traceback."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from autochron.envelope.tags import opaque_paths
 from autochron.errors import CodecError
 
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-# Kept elsewhere, or made again by raising.
+# Attributes that are written elsewhere, or that are set again when the exception is raised.
 _APART = {"args", "__traceback__", "__context__", "__cause__", "__dict__", "__suppress_context__"}
-# Any object at all, there for suggestions only ("did you mean"): kept where it can be rebuilt, else left out.
+# Attributes that may be any object, and serve suggestions only ("did you mean"): left out where they can't be rebuilt.
 _OPTIONAL = {"obj"}
 
 
 def builtin_base(cls: type) -> type:
-    """Return the nearest builtin exception that a class extends."""
+    """Return the nearest builtin exception class that a class extends."""
     for base in bare.bases_of(cls):
         if bare.text(base, "__module__") == "builtins" and vars(builtins).get(base.__name__) is base:
             return cast("type", base)
@@ -28,23 +28,33 @@ def builtin_base(cls: type) -> type:
 
 
 def _members(base: type) -> dict[str, Any]:
-    """Return the descriptors of what C keeps for a builtin exception."""
-    found: dict[str, Any] = {}
+    """Return the descriptors of the state that C keeps for a builtin exception, by name."""
+    members: dict[str, Any] = {}
     for ancestor in reversed(bare.bases_of(base)):
         if ancestor is not object and ancestor is not BaseException:
-            found.update((k, v) for k, v in vars(ancestor).items() if type(v) in _MEMBERS and k not in _APART)
-    return found
+            members.update(
+                (name, member)
+                for name, member in vars(ancestor).items()
+                if type(member) in _MEMBERS and name not in _APART
+            )
+    return members
 
 
 def describe(name: str, error: BaseException, writer: Any) -> dict[str, Any]:
-    """Write an exception as a tagged object."""
+    """Write an exception as a tagged object.
+
+    Args:
+        name: the name of its class.
+        error: the exception.
+        writer: the `ValueWriter` that writes what it holds.
+    """
     written: dict[str, Any] = {"$error": name, **_describe_arguments(error, writer)}
     own = shapes.attributes(error, shapes.slots_of(type(error)))
     if own:
         written["attributes"] = writer.mapping(own)
-    kept = _describe_members(error, writer)
-    if kept:
-        written["members"] = kept
+    members = _describe_members(error, writer)
+    if members:
+        written["members"] = members
     cause, context = bare.of_error(error, "__cause__"), bare.of_error(error, "__context__")
     if cause is not None:
         written["cause"] = writer.write(cause)
@@ -60,10 +70,10 @@ def describe(name: str, error: BaseException, writer: Any) -> dict[str, Any]:
 
 
 def _describe_arguments(error: BaseException, writer: Any) -> dict[str, Any]:
-    """Write the arguments; those of a group name its exceptions once."""
+    """Write the arguments. Those of a group name its exceptions only once."""
     if _is_validation(type(error)):
         lines = _validation_lines(error)
-        _validation(type(error), error.title, lines)  # type: ignore[attr-defined]  # raises where it can't be made again
+        _validation(type(error), error.title, lines)  # type: ignore[attr-defined]  # raises if it can't be rebuilt
         return {"title": writer.write(error.title), "lines": writer.write(lines)}  # type: ignore[attr-defined]
     arguments = bare.of_error(error, "args")
     if not issubclass(type(error), BaseExceptionGroup):
@@ -71,16 +81,16 @@ def _describe_arguments(error: BaseException, writer: Any) -> dict[str, Any]:
     message, members = bare.slot(error, "message"), bare.slot(error, "exceptions")
     written = {"message": writer.write(message), "group": writer.items(members)}
     if len(arguments) == 2 and arguments[0] == message and type(arguments[1]) in (list, tuple):
-        same = len(arguments[1]) == len(members) and all(
-            mine is theirs for mine, theirs in zip(arguments[1], members, strict=True)
+        is_same = len(arguments[1]) == len(members) and all(
+            argument is member for argument, member in zip(arguments[1], members, strict=True)
         )
-        if same:
+        if is_same:
             return {**written, "sequence": type(arguments[1]).__name__}
     return {**written, "args": writer.items(arguments)}
 
 
 def _describe_members(error: BaseException, writer: Any) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, member in _members(builtin_base(type(error))).items():
         if issubclass(type(error), BaseExceptionGroup):
             break
@@ -93,12 +103,12 @@ def _describe_members(error: BaseException, writer: Any) -> dict[str, Any]:
         written = writer.write(value)
         if name in _OPTIONAL and any(opaque_paths(written)):
             continue
-        kept[name] = written
-    return kept
+        members[name] = written
+    return members
 
 
 def can_be_made(cls: type[BaseException]) -> bool:
-    """Return whether an instance can be made without its `__init__`: not where C of a library keeps state of its own."""
+    """Return whether an instance can be made without its `__init__`: not if a library's C code keeps state in it."""
     if issubclass(cls, BaseExceptionGroup) or _is_validation(cls):
         return True
     base: Any = builtin_base(cls)
@@ -110,14 +120,14 @@ def can_be_made(cls: type[BaseException]) -> bool:
 
 
 def _is_validation(cls: type) -> bool:
-    """Return whether it is pydantic's own ValidationError."""
+    """Return whether a class is pydantic's own ValidationError."""
     return vars(sys.modules.get("pydantic_core", types)).get("ValidationError") is cls
 
 
 def _validation_lines(error: Any) -> list[dict[str, Any]]:
-    """List what was wrong as `from_exception_data` takes it, with the text of types that are not pydantic's own."""
-    known = vars(sys.modules["pydantic_core._pydantic_core"])["list_all_errors"]()
-    names = {each["type"] for each in known}
+    """List the errors as `from_exception_data` takes them, with the messages of types that are not pydantic's own."""
+    entries = vars(sys.modules["pydantic_core._pydantic_core"])["list_all_errors"]()
+    names = {entry["type"] for entry in entries}
     return [
         {key: line[key] for key in ("type", "loc", "input", "ctx") if key in line}
         | ({} if line["type"] in names else {"msg": line["msg"]})
@@ -127,7 +137,7 @@ def _validation_lines(error: Any) -> list[dict[str, Any]]:
 
 def _validation(cls: Any, title: str, lines: list[dict[str, Any]]) -> BaseException:
     custom = vars(sys.modules["pydantic_core"])["PydanticCustomError"]
-    made: BaseException = cls.from_exception_data(
+    error: BaseException = cls.from_exception_data(
         title,
         [
             {
@@ -137,11 +147,20 @@ def _validation(cls: Any, title: str, lines: list[dict[str, Any]]) -> BaseExcept
             for line in lines
         ],
     )
-    return made
+    return error
 
 
 def rebuild(cls: type, node: dict[str, Any], read: Any) -> BaseException:
-    """Make the exception again without running its `__init__`."""
+    """Make an exception again without running its `__init__`.
+
+    Args:
+        cls: its class.
+        node: the tagged object.
+        read: returns the value of a tree.
+
+    Raises:
+        CodecError: the class is no exception, or an attribute would hide what the class defines.
+    """
     if not issubclass(cls, BaseException):
         raise CodecError(f"{node['$error']} is no exception, so it can't be raised again")
     error = _bare(cls, node, read)

@@ -1,7 +1,7 @@
 """The frames of Amazon's event streams (`application/vnd.amazon.eventstream`), between bytes and (headers, payload).
 
-A frame is: its length and that of its headers, four bytes each; a checksum of these; the headers; the payload; a checksum of
-all before. Of the types of header only text is read here; streams of models have no other.
+A frame is: its length and that of its headers, four bytes each; a checksum of these; the headers; the payload; a
+checksum of all before. Only headers of text are read: streams of models have no others.
 """
 
 from __future__ import annotations
@@ -16,44 +16,51 @@ _TEXT = 7
 
 
 def read_frames(content: bytes) -> tuple[list[tuple[dict[str, str], bytes]], bytes]:
-    """Return (headers, payload) of each frame, and the rest after the last whole one; ValueError on anything else."""
+    """Read the frames of an event stream.
+
+    Returns:
+        (headers, payload) of each frame, and the bytes after the last complete one.
+
+    Raises:
+        ValueError: the content is no event stream, or has a header that is not text.
+    """
     frames = []
-    at = 0
+    offset = 0
     try:
-        while len(content) - at >= _PRELUDE:
-            size, of_headers = unpack_from(">II", content, at)
-            end = at + size
-            if size < _PRELUDE + of_headers + _CRC:
+        while len(content) - offset >= _PRELUDE:
+            size, headers_size = unpack_from(">II", content, offset)
+            end = offset + size
+            if size < _PRELUDE + headers_size + _CRC:
                 raise ValueError("a frame is shorter than its headers")
             if end > len(content):
                 break
-            start = at + _PRELUDE
-            headers = _read_headers(content[start : start + of_headers])
-            frames.append((headers, content[start + of_headers : end - _CRC]))
-            at = end
+            start = offset + _PRELUDE
+            headers = _read_headers(content[start : start + headers_size])
+            frames.append((headers, content[start + headers_size : end - _CRC]))
+            offset = end
     except StructError as error:
         raise ValueError(str(error)) from None
-    return frames, content[at:]
+    return frames, content[offset:]
 
 
 def write_frames(frames: Iterable[tuple[dict[str, str], bytes]]) -> bytes:
-    """Return the bytes of frames."""
+    """Return the bytes of frames, each of which is (headers, payload)."""
     return b"".join(_write_frame(headers, payload) for headers, payload in frames)
 
 
 def _read_headers(content: bytes) -> dict[str, str]:
     headers: dict[str, str] = {}
-    at = 0
-    while at < len(content):
-        (length,) = unpack_from(">B", content, at)
-        name = content[at + 1 : at + 1 + length].decode()
-        at += 1 + length
-        kind, size = unpack_from(">BH", content, at)
+    offset = 0
+    while offset < len(content):
+        (length,) = unpack_from(">B", content, offset)
+        name = content[offset + 1 : offset + 1 + length].decode()
+        offset += 1 + length
+        kind, size = unpack_from(">BH", content, offset)
         if kind != _TEXT or name in headers:
             raise ValueError("a header is not text, or stands twice")
-        at += 3
-        headers[name] = content[at : at + size].decode()
-        at += size
+        offset += 3
+        headers[name] = content[offset : offset + size].decode()
+        offset += size
     return headers
 
 

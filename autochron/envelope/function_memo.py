@@ -1,4 +1,4 @@
-"""The trees of functions that hold nothing which can change, kept so that each call need not make them again."""
+"""The trees of functions that hold nothing mutable, kept so that they are not made again at each call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autochron.envelope.type_trees import Tree
 
 
 class _FunctionTree:
-    """The tree of a function that holds nothing which can change, and what it held then; it must not hold the function."""
+    """The tree of a function that holds nothing mutable, and what it held then. It has no reference to the function."""
 
     __slots__ = ("_cells", "_code", "_defaults", "_functions", "_named", "_state", "tree")
 
@@ -24,17 +24,17 @@ class _FunctionTree:
         self._named = dict(function.__kwdefaults__ or {})
         self._cells = cells
         self._state = dict(vars(function))
-        self._functions = [each for each in _held_by(function, cells) if type(each) is types.FunctionType]
+        self._functions = [item for item in _contents(function, cells) if type(item) is types.FunctionType]
 
     def is_as_it_was(self, function: types.FunctionType, cells: dict[str, Any]) -> bool:
-        """Return whether the function holds the very same objects."""
+        """Return whether the function still holds the very same objects."""
         return (
             function.__code__ is self._code
             and function.__defaults__ is self._defaults
             and _are_the_same(function.__kwdefaults__ or {}, self._named)
             and _are_the_same(cells, self._cells)
             and _are_the_same(vars(function), self._state)
-            and all(known(each, cells_of(each)) for each in self._functions)
+            and all(known(inner, cells_of(inner)) for inner in self._functions)
         )
 
 
@@ -50,27 +50,33 @@ names.on_root_change(_forget)
 
 
 def known(function: types.FunctionType, cells: dict[str, Any]) -> _FunctionTree | None:
-    """Return what was kept of a function, with its `tree`; None where nothing was, or the function holds something else."""
+    """Return what is kept of a function, with its `tree`; None where nothing is kept, or the function has changed."""
     kept = _functions.get(function)
     return kept if kept is not None and kept.is_as_it_was(function, cells) else None
 
 
 def keep(function: types.FunctionType, cells: dict[str, Any], tree: Tree | None) -> None:
-    """Keep the tree of a function if nothing can change in it."""
-    if _is_still(function, cells):
+    """Keep the tree of a function if the function holds nothing mutable.
+
+    Args:
+        function: the function.
+        cells: the contents of its closure, see `cells_of`.
+        tree: its tree; None where it is plain.
+    """
+    if _is_constant(function, cells):
         _functions[function] = _FunctionTree(function, cells, tree)
 
 
-def _are_the_same(some: dict[str, Any], others: dict[str, Any]) -> bool:
-    if not some and not others:
+def _are_the_same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    if not first and not second:
         return True
-    return len(some) == len(others) and all(
-        name in others and others[name] is value for name, value in some.items()
+    return len(first) == len(second) and all(
+        name in second and second[name] is value for name, value in first.items()
     )
 
 
 def cells_of(function: types.FunctionType) -> dict[str, Any]:
-    """Return what the closure of a function holds, by the names of its variables."""
+    """Return the contents of a function's closure by the names of its variables."""
     cells: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
@@ -80,15 +86,15 @@ def cells_of(function: types.FunctionType) -> dict[str, Any]:
     return cells
 
 
-def _is_still(function: types.FunctionType, cells: dict[str, Any]) -> bool:
-    """Return whether a function holds nothing that can change, and nothing that may hold the function."""
-    return all(type(each) in _UNCHANGING or _is_lasting(each) for each in _held_by(function, cells))
+def _is_constant(function: types.FunctionType, cells: dict[str, Any]) -> bool:
+    """Return whether a function holds nothing mutable, and nothing that may refer to the function."""
+    return all(type(item) in _UNCHANGING or _is_lasting(item) for item in _contents(function, cells))
 
 
 _UNCHANGING = SCALARS.keys() - {bytearray, slice}
 
 
-def _held_by(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
+def _contents(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
     return [
         *cells.values(),
         *(function.__defaults__ or ()),
@@ -98,7 +104,7 @@ def _held_by(function: types.FunctionType, cells: dict[str, Any]) -> list[Any]:
 
 
 def _is_lasting(value: Any) -> bool:
-    """Return whether this is a class that is there for good, a member of an enumeration that is, or a function like that."""
+    """Return whether a value can't change: a class that is never collected, its enumeration member, a kept function."""
     kind = type(value)
     if kind is types.FunctionType:
         return known(value, cells_of(value)) is not None

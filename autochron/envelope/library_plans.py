@@ -1,6 +1,6 @@
-"""How value types of the standard library, such as moments, paths and decimals, are written: a plan for each.
+"""Plans that write value types of the standard library, such as moments, paths and decimals.
 
-A new one is added here, and read in `reading`.
+A new type is added here, and read in `reading`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from autochron.envelope.opaque import opaque
 
 Plan: TypeAlias = Callable[[Any, Any], Any]
-"""Given the writer and the value, returns its tree."""
+"""Writes the instances of one class: from the writer and a value to the value's tree."""
 
 
 def _moment(writer: Any, value: Any) -> Any:
-    """Write a datetime or a time: naive ISO text, then zone and fold where they are set."""
+    """Write a datetime or a time: ISO text without zone, then zone and fold where they are set."""
     tag = "$datetime" if hasattr(value, "toordinal") else "$time"
     plain = value.replace(tzinfo=None, fold=0)
     written = {tag: plain.isoformat()}
@@ -38,7 +38,7 @@ def _zone(writer: Any, value: Any) -> Any:
 
 
 def _pydantic_zone(_writer: Any, value: Any) -> Any:
-    """Write the zone of a moment that pydantic parsed: a type of its own, which holds whole seconds."""
+    """Write the zone of a moment that pydantic parsed: a type of its own, whose offset is in whole seconds."""
     offset = value.utcoffset(None)
     return {"$timezone": [offset.days, offset.seconds, 0], "of": "pydantic_core"}
 

@@ -1,4 +1,4 @@
-"""How a value looked, to be compared with how it looks later."""
+"""Looks: the bytes of a value at one time, to be compared with its bytes at a later time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ LARGE = 1 << 20
 
 
 class LargeLook:
-    """The digest of a look that is too large to be kept; equal to bytes that have it."""
+    """The digest of a look that is too large to be kept. It equals the bytes that have this digest."""
 
     __slots__ = ("_digest", "_size")
 
@@ -16,7 +16,7 @@ class LargeLook:
         self._digest = _digest_of(look)
 
     def __len__(self) -> int:
-        """Return how many bytes the look has."""
+        """Return the size of the look in bytes."""
         return self._size
 
     def __eq__(self, other: object) -> bool:

@@ -1,9 +1,9 @@
-"""What a plain object of the user's own shows of itself in an input: its attributes, read without running any of its code.
+"""What an input shows of a plain object of the user's own: its attributes, read without running any of its code.
 
-Only instances of classes that are written in Python and defined in the user's own files, with all their bases: no class
-of a library, which may be a client with sockets, locks and caches that differ from run to run. Such objects are read as
-deep as plain containers and further objects of the user's own go; whatever else they hold is shown as it would be
-anywhere. Large ones, and what they are part of, stay opaque: an object may hold half of the program.
+Only instances of classes that are written in Python and defined in the user's own files, with all their bases. A class
+of a library may be a client with sockets, locks and caches, which differ from run to run. Objects are read as deep as
+they hold plain containers and further objects of this kind. Any other value in them has the form that it has
+everywhere. An object that is too large is opaque, and so is the object that holds it: it may hold half of the program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _derived: ClassTable[frozenset[str]] = ClassTable()
 
 
 def is_own(cls: type) -> bool:
-    """Return whether a class and all its bases are Python of the user's own; kept for the next time."""
+    """Return whether a class and all its bases are written in Python in the user's own files. The answer is cached."""
     return _own.find(cls, _is_own)
 
 
@@ -46,11 +46,11 @@ def _is_own(cls: type) -> bool:
 
 
 def _is_neutral(cls: type) -> bool:
-    return any(cls is each for each in _NEUTRAL)
+    return any(cls is neutral for neutral in _NEUTRAL)
 
 
 def _is_own_class(cls: type) -> bool:
-    # A `__dict__` that is a property would run; the ordinary one is made by C.
+    # A `__dict__` that is a property would run code. The ordinary one is a descriptor made by C.
     if not isinstance(space_of(cls).get("__dict__", None), _GETSET | None):
         return False
     file = getattr(sys.modules.get(text(cls, "__module__")), "__file__", None)
@@ -61,14 +61,14 @@ def _is_own_class(cls: type) -> bool:
 
 @functools.cache
 def is_own_file(file: str) -> bool:
-    """Return whether a source file is the user's own: of no library and of no part of Python."""
+    """Return whether a source file is the user's own: no part of a library, of Python or of autochron."""
     if file.startswith((_STDLIB, _PACKAGE, "<frozen ")):
         return False
     return _INSTALLED.isdisjoint(file.replace(os.sep, "/").split("/"))
 
 
 def derived(cls: type) -> frozenset[str]:
-    """Name what a `cached_property` keeps in an instance: it says nothing that the others don't."""
+    """Return the names of an instance's cached properties, which are computed from its other attributes."""
     return _derived.find(cls, _cached_properties)
 
 
@@ -77,13 +77,13 @@ def _cached_properties(cls: type) -> frozenset[str]:
     return frozenset(
         name
         for space in spaces
-        for name, held in space.items()
-        if issubclass(type(held), functools.cached_property)
+        for name, attribute in space.items()
+        if issubclass(type(attribute), functools.cached_property)
     )
 
 
 def show(value: Any) -> Any:
-    """Return an object's attributes as plain data; by its type alone where it is too large."""
+    """Return an object's attributes as plain data; if it is too large, its type only."""
     try:
         return _Reading().object(value, 0)
     except _TooLargeError:
@@ -91,11 +91,11 @@ def show(value: Any) -> Any:
 
 
 class _TooLargeError(Exception):
-    pass
+    """An object has more parts than are read."""
 
 
 class _Reading:
-    """One walk. Objects that are open end a cycle; what is there twice is written twice, as equal values are."""
+    """One walk through an object. Open objects end a cycle. An object that occurs twice is written twice."""
 
     __slots__ = ("items", "objects", "open")
 
@@ -111,13 +111,13 @@ class _Reading:
             raise _TooLargeError
         cls = type(value)
         own = shapes.attributes(value, shapes.slots_of(cls))
-        without = derived(cls)
+        left_out = derived(cls)
         self.open.add(identity(value))
         try:
             return {
-                name: self.read(held, depth + 1)
-                for name, held in own.items()
-                if type(name) is str and name not in without
+                name: self.read(attribute, depth + 1)
+                for name, attribute in own.items()
+                if type(name) is str and name not in left_out
             }
         finally:
             self.open.discard(identity(value))
@@ -129,7 +129,7 @@ class _Reading:
         if kind is dict or kind is list or kind is tuple or kind is deque:
             return self._container(value, depth)
         if kind is set or kind is frozenset:
-            # Its order is that of hashes, which for objects are addresses.
+            # The order of a set is that of hashes, and those of objects are addresses.
             plain = all(type(item) in _SCALARS for item in value)
             return value if plain else {"$opaque": names.label(kind)}
         if shapes.kind_of(kind) == "none" and is_own(kind):

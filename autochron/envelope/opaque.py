@@ -1,4 +1,4 @@
-"""What stands in a tree for a value that can't be rebuilt: its type, and why. Each that writes values needs it."""
+"""The tree of a value that can't be rebuilt: its type, and the reason. Several modules that write values need it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from autochron.envelope import types as names
 
 
 def opaque(value: Any, reason: str = "") -> dict[str, str]:
-    """Stand for what can't be rebuilt."""
+    """Return the tree of a value that can't be rebuilt."""
     label = names.label(type(value))
     return {"$opaque": label, "reason": reason} if reason else {"$opaque": label}

@@ -1,4 +1,4 @@
-"""The plain data that stands in an input for a value that JSON has no form for, by the value's class."""
+"""The plain data that stands in an input for a value that JSON has no form for, chosen by the value's class."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ _FUNCTIONS = (
 )
 _SENTINELS = frozenset({"NotGiven", "Omit", "Unset", "UnsetType"})
 _FORMS: ClassTable[Any] = ClassTable()
-"""What makes the form of an instance, by the class."""
+"""Makes the form of an instance, by class."""
 
 
 def plain_form(value: Any) -> Any:
-    """Return plain data in the place of a value; it may hold other values that have a form of their own."""
+    """Return plain data for a value. It may hold other values, which then have a form of their own."""
     return _FORMS.find(type(value), _form_of)(value)
 
 
 def opaque_form(value: Any) -> Any:
-    """Return the form of a value that only its type is told of."""
+    """Return the form of a value of which only the type is written."""
     return {"$opaque": names.label(type(value))}
 
 
 def _model(value: Any) -> Any:
-    """Return all fields, set or not, and what is private; sentinels for "not given" are left out."""
-    own, without = dictionary_of(value) or {}, objects.derived(type(value))
-    found = {
-        key: held
-        for key, held in own.items()
-        if key not in without and text(type(held), "__name__") not in _SENTINELS
+    """Return a model's fields, set or not, and its private attributes, without sentinels for "not given"."""
+    own, left_out = dictionary_of(value) or {}, objects.derived(type(value))
+    fields = {
+        key: item
+        for key, item in own.items()
+        if key not in left_out and text(type(item), "__name__") not in _SENTINELS
     }
-    for more in (slot(value, "__pydantic_extra__"), slot(value, "__pydantic_private__")):
-        if more:
-            found.update(more)
-    return found
+    for extra in (slot(value, "__pydantic_extra__"), slot(value, "__pydantic_private__")):
+        if extra:
+            fields.update(extra)
+    return fields
 
 
 def _reference(value: Any) -> Any:
@@ -59,12 +59,9 @@ def _error(value: BaseException) -> Any:
 
 
 def _request(value: Any) -> Any:
-    found = {"method": value.method, "url": str(value.url)}
     content = getattr(value, "_content", b"")
-    return {
-        **found,
-        "content": msgspec.Raw(bodies.store_body(content, value.headers.get("content-type", ""))),
-    }
+    stored = msgspec.Raw(bodies.store_body(content, value.headers.get("content-type", "")))
+    return {"method": value.method, "url": str(value.url), "content": stored}
 
 
 def _response(value: Any) -> Any:
@@ -103,7 +100,7 @@ _BASES: tuple[tuple[type, Any], ...] = (
 
 
 def _form_of(cls: type) -> Any:
-    """Decide once how instances of a class are shown."""
+    """Choose how the instances of a class are shown; called once for a class."""
     if issubclass(cls, type) or issubclass(cls, _FUNCTIONS):
         return _reference
     if issubclass(cls, BaseException):
@@ -119,7 +116,7 @@ def _form_of(cls: type) -> Any:
     if simple is not None:
         return simple
     if kind == "record":
-        if not lasts(cls):  # its slots hold it
+        if not lasts(cls):  # the slots hold the class, and would keep it alive
             return lambda value: shapes.attributes(value, shapes.slots_of(type(value)))
         slots = shapes.slots_of(cls)
         return lambda value: shapes.attributes(value, slots)
@@ -145,10 +142,10 @@ def _library_form(cls: type) -> Any:
         ("fractions", "Fraction", str),
         ("datetime", "tzinfo", str),
     ):
-        known = getattr(sys.modules.get(module), name, None)
+        base = getattr(sys.modules.get(module), name, None)
         if (
-            isinstance(known, type)
-            and issubclass(cls, known)
+            isinstance(base, type)
+            and issubclass(cls, base)
             and text(cls, "__module__").partition(".")[0] in (module, "zoneinfo")
         ):
             return shape

@@ -1,4 +1,4 @@
-"""The slow half of decoding: from a tagged tree to live values, running nothing that the trace brings."""
+"""The slow half of decoding: from a tagged tree to live values, without running anything that the trace names."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
 Node: TypeAlias = dict[str, Any]
+"""An object of the tree whose first key is a tag."""
 
 _OF_ZONES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/")
-"""The characters of time zones' names."""
+"""The characters that names of time zones consist of."""
 
 
 def read(node: Any) -> Any:
-    """Return the value of a tagged tree."""
+    """Return the value of a tagged tree.
+
+    Raises:
+        CodecError: the value can't be made in this program, or may not be.
+        OpaqueError: a part of it was recorded without its content.
+    """
     kind = type(node)
     if kind is list:
         return [read(item) for item in node]
@@ -57,10 +63,12 @@ def _proxy(node: Node) -> Any:
 
 
 def _constant(node: Node) -> Any:
-    found = {"Ellipsis": ..., "NotImplemented": NotImplemented, "UNSET": msgspec.UNSET}.get(node["$constant"])
-    if found is None:
+    constant = {"Ellipsis": ..., "NotImplemented": NotImplemented, "UNSET": msgspec.UNSET}.get(
+        node["$constant"]
+    )
+    if constant is None:
         raise CodecError(f"{node['$constant']!r} is no constant that this release knows")
-    return found
+    return constant
 
 
 def _opaque(node: Node) -> Any:
@@ -72,9 +80,9 @@ def _opaque(node: Node) -> Any:
 
 
 def _reference(node: Node) -> Any:
-    found = names.find(node["$ref"])
-    _refuse(node["$ref"], admission.refusal_of_reference(found))
-    return found
+    definition = names.find(node["$ref"])
+    _refuse(node["$ref"], admission.refusal_of_reference(definition))
+    return definition
 
 
 def _refuse(name: object, reason: str | None) -> None:
@@ -83,15 +91,14 @@ def _refuse(name: object, reason: str | None) -> None:
 
 
 def _module(node: Node) -> Any:
-    found = names.find_module(node["$module"])
+    module = names.find_module(node["$module"])
     _refuse(
-        node["$module"], None if admission.is_own_module(found.__name__) else "it is a module of a library"
+        node["$module"], None if admission.is_own_module(module.__name__) else "it is a module of a library"
     )
-    return found
+    return module
 
 
-# --- the standard library's value types
-# ----------------------------------------------------------------------------
+# --- the standard library's value types ----------------------------------------------------------------------------
 # These modules are Python's own: importing one on demand runs nothing of the program or of the trace.
 
 
@@ -146,7 +153,7 @@ def _zone(node: Node) -> Any:
     import zoneinfo
 
     name = node["$zone"]
-    # `zoneinfo` asks the finders of modules for what it doesn't know.
+    # For an unknown name `zoneinfo` calls the import system's finders, so only names that can be zones are passed on.
     if type(name) is not str or not _OF_ZONES.issuperset(name) or not all(name.split("/")):
         raise CodecError(f"{name!r:.60} is no name of a time zone")
     return zoneinfo.ZoneInfo(name)
@@ -178,16 +185,15 @@ def _path(node: Node) -> Any:
     return getattr(pathlib, node["flavour"])(read(node["$path"]))
 
 
-# --- classes
-# -------------------------------------------------------------------------------------------------------
+# --- classes -------------------------------------------------------------------------------------------------------
 
 
 def _class(name: str) -> Any:
-    found = names.find(name)
-    if not isinstance(found, type):
+    cls = names.find(name)
+    if not isinstance(cls, type):
         raise CodecError(f"{name} was recorded as a type, but in this program it is none; it is not called")
-    _refuse(name, admission.refusal_of_type(found))
-    return found
+    _refuse(name, admission.refusal_of_type(cls))
+    return cls
 
 
 def _state(node: Node) -> dict[Any, Any]:
@@ -225,16 +231,16 @@ def _typed(node: Node) -> Any:
 
 
 def _record(cls: Any, node: Node) -> Any:
-    made, state = object.__new__(cls), _state(node)
+    instance, state = object.__new__(cls), _state(node)
     fields = shapes.field_names(cls)
     _refuse_lost(node, set(state) - fields - set(node.get("$type.beside", ())))
     admission.refuse_shadowing(cls, state, fields)
-    shapes.set_attributes(made, state)
-    return made
+    shapes.set_attributes(instance, state)
+    return instance
 
 
 def _refuse_lost(node: Node, lost: set[str]) -> None:
-    """Refuse a value with fields that its type has no more: a program would not make such an object."""
+    """Refuse a value with fields that its type no longer has: a program would not make such an object."""
     if lost:
         fields = " and ".join(sorted(lost))
         raise CodecError(
@@ -243,25 +249,25 @@ def _refuse_lost(node: Node, lost: set[str]) -> None:
 
 
 def _struct(cls: Any, node: Node) -> Any:
-    """Make a msgspec Struct: only its constructor can; a `__post_init__` runs, and its changes are undone."""
+    """Return a msgspec Struct. Only its constructor makes one: a `__post_init__` runs, and its changes are undone."""
     state = _state(node)
     fields = {key: state.pop(key) for key in cls.__struct_fields__ if key in state}
-    made = cls(**fields)
+    instance = cls(**fields)
     if hasattr(cls, "__post_init__"):
         for key, value in fields.items():
-            msgspec.structs.force_setattr(made, key, value)
+            msgspec.structs.force_setattr(instance, key, value)
     if state:
         admission.refuse_shadowing(cls, state)
-        made.__dict__.update(state)
-    return made
+        instance.__dict__.update(state)
+    return instance
 
 
 def _namedtuple(cls: Any, node: Node) -> Any:
     state = _state(node)
-    made = tuple.__new__(cls, [state.pop(field) for field in cls._fields])
+    instance = tuple.__new__(cls, [state.pop(field) for field in cls._fields])
     admission.refuse_shadowing(cls, state)
-    shapes.set_attributes(made, state)
-    return made
+    shapes.set_attributes(instance, state)
+    return instance
 
 
 def _sequence(cls: Any, node: Node) -> Any:
@@ -269,10 +275,10 @@ def _sequence(cls: Any, node: Node) -> Any:
 
 
 def _parametrised(cls: Any, node: Node) -> Any:
-    """Return a generic model with its arguments, as pydantic makes it: from types, and as many as there are parameters."""
+    """Return a generic pydantic model with its arguments: only types, and as many as the model has parameters."""
     written, known = node["$type.arguments"], getattr(cls, "__pydantic_generic_metadata__", {})
     arguments = tuple(_items(written)) if isinstance(written, list) else ()
-    if not all(isinstance(each, type) for each in arguments) or len(arguments) != len(
+    if not all(isinstance(argument, type) for argument in arguments) or len(arguments) != len(
         known.get("parameters", ())
     ):
         raise CodecError(f"{node['$type']} was recorded with other parameters; record the trace again")
@@ -282,58 +288,58 @@ def _parametrised(cls: Any, node: Node) -> Any:
 def _pydantic(cls: Any, node: Node) -> Any:
     if "$type.arguments" in node:
         cls = _parametrised(cls, node)
-    made = object.__new__(cls)
+    model = object.__new__(cls)
     state = _state(node)
     slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}
     extra, private = read(node.get("$type.extra")), read(node.get("$type.private"))
     set_fields = set(node["$type.set"]) if "$type.set" in node else set(state) | set(extra or ())
     known = {*cls.__pydantic_fields__, *(name for base in cls.__mro__ for name in vars(base))}
     _refuse_lost(node, set(state) - known)
-    for each in (state, extra or (), private or ()):
-        admission.refuse_shadowing(cls, each, cls.__pydantic_fields__)
+    for attributes in (state, extra or (), private or ()):
+        admission.refuse_shadowing(cls, attributes, cls.__pydantic_fields__)
     put = object.__setattr__
-    put(made, "__dict__", state)
-    put(made, "__pydantic_fields_set__", set_fields)
-    put(made, "__pydantic_extra__", extra)
-    put(made, "__pydantic_private__", private)
-    shapes.set_attributes(made, slots)
-    return made
+    put(model, "__dict__", state)
+    put(model, "__pydantic_fields_set__", set_fields)
+    put(model, "__pydantic_extra__", extra)
+    put(model, "__pydantic_private__", private)
+    shapes.set_attributes(model, slots)
+    return model
 
 
 def _namespace(cls: Any, node: Node) -> Any:
-    made = cls()
-    vars(made).update(_state(node))
-    return made
+    instance = cls()
+    vars(instance).update(_state(node))
+    return instance
 
 
 def _container(cls: Any, node: Node) -> Any:
     base: Any = shapes.container_base(cls)
     content = read(node["$type.value"])
     if base in (list, bytearray, set):
-        made = base.__new__(cls)
-        base.__init__(made, content)
+        instance = base.__new__(cls)
+        base.__init__(instance, content)
     elif issubclass(base, dict):
-        made = base.__new__(cls)
+        instance = base.__new__(cls)
         if base.__name__ == "defaultdict":
-            base.__init__(made, _factory(node.get("$type.default")))
+            base.__init__(instance, _factory(node.get("$type.default")))
         put = base.__setitem__
         for key, value in content.items():
-            put(made, key, value)
+            put(instance, key, value)
     elif base.__name__ == "deque":
-        made = base.__new__(cls)
-        base.__init__(made, content, node.get("$type.maxlen"))
+        instance = base.__new__(cls)
+        base.__init__(instance, content, node.get("$type.maxlen"))
     elif base is complex:
-        made = base.__new__(cls, content.real, content.imag)
+        instance = base.__new__(cls, content.real, content.imag)
     else:
-        made = base.__new__(cls, content)
+        instance = base.__new__(cls, content)
     state = _state(node)
     admission.refuse_shadowing(cls, state)
-    shapes.set_attributes(made, state)
-    return made
+    shapes.set_attributes(instance, state)
+    return instance
 
 
 def _factory(node: Any) -> Any:
-    """Return what makes the missing values of a `defaultdict`: a function of the project, or a type of values."""
+    """Return the factory of a `defaultdict`: a function of the project, or a value type."""
     if node is None or (isinstance(node, dict) and next(iter(node), "") == "$ref"):
         return read(node)
     raise CodecError("what makes missing values is neither a type nor a function; record the trace again")

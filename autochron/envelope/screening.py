@@ -1,8 +1,9 @@
-"""Screening: values are refused that msgspec could read only by running the program's own code.
+"""Screening: it refuses values that msgspec could read only by running the program's own code.
 
-msgspec asks no hook for dataclasses and attrs classes, and reads their fields with `getattr`: that runs properties,
-descriptors (SQLAlchemy's send a SELECT) and `__getattribute__`. So types are looked at first. Not all the way down,
-which would cost as much as the encoding: only in small containers, unless an unsafe class or SQLAlchemy's was seen.
+msgspec calls no hook for dataclasses and attrs classes. It reads their fields with `getattr`, which runs properties,
+descriptors (those of SQLAlchemy send a SELECT) and `__getattribute__`. So types are tested before. Only small
+containers are searched, since a full search would cost as much as the encoding. Once an unsafe class was seen or
+SQLAlchemy is imported, all are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from autochron.envelope import shapes
 
 
 class UnsafeError(Exception):
-    """A value that msgspec would read by running the program's own code: it is walked instead."""
+    """msgspec would run the program's code to read a value: the value is walked in Python instead."""
 
 
 CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque})
@@ -26,11 +27,16 @@ _NEAR = 16
 _screened: set[type] = {str, int, float, bool, bytes, type(None)}
 _runs_code: ClassTable[bool] = ClassTable()
 met_unsafe: list[bool] = [False]
-"""Whether a class was seen whose values only the walk may read."""
+"""Whether a class was seen whose instances only the walk may read."""
 
 
 def screen(value: Any, depth: int = 2) -> None:
-    """Raise UnsafeError where a value holds something that only the walk may read."""
+    """Raise UnsafeError if a value holds something that only the walk may read.
+
+    Args:
+        value: a container, see `CONTAINERS`.
+        depth: how many more levels of containers are searched.
+    """
     if _looks_deep():
         _screen_whole(value)
         return
@@ -41,7 +47,7 @@ def screen(value: Any, depth: int = 2) -> None:
     if depth <= 0 and _flat.issuperset(map(type, items)):
         return
     if len(items) > _NEAR:
-        # Long, so not looked into; but what it holds itself is told by the types, at the speed of C.
+        # Too long to be searched item by item. Its items are judged by the set of their types, which is made in C.
         if any(kind not in CONTAINERS and _is_unsafe(kind) for kind in set(map(type, items)) - _screened):
             raise UnsafeError
         return
@@ -57,13 +63,13 @@ def screen(value: Any, depth: int = 2) -> None:
 
 
 def _screen_whole(value: Any) -> None:
-    """Do so with all that a value holds in containers, each of which is looked into once."""
+    """Screen all containers in a value, each of them once."""
     waiting, seen = [value], {identity(value)}
     while waiting:
-        held = waiting.pop()
-        if type(held) in _SETS and not _sortable.issuperset(map(type, held)):
+        container = waiting.pop()
+        if type(container) in _SETS and not _sortable.issuperset(map(type, container)):
             raise UnsafeError
-        for item in held.values() if type(held) is dict else held:
+        for item in container.values() if type(container) is dict else container:
             kind = type(item)
             if kind is str or kind in _screened:
                 continue
@@ -77,13 +83,13 @@ def _screen_whole(value: Any) -> None:
 
 _SETS = frozenset({set, frozenset})
 _sortable = frozenset({*_screened, tuple})
-"""Types of a set's items that are put in order without running code of the program."""
+"""Types of items by which a set can be sorted without running code of the program."""
 _flat = frozenset({*_screened, *CONTAINERS} - _SETS)
-"""Types of which nothing is to be known but what is deeper than is looked."""
+"""Types that are safe in themselves, or containers that are deeper than is screened."""
 
 
 def _looks_deep() -> bool:
-    """Return whether values have to be screened all the way down."""
+    """Return whether values have to be screened in full depth."""
     return met_unsafe[0] or "sqlalchemy.orm" in sys.modules
 
 
@@ -91,6 +97,6 @@ def _is_unsafe(cls: type) -> bool:
     if _runs_code.find(cls, shapes.runs_code):
         met_unsafe[0] = True
         return True
-    if cls in _runs_code:  # it lasts
+    if cls in _runs_code:  # the class is never collected, so `_screened` may refer to it
         _screened.add(cls)
     return False

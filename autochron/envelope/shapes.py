@@ -1,6 +1,6 @@
-"""What kind of value a class makes, told from the class alone, and where its instances keep their state.
+"""The kind of value that a class makes, judged by the class alone, and where its instances keep their state.
 
-Libraries are recognised by what they leave on a class, or through `sys.modules`; none is imported for it.
+Libraries are recognised by what they leave on a class, or through `sys.modules`. None is imported for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind: TypeAlias = Literal[
     "none",
 ]
 
-# The nearest of these in a class's order of resolution is what holds its content; subclasses before bases.
+# The first of these in a class's MRO has its content. Subclasses stand before their bases.
 CONTAINERS: tuple[type, ...] = (
     collections.OrderedDict,
     collections.Counter,
@@ -60,7 +60,7 @@ _slots: ClassTable[tuple[tuple[str, Any], ...]] = ClassTable()
 
 
 def kind_of(cls: type) -> Kind:
-    """Return how an instance is stored; `none` is no value type."""
+    """Return how the instances of a class are stored; `none` means that it is no value type."""
     return _kinds.find(cls, _kind_of)
 
 
@@ -94,21 +94,21 @@ def _container_kind(cls: type) -> Kind:
 
 
 def is_pydantic(cls: type) -> bool:
-    """Return whether it is a pydantic (version 2) model."""
+    """Return whether a class is a model of pydantic (version 2)."""
     module = sys.modules.get("pydantic.main")
     model = getattr(module, "BaseModel", None)
     return isinstance(model, type) and issubclass(cls, model)
 
 
 def is_record(cls: type) -> bool:
-    """Return whether it is a dataclass or an attrs class."""
+    """Return whether a class is a dataclass or an attrs class."""
     return isinstance(class_attribute(cls, "__dataclass_fields__"), dict) or isinstance(
         class_attribute(cls, "__attrs_attrs__"), tuple
     )
 
 
 def field_names(cls: type) -> frozenset[str]:
-    """Name the fields of a dataclass, of an attrs class or of one with slots."""
+    """Return the names of the fields of a dataclass, of an attrs class or of a class with slots."""
     return frozenset([*_declared(cls), *(name for name, _ in slots_of(cls))])
 
 
@@ -118,9 +118,9 @@ def _declared(cls: type) -> list[str]:
 
 
 def _is_slotted(cls: type) -> bool:
-    """Return whether it is a value type without being declared one: equal by what stands in slots, which are all public.
+    """Return whether a class is a value type without being declared one: equal by its slots, which are all public.
 
-    What is private may be a cache, and is then neither compared nor rebuilt.
+    A private slot may be a cache, and then it is neither compared nor rebuilt.
     """
     if class_attribute(cls, "__eq__") is space_of(object)["__eq__"] or _dictoffset_of(cls):
         return False
@@ -130,7 +130,7 @@ def _is_slotted(cls: type) -> bool:
 
 
 def runs_code(cls: type) -> bool:
-    """Return whether msgspec would run code of the program's, or of SQLAlchemy: it reads records' fields and sets' items."""
+    """Return whether msgspec would run code of the program or of SQLAlchemy to read an instance's fields or items."""
     if issubclass(cls, (set, frozenset)):
         return any(type(class_attribute(cls, name)) is types.FunctionType for name in ("__iter__", "__len__"))
     if not is_record(cls):
@@ -139,20 +139,24 @@ def runs_code(cls: type) -> bool:
     if read is not space_of(object)["__getattribute__"] or class_attribute(cls, "__getattr__") is not None:
         return True
     for name in _declared(cls):
-        held = class_attribute(cls, name)
-        if type(held) is not _SLOT and hasattr(type(held), "__get__") and hasattr(type(held), "__set__"):
+        attribute = class_attribute(cls, name)
+        if (
+            type(attribute) is not _SLOT
+            and hasattr(type(attribute), "__get__")
+            and hasattr(type(attribute), "__set__")
+        ):
             return True
     return False
 
 
 def is_namedtuple(cls: type) -> bool:
-    """Return whether it is a named tuple, of either maker."""
+    """Return whether a class is a named tuple, made by `collections` or by `typing`."""
     fields = class_attribute(cls, "_fields")
     return isinstance(fields, tuple) and all(isinstance(name, str) for name in fields)
 
 
 def http_class(cls: type) -> str:
-    """Return `Request`, `Response`, `URL` or `Headers` for that class of httpx or httpx2 itself, else ''."""
+    """Return `Request`, `Response`, `URL` or `Headers` if a class is exactly that one of httpx or httpx2, else ''."""
     for library in ("httpx", "httpx2"):
         module = sys.modules.get(library)
         if module is not None:
@@ -163,20 +167,20 @@ def http_class(cls: type) -> str:
 
 
 def container_base(cls: type) -> type | None:
-    """Return the builtin container or scalar that a class extends."""
+    """Return the builtin container or scalar that a class extends; None where there is none."""
     for base in bases_of(cls):
         if _is_one_of(base, CONTAINERS):
             return cast("type", base)
     return None
 
 
-def _is_one_of(cls: type, several: tuple[type, ...]) -> bool:
-    """Return so by identity: a metaclass may define `__eq__` and `__hash__`."""
-    return any(cls is each for each in several)
+def _is_one_of(cls: type, candidates: tuple[type, ...]) -> bool:
+    """Return whether a class is one of some, by identity: a metaclass may define `__eq__` and `__hash__`."""
+    return any(cls is candidate for candidate in candidates)
 
 
 def _python_made(cls: type, base: type) -> bool:
-    """Return whether all before a base was written in Python: C types keep state that we can't see."""
+    """Return whether all classes before a base in the MRO are written in Python: those in C may have hidden state."""
     for ancestor in bases_of(cls):
         if ancestor is base:
             return True
@@ -186,39 +190,44 @@ def _python_made(cls: type, base: type) -> bool:
 
 
 struct_fields: Any = vars(type(msgspec.Struct))["__struct_fields__"].__get__
-"""Return the names of a struct's fields."""
+"""Returns the names of a msgspec Struct's fields, past any attribute of the class."""
 
 
 def slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Return (name, descriptor) for the slots that Python classes declare, bases first."""
+    """Return (name, descriptor) for each slot that a class or its bases written in Python declare, bases first."""
     return _slots.find_lasting(cls, _slots_of)
 
 
 def _slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
-    found: dict[str, Any] = {}
+    slots: dict[str, Any] = {}
     for ancestor in reversed(bases_of(cls)):
         space = space_of(ancestor)
         if "__slots__" in space and not text(ancestor, "__module__").startswith("pydantic."):
-            found.update((name, value) for name, value in space.items() if type(value) is _SLOT)
-    return tuple(found.items())
+            slots.update((name, value) for name, value in space.items() if type(value) is _SLOT)
+    return tuple(slots.items())
 
 
 def attributes(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
-    """Read the instance's own attributes: slots that are set, then its dictionary. No property runs."""
-    found: dict[str, Any] = {}
+    """Return an instance's own attributes: the slots that are set, then its dictionary. It runs no property.
+
+    Args:
+        value: the instance.
+        slots: those of its class, see `slots_of`.
+    """
+    state: dict[str, Any] = {}
     for name, slot in slots:
         try:
-            found[name] = slot.__get__(value)
+            state[name] = slot.__get__(value)
         except AttributeError:
             continue
     own = dictionary_of(value)
     if own is not None:
-        found.update(dict.items(own))
-    return found
+        state.update(dict.items(own))
+    return state
 
 
 def set_attributes(value: Any, state: dict[str, Any]) -> None:
-    """Write attributes past any `__setattr__` of the class."""
+    """Set attributes without calling the class's `__setattr__`."""
     if not state:
         return
     slots = dict(slots_of(type(value)))

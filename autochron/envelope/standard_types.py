@@ -1,6 +1,6 @@
-"""What the tree of types has of values of the standard library's types: iterators, buffers, open files and the like.
+"""Trees of types for values of the standard library: iterators, buffers, open files and the like.
 
-Each has a reader here, so that a new one is added without a look at the walk through an input.
+Each type has a reader here, so that a new one can be added without a change of the walk through an input.
 """
 
 from __future__ import annotations
@@ -21,27 +21,36 @@ from autochron.envelope.type_labels import label
 
 
 class Walk(Protocol):
-    """What a reader needs of the walk through an input: the trees of what a value holds."""
+    """The part of the walk through an input that a reader needs: it makes the trees of what a value holds.
+
+    Attributes:
+        walk: returns a value as plain JSON data.
+    """
 
     walk: Callable[[Any], Any]
 
-    def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]: ...
+    def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+        """Return the trees of (key, value) pairs by key, without those that are plain."""
 
-    def items(self, value: Any, depth: int) -> dict[str, Any]: ...
+    def items(self, value: Any, depth: int) -> dict[str, Any]:
+        """Return the trees of a sequence's items by index."""
 
-    def mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]: ...
+    def mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        """Return the trees of a dictionary's values by key."""
 
-    def held(self, value: Any, depth: int) -> Any: ...
+    def state_value(self, value: Any, depth: int) -> Any:
+        """Return a value that is state: its plain data and its tree, or a digest where it is large."""
 
-    def each(self, state: dict[str, Any], depth: int) -> dict[str, Any]: ...
+    def state_values(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
+        """Return all values of a piece of state by name, each as `state_value` does."""
 
 
 def _array(_walk: Walk, value: Any, _depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    tree: dict[str, Any] = {
         "$type": value.typecode,
         "$digest": blake2b(value.tobytes(), digest_size=16).hexdigest(),
     }
-    return found | ({"$values": value.tolist()} if len(value) <= 32 and value.typecode not in "uwfd" else {})
+    return tree | ({"$values": value.tolist()} if len(value) <= 32 and value.typecode not in "uwfd" else {})
 
 
 def _memory(_walk: Walk, value: Any, _depth: int) -> dict[str, Any]:
@@ -60,28 +69,28 @@ def _buffer(walk: Walk, value: Any, _depth: int) -> dict[str, Any]:
 
 
 def _file(_walk: Walk, value: Any, _depth: int) -> dict[str, Any]:
-    """Return which file is open, how, and how far it was read; nothing is flushed or moved for it."""
+    """Return which file is open, its mode, and its position. It is neither flushed nor moved."""
     name, mode = getattr(value, "name", None), getattr(value, "mode", None)
-    found = {"$name": names.relative_file(name) if isinstance(name, str) else "", "$mode": str(mode)}
+    tree = {"$name": names.relative_file(name) if isinstance(name, str) else "", "$mode": str(mode)}
     if value.closed:
-        return {**found, "$state": "closed"}
+        return {**tree, "$state": "closed"}
     try:
         if value.readable() and not value.writable() and value.seekable():
             binary = value.buffer if isinstance(value, io.TextIOWrapper) else value
-            found["$position"] = str(binary.tell())
+            tree["$position"] = str(binary.tell())
     except (OSError, ValueError):
         pass
-    return found
+    return tree
 
 
 def _iterator(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
-    """Return what a builtin iterator has still to give, without moving it."""
+    """Return what a builtin iterator has still to yield, without moving it."""
     reduced = value.__reduce__()
-    return {"$rest": walk.each({str(at): held for at, held in enumerate(reduced[1:])}, depth)}
+    return {"$rest": walk.state_values({str(index): item for index, item in enumerate(reduced[1:])}, depth)}
 
 
 def _generator(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
-    """Return the locals of a generator: it is told by them where it stands."""
+    """Return the local variables of a generator or a coroutine: they tell how far it has run."""
     frame = (
         getattr(value, "gi_frame", None)
         or getattr(value, "ag_frame", None)
@@ -92,7 +101,7 @@ def _generator(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
         return {**name, "$state": "closed"}
     if not objects.is_own_file(frame.f_code.co_filename):
         return {**name, "$unread": label(type(value))}
-    return {**name, "$locals": walk.each(dict(locals_of(frame)), depth)}
+    return {**name, "$locals": walk.state_values(dict(locals_of(frame)), depth)}
 
 
 def _pattern(walk: Walk, value: Any, _depth: int) -> dict[str, Any]:
@@ -109,7 +118,7 @@ def _builtin(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
     owner = getattr(value, "__self__", None)
     if owner is None or issubclass(type(owner), (types.ModuleType, type)):
         return {}
-    return {"$self": walk.held(owner, depth)}
+    return {"$self": walk.state_value(owner, depth)}
 
 
 def _mapping_proxy(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
@@ -117,18 +126,18 @@ def _mapping_proxy(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
 
 
 def _deque(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
-    found = walk.items(list(value), depth)
-    return found if value.maxlen is None else {**found, "$maxlen": value.maxlen}
+    tree = walk.items(list(value), depth)
+    return tree if value.maxlen is None else {**tree, "$maxlen": value.maxlen}
 
 
 def _default(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
-    found = walk.mapping(dict(value), depth)
+    tree = walk.mapping(dict(value), depth)
     factory = value.default_factory
-    return found if factory is None else {**found, "$factory": names.label_function(factory)}
+    return tree if factory is None else {**tree, "$factory": names.label_function(factory)}
 
 
 def _ordered(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
-    """Return the order of keys, too: two of these are equal only if it is."""
+    """Return the order of the keys, too: two ordered dictionaries are equal only if it is the same."""
     return {**walk.mapping(dict(value), depth), "$order": [walk.walk(key) for key in value]}
 
 
@@ -147,9 +156,10 @@ _ITERATORS: tuple[Any, ...] = (
     *(iter({}), iter({}.keys()), iter({}.values()), iter({}.items()), reversed([]), reversed({})),
     *(enumerate([]), zip(), map(str, []), filter(None, [])),
 )
-"""One of each type that tells by `__reduce__` where it stands."""
+"""One of each type whose `__reduce__` says what is still to come."""
 
 Reader: TypeAlias = Callable[[Walk, Any, int], dict[str, Any]]
+"""From the walk, a value and its depth to the parts of the value's tree."""
 READERS: dict[type, Reader] = {
     memoryview: _memory,
     io.StringIO: _buffer,
@@ -158,8 +168,9 @@ READERS: dict[type, Reader] = {
     deque: _deque,
     defaultdict: _default,
     OrderedDict: _ordered,
-    **{type(each): _iterator for each in _ITERATORS},
+    **{type(iterator): _iterator for iterator in _ITERATORS},
 }
+"""Readers for exact types."""
 BASES: tuple[tuple[type, Reader], ...] = (
     (types.GeneratorType, _generator),
     (types.AsyncGeneratorType, _generator),
@@ -172,6 +183,7 @@ BASES: tuple[tuple[type, Reader], ...] = (
     (io.FileIO, _file),
     (functools.partial, _partial),
 )
+"""Readers for types and their subclasses."""
 
 LAZY: tuple[tuple[str, str, Reader], ...] = (("array", "array", _array), ("re", "Pattern", _pattern))
-"""Of modules that need not be there."""
+"""Readers for types of modules that need not be imported: module, name, reader."""

@@ -1,4 +1,4 @@
-"""How Python's own `json` lays out a body; it prints some floats otherwise than msgspec does."""
+"""The layouts of JSON text that Python's `json` writes. It prints some floats otherwise than msgspec does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking a tagged tree: where its opaque parts are, and how a path through it is written."""
+"""Tagged trees: whether a body has tags, where its opaque parts are, and how a path through it is written."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _QUOTE = ord('"')
 
 
 def has_tag(body: bytes, tag: bytes = b"$") -> bool:
-    """Return whether a string of a JSON text starts like a tag.
+    """Return whether a string of a JSON text starts with a tag.
 
-    By one byte, from one dollar to the next: to look for several bytes takes a hundred times as long.
+    It goes from one dollar to the next: to search for several bytes takes a hundred times as long as to search for one.
     """
     if _DOLLAR not in body:
         return False
-    at = body.find(_DOLLAR)
-    while at > 0:
-        if body[at - 1] == _QUOTE and body.startswith(tag, at):
+    offset = body.find(_DOLLAR)
+    while offset > 0:
+        if body[offset - 1] == _QUOTE and body.startswith(tag, offset):
             return True
-        at = body.find(_DOLLAR, at + 1)
+        offset = body.find(_DOLLAR, offset + 1)
     return False
 
 

@@ -1,6 +1,6 @@
-"""Tracebacks as data, and an equivalent traceback made from that data.
+"""Tracebacks as data, and equivalent tracebacks made from that data.
 
-A frame is `[file, line, function]`, then the three columns of the caret line where they are known.
+A frame is `[file, line, function]`, followed by the end line and the two columns of its position where they are known.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from autochron.envelope.types import absolute_file, has_root, on_root_change, re
 from autochron.weaving.gate import THROUGH
 
 MAX_FRAMES = 200
-"""Of a runaway recursion the first and the last half are kept."""
+"""Frames of one traceback that are written, at most: the first half and the last half."""
 
 
 def describe(traceback: types.TracebackType | None, below: types.FrameType) -> list[list[Any]]:
-    """List the frames of a traceback; those down to `below` are left out where it is among them."""
+    """Return the frames of a traceback as data.
+
+    Args:
+        traceback: the outermost entry.
+        below: the frame down to which frames are left out, if it is among them.
+    """
     entries: list[types.TracebackType] = []
     while traceback is not None:
         if traceback.tb_frame is below:
@@ -30,9 +35,8 @@ def describe(traceback: types.TracebackType | None, below: types.FrameType) -> l
         traceback = traceback.tb_next
     if len(entries) > MAX_FRAMES:
         entries = entries[: MAX_FRAMES // 2] + entries[-MAX_FRAMES // 2 :]
-    described: dict[
-        tuple[int, int, int | None], list[Any]
-    ] = {}  # of a recursion most frames are at the same place
+    # In a recursion most frames are at the same place, so each place is described once.
+    described: dict[tuple[int, int, int | None], list[Any]] = {}
     frames = []
     for entry in entries:
         place = (id(entry.tb_frame.f_code), entry.tb_lasti, entry.tb_lineno)
@@ -58,7 +62,7 @@ _FOLDERS = ("/site-packages/", "/dist-packages/")
 
 
 _labels: dict[str, str] = {}
-"""The labels of files: an exception that crosses many boundaries has its frames described at each."""
+"""The labels of files. An exception that crosses many boundaries has its frames described at each of them."""
 
 _LABELS = 4096
 
@@ -66,60 +70,65 @@ on_root_change(_labels.clear)
 
 
 def _label(file: str) -> str:
-    """Return a file's name that means the same on every machine, and says nothing of this one."""
-    known = _labels.get(file)
-    if known is None:
-        known = _new_label(file)
-        if has_root():  # else it depends on the working folder
+    """Return a name for a file that is the same on every machine and reveals nothing of this one."""
+    label = _labels.get(file)
+    if label is None:
+        label = _new_label(file)
+        if has_root():  # without a root the label depends on the working folder, which may change
             if len(_labels) >= _LABELS:
                 _labels.clear()
-            _labels[file] = known
-    return known
+            _labels[file] = label
+    return label
 
 
 def _new_label(file: str) -> str:
-    named = relative_file(file)
+    path = relative_file(file)
     for folder in _FOLDERS:
-        _, found, inner = named.rpartition(folder)
-        if found:
+        _, separator, inner = path.rpartition(folder)
+        if separator:
             return f"{_PACKAGES}/{inner}"
     library = os.path.dirname(os.__file__).replace(os.sep, "/")
-    return f"{_STDLIB}{named.removeprefix(library)}" if named.startswith(f"{library}/") else named
+    return f"{_STDLIB}{path.removeprefix(library)}" if path.startswith(f"{library}/") else path
 
 
-def _found(label: str) -> str:
-    """Return the file that a label means here; of a library that is not here, where it would be."""
+def _file_of(label: str) -> str:
+    """Return the file that a label means on this machine; for a file that isn't there, where it would be."""
     base, _, inner = label.partition("/")
     if base == _STDLIB:
         return os.path.join(os.path.dirname(os.__file__), inner)
     if base != _PACKAGES:
         return absolute_file(label)
-    folders = [each for each in sys.path if f"{each}/".replace(os.sep, "/").endswith(_FOLDERS)]
-    files = [os.path.join(each, inner) for each in folders]
-    return next((each for each in files if os.path.exists(each)), files[0] if files else label)
+    folders = [folder for folder in sys.path if f"{folder}/".replace(os.sep, "/").endswith(_FOLDERS)]
+    files = [os.path.join(folder, inner) for folder in folders]
+    return next((file for file in files if os.path.exists(file)), files[0] if files else label)
 
 
 def with_traceback_frames(error: BaseException, frames: Sequence[Sequence[Any]]) -> BaseException:
-    """Return the error a traceback that prints the same files, lines and functions."""
+    """Set a traceback on an error that prints the same files, lines and functions, and return the error.
+
+    Args:
+        error: the exception.
+        frames: the frames as `describe` returns them, outermost first.
+    """
     traceback: types.TracebackType | None = None
     for described in reversed(frames):
-        made = _entry(described)
-        if made is not None:
-            traceback = types.TracebackType(traceback, made.tb_frame, made.tb_lasti, made.tb_lineno)
+        entry = _entry(described)
+        if entry is not None:
+            traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(traceback)
 
 
 def _entry(described: Sequence[Any]) -> types.TracebackType | None:
-    """Raise from a code object that consists of one missing name, placed where the real frame was.
+    """Make a traceback entry by raising from code that consists of one missing name, at the position of the real frame.
 
     A frame can't be made otherwise. Nothing of the trace is run: name, file and position are only labels.
     """
     file, line, function = described[:3]
     if not (isinstance(file, str) and isinstance(line, int) and isinstance(function, str)):
         return None
-    code = _code(_found(file), max(line, 1), described[3:]).replace(co_name=function, co_qualname=function)
+    code = _code(_file_of(file), max(line, 1), described[3:]).replace(co_name=function, co_qualname=function)
     try:
-        exec(code, {"__builtins__": {}, "__name__": "?"})  # noqa: S102 - the name above and nothing else
+        exec(code, {"__builtins__": {}, "__name__": "?"})  # noqa: S102 - it evaluates one missing name
     except NameError as caught:
         raised = caught.__traceback__
         return raised.tb_next if raised is not None else None
@@ -139,7 +148,7 @@ def _code(file: str, line: int, columns: Sequence[Any]) -> types.CodeType:
             setattr(node, key, value)
     try:
         return compile(ast.Module([statement], []), file, "exec")
-    except (ValueError, OverflowError):  # a position that was edited by hand
+    except (ValueError, OverflowError):  # someone has edited the position in the trace
         for node in (name, statement):
             node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
         return compile(ast.Module([statement], []), "?", "exec")

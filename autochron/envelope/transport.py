@@ -1,10 +1,10 @@
-"""Requests and responses of httpx and httpx2, which SDK exceptions carry, as data.
+"""Requests and responses of httpx and httpx2, which exceptions of SDKs refer to, as data.
 
-What a finished response shows is kept: status, headers, decoded content, request, history, time. Streams and
-extensions other than version and reason belong to a connection that is gone.
+What a finished response shows is written: status, headers, decoded content, request, history, elapsed time. Streams,
+and extensions other than version and reason, belong to a connection that is gone.
 """
 
-# ruff: noqa: SLF001 - their constructors would decode the content again, so it is set behind them
+# ruff: noqa: SLF001 - the constructors would decode the content again, so it is set past them
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ from autochron.errors import CodecError
 
 
 def describe(name: str, value: Any, write: Callable[[Any], Any]) -> dict[str, Any]:
-    """Write one of the library's objects as a tagged object."""
+    """Write an object of the library as a tagged object.
+
+    Args:
+        name: `URL`, `Headers`, `Request` or `Response`.
+        value: the object.
+        write: returns the tree of a value that it holds.
+    """
     tag = {"$http": f"{type(value).__module__.partition('.')[0]}:{name}"}
     if name == "URL":
         return {**tag, "url": str(value)}
@@ -63,21 +69,21 @@ def _describe_response(value: Any, write: Callable[[Any], Any]) -> dict[str, Any
 
 
 def _headers(headers: Any) -> Any:
-    """Write headers as an object of name to value, or to values: redaction goes by the name."""
-    found: dict[str, Any] = {}
+    """Write headers as an object of name to value, or to a list of values: redaction goes by the names."""
+    written: dict[str, Any] = {}
     for name, value in headers.raw:
         key, text = name.decode("latin-1"), value.decode("latin-1")
-        if key not in found:
-            found[key] = text
-        elif isinstance(found[key], list):
-            found[key].append(text)
+        if key not in written:
+            written[key] = text
+        elif isinstance(written[key], list):
+            written[key].append(text)
         else:
-            found[key] = [found[key], text]
-    return found
+            written[key] = [written[key], text]
+    return written
 
 
 def _content(value: Any) -> Any:
-    """Write the content that was read, as a stored body; null where it never was."""
+    """Write the content that was read, as a stored body; null where it was never read."""
     content = getattr(value, "_content", None)
     if content is None:
         return None
@@ -87,7 +93,15 @@ def _content(value: Any) -> Any:
 
 
 def rebuild(node: dict[str, Any], read: Callable[[Any], Any]) -> Any:
-    """Make the object again with its library's own classes."""
+    """Make the object again with its library's own classes.
+
+    Args:
+        node: the tagged object.
+        read: returns the value of a tree.
+
+    Raises:
+        CodecError: the library isn't imported, or the class is none of the four.
+    """
     library_name, _, name = node["$http"].partition(":")
     library = sys.modules.get(library_name) if library_name in ("httpx", "httpx2") else None
     if library is None:
@@ -107,11 +121,11 @@ def rebuild(node: dict[str, Any], read: Callable[[Any], Any]) -> Any:
 
 
 def _pairs(headers: Any) -> list[tuple[bytes, bytes]]:
-    found: list[tuple[bytes, bytes]] = []
-    for name, values in headers.items():
-        several = values if isinstance(values, list) else [values]
-        found.extend((name.encode("latin-1"), str(value).encode("latin-1")) for value in several)
-    return found
+    pairs: list[tuple[bytes, bytes]] = []
+    for name, value in headers.items():
+        values = value if isinstance(value, list) else [value]
+        pairs.extend((name.encode("latin-1"), str(item).encode("latin-1")) for item in values)
+    return pairs
 
 
 def _stored(content: Any) -> bytes:
@@ -120,34 +134,34 @@ def _stored(content: Any) -> bytes:
 
 def _rebuild_request(space: dict[str, Any], node: dict[str, Any]) -> Any:
     content = node["content"]
-    made = space["Request"](
+    request = space["Request"](
         node["method"], node["url"], content=_stored(content) if content is not None else b""
     )
-    made.headers = space["Headers"](_pairs(node["headers"]))
+    request.headers = space["Headers"](_pairs(node["headers"]))
     if content is None:
-        del made._content
-    return made
+        del request._content
+    return request
 
 
 def _rebuild_response(space: dict[str, Any], node: dict[str, Any], read: Callable[[Any], Any]) -> Any:
     request = read(node["request"]) if "request" in node else None
-    made = space["Response"](node["status"], request=request, content=b"")
-    # Set afterwards: the constructor would decode the content once more, as `content-encoding` says.
-    made.headers = space["Headers"](_pairs(node["headers"]))
-    made.extensions = {
+    response = space["Response"](node["status"], request=request, content=b"")
+    # The constructor would decode the content once more, as `content-encoding` says.
+    response.headers = space["Headers"](_pairs(node["headers"]))
+    response.extensions = {
         key: node[key].encode("latin-1") for key in ("http_version", "reason_phrase") if key in node
     }
     if node["content"] is None:
-        del made._content
+        del response._content
     else:
-        made._content = _stored(node["content"])
-    made.is_closed = made.is_stream_consumed = True
-    made.history = [read(item) for item in node.get("history", ())]
-    made.next_request = read(node.get("next_request"))
+        response._content = _stored(node["content"])
+    response.is_closed = response.is_stream_consumed = True
+    response.history = [read(item) for item in node.get("history", ())]
+    response.next_request = read(node.get("next_request"))
     if "elapsed" in node:
-        made.elapsed = read(node["elapsed"])
+        response.elapsed = read(node["elapsed"])
     if "encoding" in node:
-        made._encoding = node["encoding"]
+        response._encoding = node["encoding"]
     if "default_encoding" in node:
-        made.default_encoding = node["default_encoding"]
-    return made
+        response.default_encoding = node["default_encoding"]
+    return response

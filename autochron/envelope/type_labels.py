@@ -1,4 +1,4 @@
-"""What the types of values are called, and the values that have a type and no members."""
+"""Labels for the types of values, and the values that have a type and no members."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autochron.envelope import types as names
 
 
 def label(kind: type) -> str:
-    """Name a type; the same on every version of Python."""
+    """Name a type; the name is the same on every version of Python."""
     return _labels.find(kind, _label)
 
 
@@ -37,9 +37,8 @@ def _text(value: str) -> str | None:
         return None
     try:
         value.encode()
-    except (
-        UnicodeEncodeError
-    ):  # halves of a character: the canonical form writes an escape, which is a text, too
+    except UnicodeEncodeError:
+        # Lone surrogates: the canonical form writes an escape, and another text may consist of the same characters.
         return f"str {value.encode('unicode_escape').decode()}"
     return None
 
@@ -49,13 +48,13 @@ def _large_int(value: int) -> str | None:
 
 
 def _moment(value: Any) -> str:
-    """Return the type of a datetime or a time with what its text does not tell: the zone's name, and the fold."""
-    found = label(type(value))
+    """Return the type of a datetime or a time, with what its text does not contain: the zone's name, and the fold."""
+    name = label(type(value))
     if value.tzinfo is not None and type(value.tzinfo).__name__ == "ZoneInfo":
-        found += f" in {value.tzinfo.key}"
+        name += f" in {value.tzinfo.key}"
     elif value.tzinfo is not None and type(value.tzinfo) is not _timezone():
-        found += f" in {label(type(value.tzinfo))}"
-    return f"{found} fold=1" if value.fold else found
+        name += f" in {label(type(value.tzinfo))}"
+    return f"{name} fold=1" if value.fold else name
 
 
 def _timezone() -> Any:
@@ -73,7 +72,7 @@ VALUES: dict[str, Callable[[Any], str]] = {
         lambda value: label(type(value)),
     ),
 }
-"""Library types that the canonical form writes as text, by their module."""
+"""Library types that the canonical form writes as text, by module: each function returns the tree of a value."""
 
 
 SCALARS: dict[type, Callable[[Any], str | None]] = {
@@ -91,3 +90,4 @@ SCALARS: dict[type, Callable[[Any], str | None]] = {
     type(NotImplemented): lambda _: "NotImplementedType",
     types.ModuleType: lambda _: None,
 }
+"""Types without members: each function returns the tree of a value, None where it is plain JSON."""

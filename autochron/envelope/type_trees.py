@@ -1,6 +1,6 @@
-"""Reading the tree of types that stands in an input under `$types`: which values have state, and which are not compared.
+"""Reading the tree of types under `$types` in an input: which values have state, and which are not compared.
 
-What the tree has is told in `value_types`, which makes it.
+`value_types` makes the tree, and describes it.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ import msgspec
 from autochron.envelope.tags import join
 
 KEY: Final = "$types"
-"""Where the tree stands in an input."""
+"""The key of the tree in an input."""
 
 TYPES: Final = b'{"$types":'
-"""How an input begins that has such a tree."""
+"""How an input begins that has a tree."""
 
 BEYOND: Final = "$beyond"
-"""What stands for a value that is not compared: it is too large."""
+"""The key that stands for a value that is too large to be compared."""
 
 Tree: TypeAlias = "str | dict[str, Any]"
 
 
 def split(tree: Any) -> tuple[Any, Any]:
-    """Return a decoded input without its types, and the types."""
+    """Return a decoded input without its types, and the types; `{}` where it has none."""
     if isinstance(tree, dict) and KEY in tree:
         return {key: value for key, value in tree.items() if key != KEY}, tree[KEY]
     return tree, {}
 
 
 def without_types(body: bytes) -> bytes:
-    """Return a canonical input as an older format wrote it."""
+    """Return a canonical input as formats before 3 wrote it."""
     if not body.startswith(TYPES):
         return body
     fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
@@ -41,7 +41,7 @@ def without_types(body: bytes) -> bytes:
 
 
 def tells_state(types: Any, path: str) -> bool:
-    """Return whether the tree has more than the type of what stands at a path."""
+    """Return whether the tree has more than the type of the value at a path."""
     for step in path.split(".") if path else ():
         if not isinstance(types, dict):
             return False
@@ -54,7 +54,7 @@ def tells_state(types: Any, path: str) -> bool:
 
 
 def unread_paths(types: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, type) of each value that is told apart by its type or its name only, though it has state."""
+    """Yield (path, type) of each value that has state but is compared only by its type or its name."""
     if not isinstance(types, dict):
         return
     if "$unread" in types:
@@ -65,7 +65,7 @@ def unread_paths(types: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def beyond_paths(body: bytes) -> tuple[str, ...]:
-    """List the paths of the values of a canonical input that are too large to be compared."""
+    """Return the paths of the values of a canonical input that are too large to be compared."""
     if not body.startswith(TYPES) or b'"$beyond":true' not in body:
         return ()
     return tuple(_beyond(msgspec.json.decode(body)[KEY], ""))
@@ -78,5 +78,5 @@ def _beyond(tree: Any, path: str) -> Iterator[str]:
         for key, below in tree.items():
             yield from _beyond(below, join(path, key[1:] if key[:1] == "$" else key))
     elif isinstance(tree, list):
-        for each in tree:
-            yield from _beyond(each, path)
+        for item in tree:
+            yield from _beyond(item, path)

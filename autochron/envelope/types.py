@@ -1,11 +1,8 @@
-"""Names for types, functions and modules in a stored value, and what such a name means in this program.
+"""Names for types, functions and modules in a stored value, and the objects that such names mean in this program.
 
-A name is `module:qualname`. What lives in `__main__` is named by its file instead, `@shop/agent.py:Quote`,
-relative to
-the root folder, so that it is found again when the same file is imported as `agent`. Finding only looks: it
-reads
-`sys.modules` and the dictionaries of modules and classes, so neither an import nor a module's `__getattr__`
-runs.
+A name is `module:qualname`. An object of `__main__` is named by its file, `@shop/agent.py:Quote`, relative to the root
+folder, so that it is found again when the same file is imported as `agent`. Finding an object only reads `sys.modules`
+and the dictionaries of modules and classes, so neither an import nor a module's `__getattr__` runs.
 """
 
 from __future__ import annotations
@@ -21,8 +18,7 @@ from autochron.errors import CodecError
 
 _MISSING: Any = object()
 _MAIN = ("__main__", "__mp_main__")
-# Types whose `__module__` is a polite fiction: `types.MappingProxyType` says that it is
-# `builtins.mappingproxy`.
+# Types that have another `__module__` than the one that defines them: that of `types.MappingProxyType` is `builtins`.
 _HIDDEN_BUILTINS: dict[Any, str] = {
     value: f"types:{key}" for key, value in vars(types).items() if isinstance(value, type)
 }
@@ -32,17 +28,22 @@ _FUNCTIONS = (
     type(functools.lru_cache(lambda: None)),
 )
 _root: list[str] = [""]
+"""The root folder; empty: the working folder."""
 _has_named: list[bool] = [False]
-"""Whether a name was made since the names were forgotten."""
+"""Whether a name was made since the root last changed."""
 _listeners: list[Any] = []
 
 
 class UnnamedError(Exception):
-    """An object can't be named so that another run finds it; the text is the reason."""
+    """An object has no name by which another run would find it. The text is the reason."""
 
 
 def set_root(path: str) -> None:
-    """Take the folder that the files of `__main__` are named relative to; by default the working folder."""
+    """Set the root folder, which files of `__main__` are named relative to.
+
+    Args:
+        path: the folder; empty for the working folder, which is the default.
+    """
     if path == _root[0] and (path or not _has_named[0]):
         return
     root = os.path.abspath(path) if path else ""
@@ -55,36 +56,36 @@ def set_root(path: str) -> None:
 
 
 def has_root() -> bool:
-    """Return whether names are relative to a folder that was set, and not to the working folder."""
+    """Return whether a root folder was set."""
     return bool(_root[0])
 
 
 def on_root_change(listener: Any) -> None:
-    """Call `listener()` when names made before may be stale."""
+    """Call `listener()` whenever names that were made before may be wrong."""
     _listeners.append(listener)
 
 
 def relative_file(file: str) -> str:
-    """Name a file relative to the root when it is inside it, with forward slashes."""
+    """Name a file: inside the root folder relative to it, else by its absolute path, with forward slashes."""
     _has_named[0] = True
     if file.startswith("<"):
         return file
     root = _root[0] or os.getcwd()
-    full = os.path.abspath(file)
-    if full.startswith(os.path.join(root, "")):
-        full = os.path.relpath(full, root)
-    return full.replace(os.sep, "/")
+    path = os.path.abspath(file)
+    if path.startswith(os.path.join(root, "")):
+        path = os.path.relpath(path, root)
+    return path.replace(os.sep, "/")
 
 
 def absolute_file(file: str) -> str:
-    """Undo `relative_file`."""
+    """Return the path of a file that `relative_file` named."""
     if file.startswith("<"):
         return file
     return os.path.normpath(os.path.join(_root[0] or os.getcwd(), file))
 
 
 def label(value: type) -> str:
-    """Name a type for people: never fails, and finding it again isn't meant."""
+    """Name a type for people. It never fails, and the name need not lead back to the type."""
     _has_named[0] = True
     module = text(value, "__module__") or "builtins"
     qualname = text(value, "__qualname__") or text(value, "__name__")
@@ -92,7 +93,7 @@ def label(value: type) -> str:
 
 
 def label_function(value: Any) -> str:
-    """Name a function for people."""
+    """Name a function for people. It never fails, and the name need not lead back to the function."""
     _has_named[0] = True
     module = text(value, "__module__") or "builtins"
     qualname = text(value, "__qualname__") or text(type(value), "__name__")
@@ -100,15 +101,19 @@ def label_function(value: Any) -> str:
 
 
 def name_of(value: Any) -> str:
-    """Name a type or a function so that `find` gives the same object; UnnamedError says why it can't be."""
+    """Name a type or a function so that `find` returns the same object.
+
+    Raises:
+        UnnamedError: no such name exists.
+    """
     _has_named[0] = True
     module, qualname = text(value, "__module__"), text(value, "__qualname__")
     if not module or not qualname:
         raise UnnamedError("it has no module or name")
     if "<locals>" in qualname or "<lambda>" in qualname:
         raise UnnamedError("it is defined inside a function; move it to the module's top level")
-    found = _lookup(sys.modules.get(module), qualname)
-    if found is not value and not _unwraps(found, value):
+    definition = _lookup(sys.modules.get(module), qualname)
+    if definition is not value and not _unwraps(definition, value):
         try:
             return _HIDDEN_BUILTINS[value]
         except (KeyError, TypeError):
@@ -117,7 +122,11 @@ def name_of(value: Any) -> str:
 
 
 def find(name: str) -> Any:
-    """Return the object that a name means, among what the program has already imported."""
+    """Return the type or function that a name means.
+
+    Raises:
+        CodecError: its module isn't imported, or does not define it.
+    """
     place, colon, qualname = name.rpartition(":")
     if not colon or not place:
         raise CodecError(f"{name!r} is no name of a type; expected module:name")
@@ -128,11 +137,11 @@ def find(name: str) -> Any:
             "import it before the replay"
         )
     for module in modules:
-        found = _lookup(module, qualname)
-        if found is _MISSING:
+        definition = _lookup(module, qualname)
+        if definition is _MISSING:
             continue
-        if _is_definition(module, qualname, found):
-            return found
+        if _is_definition(module, qualname, definition):
+            return definition
         raise CodecError(
             f"{name} is no type or function that {place.lstrip('@')} defines, so a trace can't name it; record it again"
         )
@@ -141,34 +150,42 @@ def find(name: str) -> Any:
     )
 
 
-def is_same(one: str, other: str) -> bool:
-    """Return whether two names mean one object: what ran as a script then may be imported by its name now."""
-    if one == other:
+def is_same(first: str, second: str) -> bool:
+    """Return whether two names mean one object: a file that ran as a script may now be imported as a module."""
+    if first == second:
         return True
     if (
-        not (one.startswith("@") or other.startswith("@"))
-        or one.rpartition(":")[2] != other.rpartition(":")[2]
+        not (first.startswith("@") or second.startswith("@"))
+        or first.rpartition(":")[2] != second.rpartition(":")[2]
     ):
         return False
     try:
-        return find(one) is find(other)
+        return find(first) is find(second)
     except CodecError:
         return False
 
 
 def find_module(name: str) -> types.ModuleType:
-    """Return an imported module."""
+    """Return an imported module.
+
+    Raises:
+        CodecError: it isn't imported.
+    """
     modules = _modules_of_file(name[1:]) if name.startswith("@") else _modules_named(name)
     if not modules:
         raise CodecError(
             f"module {name} was recorded, but it isn't imported in this program; import it before the replay"
         )
-    found: types.ModuleType = modules[0]
-    return found
+    module: types.ModuleType = modules[0]
+    return module
 
 
 def name_module(module: types.ModuleType) -> str:
-    """Name a module so that `find_module` gives the same one."""
+    """Name a module so that `find_module` returns the same one.
+
+    Raises:
+        UnnamedError: it isn't in `sys.modules` under its own name.
+    """
     name = (dictionary_of(module) or {}).get("__name__")
     if not name or sys.modules.get(name) is not module:
         raise UnnamedError("the module isn't imported under its own name")
@@ -176,7 +193,7 @@ def name_module(module: types.ModuleType) -> str:
 
 
 def place_of(module: str) -> str:
-    """Write a module's name, or the file of the main module."""
+    """Return a module's name; for the main module `@` and its file."""
     _has_named[0] = True
     if module in _MAIN:
         file = _file_of(sys.modules.get(module))
@@ -194,50 +211,57 @@ def _file_of(module: Any) -> str:
 
 
 def _lookup(module: Any, qualname: str) -> Any:
-    """Walk a qualified name from a module through classes, by their dictionaries only.
+    """Follow a qualified name from a module through classes, by their dictionaries only.
 
-    `getattr` could import (PEP 562) or run a descriptor, and other modules and objects lead anywhere.
+    `getattr` could import (PEP 562) or run a descriptor. Modules and other objects on the way are refused, since they
+    lead anywhere.
     """
-    found = module
+    target = module
     for part in qualname.split("."):
         try:
-            if found is module:
-                space = object.__getattribute__(found, "__dict__")
-            elif issubclass(type(found), type):
-                space = space_of(found)
+            if target is module:
+                space = object.__getattribute__(target, "__dict__")
+            elif issubclass(type(target), type):
+                space = space_of(target)
             else:
                 return _MISSING
         except (AttributeError, TypeError):
             return _MISSING
-        found = space.get(part, _MISSING)
-        if found is _MISSING:
+        target = space.get(part, _MISSING)
+        if target is _MISSING:
             return _MISSING
-    return found.__func__ if type(found) is staticmethod else found
+    return target.__func__ if type(target) is staticmethod else target
 
 
-def _is_definition(module: Any, qualname: str, found: Any) -> bool:
-    """Return whether a module defines a type or a function, and did not import it, under a name."""
-    if issubclass(type(found), type):
-        if found in _HIDDEN_BUILTINS:
+def _is_definition(module: Any, qualname: str, definition: Any) -> bool:
+    """Return whether a module defines a type or a function under a name. False for what it has imported."""
+    if issubclass(type(definition), type):
+        if definition in _HIDDEN_BUILTINS:
             return True
-    elif not issubclass(type(found), _FUNCTIONS) and type(found).__module__.partition(".")[0] != "wrapt":
+    elif (
+        not issubclass(type(definition), _FUNCTIONS)
+        and type(definition).__module__.partition(".")[0] != "wrapt"
+    ):
         return False
-    return sys.modules.get(text(found, "__module__")) is module and text(found, "__qualname__") == qualname
+    return (
+        sys.modules.get(text(definition, "__module__")) is module
+        and text(definition, "__qualname__") == qualname
+    )
 
 
-def _unwraps(found: Any, value: Any) -> bool:
-    """Return whether a name holds a wrapper of the value: a woven or decorated function."""
+def _unwraps(candidate: Any, value: Any) -> bool:
+    """Return whether an object is a wrapper of a value, such as a woven or decorated function."""
     for _ in range(8):
-        if found is _MISSING or found is None or issubclass(type(found), type):
+        if candidate is _MISSING or candidate is None or issubclass(type(candidate), type):
             return False
-        if found is value:
+        if candidate is value:
             return True
-        found = (dictionary_of(found) or {}).get("__wrapped__", _MISSING)
+        candidate = (dictionary_of(candidate) or {}).get("__wrapped__", _MISSING)
     return False
 
 
 def _modules_named(name: str) -> list[Any]:
-    """Return the module of that name; a module that runs as the main program counts by its file."""
+    """List the module of a name; without one, the main module if its file or its spec fits the name."""
     module = sys.modules.get(name)
     if module is not None:
         return [module]
@@ -253,15 +277,15 @@ def _modules_named(name: str) -> list[Any]:
 
 
 def _modules_of_file(file: str) -> list[Any]:
-    """Return the imported modules of a file, the main one first."""
+    """List the imported modules of a file, the main one first."""
     wanted = absolute_file(file)
     real = os.path.realpath(wanted)
-    found: list[Any] = []
+    matches: list[Any] = []
     for name, module in list(sys.modules.items()):
         path = _file_of(module)
         if not path or not path.endswith(os.path.basename(wanted)):
             continue
-        full = os.path.abspath(path)
-        if full == wanted or os.path.realpath(full) == real:
-            found.insert(0 if name in _MAIN else len(found), module)
-    return found
+        absolute = os.path.abspath(path)
+        if absolute == wanted or os.path.realpath(absolute) == real:
+            matches.insert(0 if name in _MAIN else len(matches), module)
+    return matches

@@ -1,7 +1,7 @@
-"""A digest of a value, for what is too deep or too large to be written: any depth, no recursion, and never an address.
+"""A digest of a value that is too deep or too large to be written: any depth, no recursion, and no addresses.
 
-Equal values have equal digests in every process. A budget of values and bytes decides how much is read, and never time:
-two runs stop at the same place.
+Equal values have equal digests in every process. How much is read depends on a budget of values and bytes and never on
+time, so two runs stop at the same place.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of strings and the like in one value."""
+"""Bytes of strings and the like in one value, at most."""
 
 _SCALARS = (str, int, float, complex, bytes, bytearray, range, type(None), type(Ellipsis))
 _FIELDS = frozenset({"pydantic", "struct", "record", "namespace"})
 _MAX_SORTED_DEPTH = 20
-"""Levels of sets in sets, and of keys that are no scalars: each has to be put in order by a digest of its own."""
+"""Levels of sets in sets, and of keys that are no scalars, at most. Each has to be sorted by a digest of its own."""
 
 
 class _Close:
-    """Stands on the stack where a container ends."""
+    """Marks, on the stack, the end of a container."""
 
     __slots__ = ("key",)
 
@@ -38,7 +38,7 @@ class _Close:
 
 
 class TooLargeError(Exception):
-    """A value has more in it than is read."""
+    """A value has more parts than are read."""
 
 
 class _Budget:
@@ -56,12 +56,20 @@ class _Budget:
 
 
 def digest_of(value: Any, max_values: int) -> str | None:
-    """Return 32 hexadecimal digits; None where the value has more parts than `max_values`, or is too long."""
+    """Return a digest of a value.
+
+    Args:
+        value: any value.
+        max_values: how many parts are read, at most.
+
+    Returns:
+        32 hexadecimal digits; None where the value has more parts, or too many bytes.
+    """
     return digest_and_cost(value, max_values)[0]
 
 
 def digest_and_cost(value: Any, max_values: int) -> tuple[str | None, int]:
-    """Return the same, and how many parts were read."""
+    """Return the digest as `digest_of` does, and how many parts were read."""
     budget = _Budget(max_values)
     try:
         digest = _digest(value, budget, 0).hex()
@@ -118,11 +126,11 @@ def _scalar(value: Any) -> bytes:
         return f"{'bool' if kind is bool else 'int'} {int.__format__(value, 'x')}".encode()
     if issubclass(kind, float):
         return f"float {float.__repr__(value)}".encode()
-    return f"{kind.__name__} {value!r}".encode()  # these have no code or address in them
+    return f"{kind.__name__} {value!r}".encode()  # the `repr` of these types runs no code and has no address
 
 
 def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
-    """List what a value holds, in an order that does not depend on hashes."""
+    """List the parts of a value, in an order that does not depend on hashes."""
     if issubclass(kind, dict):
         return _pairs(value, budget, level) + _attributes(value, kind)
     if issubclass(kind, (list, tuple, deque)):
@@ -135,8 +143,8 @@ def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
         return [value.start, value.stop, value.step]
     shape = shapes.kind_of(kind)
     if shape == "exception":
-        held = bare.dictionary_of(value) or {}
-        return [list(bare.of_error(value, "args")), *_flat(held), bare.of_error(value, "__cause__")]
+        attributes = bare.dictionary_of(value) or {}
+        return [list(bare.of_error(value, "args")), *_flat(attributes), bare.of_error(value, "__cause__")]
     if shape == "enum":
         return [str(value._name_)]
     if shape in _FIELDS or objects.is_own(kind):
@@ -156,17 +164,17 @@ def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
 
 def _attributes(value: Any, kind: type) -> list[Any]:
     if shapes.is_pydantic(kind):
-        held = {**(bare.dictionary_of(value) or {}), **(bare.slot(value, "__pydantic_extra__") or {})}
+        state = {**(bare.dictionary_of(value) or {}), **(bare.slot(value, "__pydantic_extra__") or {})}
     elif issubclass(kind, msgspec.Struct):
-        held = {name: bare.slot(value, name) for name in shapes.struct_fields(kind)}
+        state = {name: bare.slot(value, name) for name in shapes.struct_fields(kind)}
     else:
-        held = shapes.attributes(value, shapes.slots_of(kind))
+        state = shapes.attributes(value, shapes.slots_of(kind))
     derived = objects.derived(kind)
-    return _flat({key: item for key, item in held.items() if key not in derived})
+    return _flat({key: item for key, item in state.items() if key not in derived})
 
 
-def _flat(held: dict[Any, Any]) -> list[Any]:
-    pairs = sorted(((bare.key_text(key), item) for key, item in held.items()), key=lambda pair: pair[0])
+def _flat(state: dict[Any, Any]) -> list[Any]:
+    pairs = sorted(((bare.key_text(key), item) for key, item in state.items()), key=lambda pair: pair[0])
     return [part for pair in pairs for part in pair]
 
 

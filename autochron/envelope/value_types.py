@@ -1,13 +1,13 @@
 """The types of an input's values, and the state that JSON has no place for.
 
-The canonical form writes values as JSON, as people would: a `Decimal` as text, a tuple as a list, a closure by its name.
-What that does not tell stands beside it, under `$types`: a tree with the keys of the input, where each value that is no
-plain JSON has its type. So values of different types never compare equal, and an input of plain JSON has no such tree.
+The canonical form writes values as JSON, as people would: a `Decimal` as text, a tuple as a list, a closure by its
+name. The rest stands beside it, under `$types`: a tree with the keys of the input, in which each value that is no plain
+JSON has its type. So values of different types never compare equal. An input of plain JSON has no such tree.
 
-A leaf is a type. A node that has more to say is an object, in which `$is` is the type. Every other key that begins with
-`$` is state: `$state` (attributes), `$cells` (of a closure), `$defaults`, `$self` (of a bound method), `$rest` (a digest
-of what is too deep or too large to be written), `$beyond` (what is too large to be compared), `$unread` (what is compared
-by its name only). A key of the program's own that begins with `$` has one `$` more.
+A leaf is a type. A node with more to say is an object, in which `$is` is the type. Every other key that begins with `$`
+is state: `$state` (attributes), `$cells` (of a closure), `$defaults`, `$self` (of a bound method), `$rest` (a digest of
+a value that is too deep or too large to be written), `$beyond` (the value is too large to be compared), `$unread` (the
+value is compared by its name only). A key of the program's own that begins with `$` has one more `$`.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from autochron.envelope.type_trees import BEYOND, Tree
 from autochron.envelope.value_digest import TooLargeError, digest_and_cost, digest_of
 
 MAX_STATE: Final = 20_000
-"""Values of one piece of state, such as what a closure holds."""
+"""Values that are read of one piece of state, such as the contents of a closure."""
 
 _SMALL_STATE = 500
-"""Values of a piece of state that is written; of a larger one a digest is."""
+"""Values of a piece of state that is written out. Of a larger one a digest is written."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
-    """Return the tree of bound arguments as JSON; empty where all is plain.
+    """Return the tree of bound arguments as JSON; empty where all of them are plain.
 
     Args:
-        bound: parameter to value.
-        walk: turns any value into plain JSON data, as the canonical form has it.
+        bound: the arguments by parameter.
+        walk: returns any value as plain JSON data, as in the canonical form.
     """
     tree: dict[str, Any] = {}
     for name, value in bound.items():
@@ -67,29 +67,37 @@ def _members_of_large(name: str, value: Any, walk: Callable[[Any], Any]) -> dict
 
 
 def _is_written_as_it_is(value: Any) -> bool:
-    """Return whether the canonical form of a value is what the encoder writes."""
+    """Return whether the encoder writes a value exactly as the canonical form has it."""
     kind = type(value)
     return bool((kind is str and value.isascii()) or (kind is int and -(2**63) <= value < 2**64))
 
 
 class _Walk:
-    """One walk through the arguments of a call."""
+    """One walk through the arguments of a call.
 
-    __slots__ = ("inside_own", "left", "most", "nodes", "open", "walk")
+    Attributes:
+        walk: returns any value as plain JSON data.
+        max_nodes: how many parts may be read; beyond that `TooLargeError` is raised.
+        nodes: how many parts were read.
+        left: how many parts may still be read for digests.
+        open: the identities of the containers around the current value.
+        inside_own: whether the current value is in an object of the user's own.
+    """
 
-    def __init__(self, walk: Callable[[Any], Any], most: int) -> None:
+    __slots__ = ("inside_own", "left", "max_nodes", "nodes", "open", "walk")
+
+    def __init__(self, walk: Callable[[Any], Any], max_nodes: int) -> None:
         self.walk = walk
-        self.most = most
+        self.max_nodes = max_nodes
         self.nodes = 0
         self.left = 2 * MAX_NODES
-        """How many parts may still be read for digests."""
         self.open: set[int] = set()
         self.inside_own = False
 
     def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
-        """Return the trees of a container's members, without those that are plain."""
-        found: dict[str, Any] = {}
-        for key, value in items:
+        """Return the trees of a container's members by key, without those that are plain."""
+        trees: dict[str, Any] = {}
+        for key, value in items:  # the loop over most of an input, so plain values are passed over first
             if type(value) in PLAIN_TYPES and (type(value) is not str or value.isascii()):
                 self.nodes += 1
                 continue
@@ -97,23 +105,21 @@ class _Walk:
             if tree is not None:
                 name = key if type(key) is str else bare.key_text(key)
                 if not name.isascii():
-                    name = name.encode(
-                        "utf-8", "backslashreplace"
-                    ).decode()  # half a surrogate pair is no JSON
-                found[f"${name}" if name[:1] == "$" else name] = tree
-        return found
+                    name = name.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is no JSON
+                trees[f"${name}" if name[:1] == "$" else name] = tree
+        return trees
 
     def tree(self, value: Any, depth: int) -> Tree | None:
-        """Return the tree of one value; None where it is plain."""
+        """Return the tree of a value; None where it is plain."""
         kind = type(value)
         self.nodes += 1
         scalar = SCALARS.get(kind)
         if scalar is not None:
             return scalar(value)
-        if self.nodes > self.most:
+        if self.nodes > self.max_nodes:
             raise TooLargeError
         if identity(value) in self.open:
-            return None  # the canonical form tells of a cycle
+            return None  # the canonical form marks the cycle
         if depth >= MAX_DEPTH:
             return self.rest(value)
         self.open.add(identity(value))
@@ -136,29 +142,29 @@ class _Walk:
     # --- builtin containers
 
     def items(self, value: Any, depth: int) -> dict[str, Any]:
-        found = self.members(enumerate(value), depth)
-        if len(found) == len(value) > 1:
-            first = next(iter(found.values()))
-            if all(each == first for each in found.values()):
+        trees = self.members(enumerate(value), depth)
+        if len(trees) == len(value) > 1:
+            first = next(iter(trees.values()))
+            if all(tree == first for tree in trees.values()):
                 return {"*": first}
-        return found
+        return trees
 
     def mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
         pairs = list(dict.items(value))
         if all(type(key) is str for key, _ in pairs):
-            found = self.members(pairs, depth)
-            return {"$is": "dict", **found} if any(key[:1] == "$" for key, _ in pairs) else found
+            trees = self.members(pairs, depth)
+            return {"$is": "dict", **trees} if any(key[:1] == "$" for key, _ in pairs) else trees
         # The canonical form writes some keys as text: `1` and `"1"` would be one.
         keys = [(key if type(key) is str else self._key_text(key), key, item) for key, item in pairs]
-        found = {
+        trees = {
             "$is": "dict",
             "$keys": sorted([text, self.tree(key, depth)] for text, key, _ in keys if type(key) is not str),
         }
         if len({bare.key_text(key) if issubclass(type(key), str) else text for text, key, _ in keys}) < len(
             keys
         ):
-            found["$values"] = sorted([self._key_text(key), self.walk(item)] for _, key, item in keys)
-        return found | self.members(((text, item) for text, _, item in keys), depth)
+            trees["$values"] = sorted([self._key_text(key), self.walk(item)] for _, key, item in keys)
+        return trees | self.members(((text, item) for text, _, item in keys), depth)
 
     def _key_text(self, key: Any) -> str:
         """Return the canonical form of a key."""
@@ -176,8 +182,8 @@ class _Walk:
 
     def fields(self, value: Any, kind: type, shape: str, depth: int) -> dict[str, Any]:
         if shape == "namedtuple":
-            found = self.members(enumerate(tuple.__iter__(value)), depth)
-            return found | self._state(shapes.attributes(value, shapes.slots_of(kind)), depth)
+            trees = self.members(enumerate(tuple.__iter__(value)), depth)
+            return trees | self._state(shapes.attributes(value, shapes.slots_of(kind)), depth)
         if shape == "struct":
             return self.members(
                 ((name, bare.slot(value, name)) for name in shapes.struct_fields(kind)), depth
@@ -196,40 +202,40 @@ class _Walk:
 
     def subclass(self, value: Any, kind: type, depth: int) -> dict[str, Any]:
         base: Any = shapes.container_base(kind)
-        found: dict[str, Any] = {}
+        trees: dict[str, Any] = {}
         if issubclass(kind, dict):
-            found = self.mapping(dict(dict.items(value)), depth)
+            trees = self.mapping(dict(dict.items(value)), depth)
         elif issubclass(kind, (list, tuple, deque)):
-            found = self.items(list(base.__iter__(value)), depth)
+            trees = self.items(list(base.__iter__(value)), depth)
         elif issubclass(kind, (set, frozenset)):
-            found = self._set(list(base.__iter__(value)), depth)
+            trees = self._set(list(base.__iter__(value)), depth)
         elif issubclass(kind, float) and not isfinite(value):
-            found = {"$value": float.__repr__(value)}
+            trees = {"$value": float.__repr__(value)}
         if base is defaultdict and (factory := bare.factory_of(value)) is not None:
-            found["$factory"] = names.label_function(factory)
-        elif base is deque and (most := bare.maxlen_of(value)) is not None:
-            found["$maxlen"] = most
+            trees["$factory"] = names.label_function(factory)
+        elif base is deque and (maxlen := bare.maxlen_of(value)) is not None:
+            trees["$maxlen"] = maxlen
         elif base is OrderedDict:
-            found["$order"] = [self.walk(key) for key in OrderedDict.keys(value)]
+            trees["$order"] = [self.walk(key) for key in OrderedDict.keys(value)]
         own = shapes.attributes(value, shapes.slots_of(kind))
-        return found | self._state(dict(_without(own, objects.derived(kind))), depth)
+        return trees | self._state(dict(_without(own, objects.derived(kind))), depth)
 
     def exception(self, value: BaseException, depth: int) -> dict[str, Any]:
         state = dict(bare.dictionary_of(value) or {})
         for name in _OF_ERRORS:
-            held = bare.slot(value, name) if issubclass(type(value), _BUILTIN_ERRORS) else None
-            if held is not None:
-                state[name] = held
+            item = bare.slot(value, name) if issubclass(type(value), _BUILTIN_ERRORS) else None
+            if item is not None:
+                state[name] = item
         cause = bare.of_error(value, "__cause__")
         if cause is not None:
             state["__cause__"] = cause
-        found = self.members([("args", list(bare.of_error(value, "args")))], depth)
+        trees = self.members([("args", list(bare.of_error(value, "args")))], depth)
         if issubclass(type(value), BaseExceptionGroup):
             state["exceptions"] = list(bare.slot(value, "exceptions"))
-        return found | self._state(state, depth)
+        return trees | self._state(state, depth)
 
     def own(self, value: Any, kind: type, depth: int) -> Tree:
-        """Return the tree of a plain object of the user's own, which is written by its attributes unless it is large."""
+        """Return the tree of a plain object of the user's own; only a digest where it is too large to be written."""
         outermost = not self.inside_own
         if outermost and objects.show(value) == {"$opaque": names.label(kind)}:
             rest = self.rest(value)
@@ -242,85 +248,82 @@ class _Walk:
             self.inside_own = not outermost
 
     def function(self, value: Any, depth: int) -> Tree | None:
-        """Return what is known of a function beside its name: its closure, its defaults, and what it is bound to."""
+        """Return the state of a function: its closure, its defaults, and the object that it is bound to."""
         if type(value) is types.MethodType:
             inner = (
                 self.function(value.__func__, depth) if type(value.__func__) is types.FunctionType else None
             )
-            held = self.held(value.__self__, depth)
-            return {"$is": "method", "$self": held, **(inner if isinstance(inner, dict) else {})}
+            receiver = self.state_value(value.__self__, depth)
+            return {"$is": "method", "$self": receiver, **(inner if isinstance(inner, dict) else {})}
         if not _is_own_code(value):
             return {"$unread": names.label_function(value)} if value.__closure__ else None
         cells = function_memo.cells_of(value)
-        known = function_memo.known(value, cells)
-        if known is not None:
-            return known.tree
+        memo = function_memo.known(value, cells)
+        if memo is not None:
+            return memo.tree
         tree = self._function(value, cells, depth)
         function_memo.keep(value, cells, tree)
         return tree
 
     def _function(self, value: types.FunctionType, cells: dict[str, Any], depth: int) -> Tree | None:
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if cells:
-            found["$cells"] = self.each(cells, depth)
+            parts["$cells"] = self.state_values(cells, depth)
         defaults = dict(enumerate(value.__defaults__ or ())) | (value.__kwdefaults__ or {})
         if defaults:
-            found["$defaults"] = self.each({str(key): held for key, held in defaults.items()}, depth)
-        state = {key: held for key, held in vars(value).items() if not _is_of_the_interpreter(key)}
-        return found | self._state(state, depth) or None
+            parts["$defaults"] = self.state_values({str(key): item for key, item in defaults.items()}, depth)
+        state = {key: item for key, item in vars(value).items() if not _is_of_the_interpreter(key)}
+        return parts | self._state(state, depth) or None
 
     # --- state
 
-    def rest(self, value: Any, most: int = MAX_NODES) -> Tree:
+    def rest(self, value: Any, max_values: int = MAX_NODES) -> Tree:
         """Return a digest for a value that is not written.
 
-        All of one argument may read so many parts as one: each object of a ring leads to all the others.
+        All digests of one argument may read as many parts as a single one: each object of a ring leads to all the
+        others.
         """
-        digest = self._digest(value, min(most, MOST_VISITS))
-        if digest is None and most > MOST_VISITS and self.left > 0:
-            self.left -= MOST_VISITS  # to find that out takes about as long
+        digest = self._digest(value, min(max_values, MOST_VISITS))
+        if digest is None and max_values > MOST_VISITS and self.left > 0:
+            self.left -= MOST_VISITS  # `multiplies` reads about as many parts
             if not multiplies(value):
-                digest = self._digest(value, most)
+                digest = self._digest(value, max_values)
         return {BEYOND: True} if digest is None else {"$rest": digest}
 
-    def _digest(self, value: Any, most: int) -> str | None:
+    def _digest(self, value: Any, max_values: int) -> str | None:
         if self.left <= 0:
             return None
-        digest, cost = digest_and_cost(value, min(most, self.left))
+        digest, cost = digest_and_cost(value, min(max_values, self.left))
         self.left -= cost
         return digest
 
-    def held(self, value: Any, depth: int) -> Any:
+    def state_value(self, value: Any, depth: int) -> Any:
         if type(value) in SCALARS:
             tree = self.tree(value, depth)
             return [self.walk(value), tree] if tree is not None else [self.walk(value)]
         digest = digest_of(value, _SMALL_STATE)
-        if digest is None:  # large: it is told apart, and not shown
+        if digest is None:  # large: a digest distinguishes it, and its content is not shown
             return self.rest(value, MAX_STATE)
         tree = self.tree(value, depth)
         return [self.walk(value), tree] if tree is not None else [self.walk(value)]
 
-    def each(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
-        return {
-            name: self.held(held, depth)
-            for name, held in sorted(
-                ((bare.key_text(key), held) for key, held in state.items()), key=lambda each: each[0]
-            )
-        }
+    def state_values(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
+        items = sorted(((bare.key_text(key), item) for key, item in state.items()), key=lambda pair: pair[0])
+        return {name: self.state_value(item, depth) for name, item in items}
 
     def _state(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
-        return {"$state": self.each(state, depth)} if state else {}
+        return {"$state": self.state_values(state, depth)} if state else {}
 
 
-# --- the parts -----------------------------------------------------------------------------------------------------
+# --- how instances of a class are read -----------------------------------------------------------------------------
 
 
-def _node(name: str, more: dict[str, Any]) -> Tree:
-    return {"$is": name, **more} if more else name
+def _node(name: str, parts: dict[str, Any]) -> Tree:
+    return {"$is": name, **parts} if parts else name
 
 
 def _without(state: dict[Any, Any], left_out: frozenset[str]) -> Iterator[tuple[Any, Any]]:
-    return ((key, held) for key, held in state.items() if key not in left_out)
+    return ((key, item) for key, item in state.items() if key not in left_out)
 
 
 _OF_ERRORS = ("filename", "filename2", "errno", "name", "path", "code", "value", "lineno", "offset", "text")
@@ -332,18 +335,18 @@ def _is_own_code(function: types.FunctionType) -> bool:
 
 
 _Way: TypeAlias = "Callable[[_Walk, Any, type, int], Tree | None]"
-"""Returns the tree of an instance of a class; it must not hold the class."""
+"""Returns the tree of an instance: from the walk, the instance, its class, its depth. It must not hold the class."""
 
 
 def _way_of(kind: type) -> _Way:
-    """Return how the trees of a class's instances are made."""
+    """Choose how the trees of a class's instances are made; called once for a class."""
     reader = standard_types.READERS.get(kind)
     if reader is not None:
         return _node_of(reader)
     module = bare.text(kind, "__module__")
     if module in VALUES:
-        told = VALUES[module]
-        return lambda _walk, value, _kind, _depth: told(value)
+        type_of = VALUES[module]
+        return lambda _walk, value, _kind, _depth: type_of(value)
     shape = shapes.kind_of(kind)
     if shape == "enum":
         return _enum
@@ -372,7 +375,7 @@ def _way_of_library(kind: type) -> _Way:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and issubclass(kind, known):
             return _node_of(reader)
-    return _nothing  # the canonical form tells its type
+    return _nothing  # the canonical form has its type
 
 
 def _node_of(read: Callable[[_Walk, Any, int], dict[str, Any]]) -> _Way:

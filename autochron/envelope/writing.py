@@ -1,10 +1,8 @@
 """The slow half of encoding: from any live value to a tree of JSON types with tags.
 
-A tag is a key that starts with `$`, and always the first of its object. A dictionary that has such a key
-itself, or a
-key that is no string, is written as pairs, so a tag can't be forged by data. What belongs to a tag is named
-so that it stays
-behind it when keys are sorted: `$type`, `$type.value`.
+A tag is a key that starts with `$`, and always the first key of its object. A dictionary with such a key, or with a key
+that is no string, is written as pairs, so data can't forge a tag. The other keys of a tagged object are named so that
+they stay behind the tag when keys are sorted: `$type`, `$type.value`.
 """
 
 from __future__ import annotations
@@ -30,22 +28,27 @@ from autochron.envelope.library_plans import LIBRARY
 from autochron.envelope.opaque import opaque
 
 Plan: TypeAlias = Callable[["ValueWriter", Any], Any]
+"""Writes the instances of one class: from the writer and a value to the value's tree."""
 
 MAX_DEPTH = 100
-"""Levels of nesting; what lies deeper is opaque. Four frames of ours a level stay well below Python's own
-limit."""
+"""Levels of nesting that are written; deeper values are opaque. Four frames a level stay well below Python's limit."""
 _INT_DIGITS = 4000  # Python refuses to print longer integers in decimal.
 
 
 class ValueWriter:
-    """One encoding: remembers which containers are open, so that a cycle ends."""
+    """One encoding. It remembers which containers are open, so that a cycle ends."""
 
     __slots__ = ("below", "left", "open")
 
-    def __init__(self, below: types.FrameType | None = None, most: float = inf) -> None:
-        """Take how many containers may be opened; TooLargeError where there are more."""
+    def __init__(self, below: types.FrameType | None = None, max_containers: float = inf) -> None:
+        """Begin an encoding.
+
+        Args:
+            below: the frame below which the tracebacks of exceptions are written; None: they are left out.
+            max_containers: how many containers may be opened; beyond that `TooLargeError` is raised.
+        """
         self.below = below
-        self.left = most
+        self.left = max_containers
         self.open: set[int] = set()
 
     def write(self, value: Any) -> Any:
@@ -57,7 +60,14 @@ class ValueWriter:
         return plan(self, value)
 
     def enter(self, value: Any) -> Any:
-        """Open a container; what is not None stands for it instead."""
+        """Open a container.
+
+        Returns:
+            None, or the opaque tree to write in its place: it contains itself, or is nested too deep.
+
+        Raises:
+            TooLargeError: too many containers were opened.
+        """
         key = identity(value)
         if key in self.open:
             return opaque(value, "it contains itself")
@@ -74,11 +84,11 @@ class ValueWriter:
         self.open.discard(identity(value))
 
     def items(self, values: Any) -> list[Any]:
-        """Write each of a sequence."""
+        """Write each item of a sequence."""
         return [self.write(item) for item in values]
 
     def mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
-        """Write the items of a dictionary, as pairs where a key could be mistaken."""
+        """Write the items of a dictionary; as pairs if a key could be mistaken for a tag, or is no string."""
         pairs = list(dict.items(value))
         for key, _ in pairs:
             if type(key) is not str or key[:1] == "$" or not _utf8(key):
@@ -86,14 +96,14 @@ class ValueWriter:
         return {key: self.write(item) for key, item in pairs}
 
     def state(self, state: dict[Any, Any]) -> dict[str, Any]:
-        """Write attributes to stand beside a tag: inline where all are names, else in `$type.state`."""
+        """Write attributes to stand beside a tag: as its keys if all are identifiers, else under `$type.state`."""
         if all(type(key) is str and key.isascii() and key.isidentifier() for key in state):
             return {key: self.write(item) for key, item in state.items()}
         return {"$type.state": self.mapping(state)} if state else {}
 
 
 def forget_plans() -> None:
-    """Drop what is known about types: the root that they are named by changed."""
+    """Drop all plans: the root folder, which names of types depend on, has changed."""
     _PLANS.forget()
 
 
@@ -107,8 +117,7 @@ def _utf8(text: str) -> bool:
     return True
 
 
-# --- plans for exact builtin types
-# ---------------------------------------------------------------------------------
+# --- plans for exact builtin types ---------------------------------------------------------------------------------
 
 
 def _same(_: ValueWriter, value: Any) -> Any:
@@ -128,14 +137,14 @@ def _float(_: ValueWriter, value: float) -> Any:
 
 
 def _str(_: ValueWriter, value: str) -> Any:
-    # Not JSON's own escapes: two halves that stand alone would come back joined.
+    # Not JSON's own escapes: decoding would join two lone surrogates into one character.
     return value if _utf8(value) else {"$str": value.encode("unicode_escape").decode()}
 
 
 def _list(writer: ValueWriter, value: list[Any]) -> Any:
-    instead = writer.enter(value)
-    if instead is not None:
-        return instead
+    replacement = writer.enter(value)
+    if replacement is not None:
+        return replacement
     try:
         return writer.items(list.__iter__(value))
     finally:
@@ -143,9 +152,9 @@ def _list(writer: ValueWriter, value: list[Any]) -> Any:
 
 
 def _dict(writer: ValueWriter, value: dict[Any, Any]) -> Any:
-    instead = writer.enter(value)
-    if instead is not None:
-        return instead
+    replacement = writer.enter(value)
+    if replacement is not None:
+        return replacement
     try:
         return writer.mapping(value)
     finally:
@@ -154,9 +163,9 @@ def _dict(writer: ValueWriter, value: dict[Any, Any]) -> Any:
 
 def _tagged_items(tag: str, *, ordered: bool) -> Plan:
     def plan(writer: ValueWriter, value: Any) -> Any:
-        instead = writer.enter(value)
-        if instead is not None:
-            return instead
+        replacement = writer.enter(value)
+        if replacement is not None:
+            return replacement
         try:
             written = writer.items(value)
             return {tag: written if ordered else _sorted(written)}
@@ -167,7 +176,7 @@ def _tagged_items(tag: str, *, ordered: bool) -> Plan:
 
 
 def _sorted(written: list[Any]) -> list[Any]:
-    """Order the items of a set, so that the same set is the same text."""
+    """Order the written items of a set, so that equal sets have equal texts."""
     return sorted(written, key=msgspec.json.encode)
 
 
@@ -249,12 +258,11 @@ _BUILTIN: dict[type, Plan] = {
 _PLANS: ClassTable[Plan] = ClassTable(_BUILTIN)
 
 
-# --- plans made for a class
-# ----------------------------------------------------------------------------------------
+# --- plans made for a class ----------------------------------------------------------------------------------------
 
 
 def _plan_for(cls: type) -> Plan:
-    """Decide once how instances of a class are written."""
+    """Choose how the instances of a class are written; called once for a class."""
     for module, name, plan in LIBRARY:
         if getattr(sys.modules.get(module), name, None) is cls:
             return plan
@@ -274,7 +282,7 @@ def _plan_for(cls: type) -> Plan:
 
 
 def _origin(cls: type) -> type:
-    """Return the class to name: a parametrised pydantic model is named by the model it was made from."""
+    """Return the class to name: for a parametrised pydantic model, the generic model that it was made from."""
     metadata = bare.class_attribute(cls, "__pydantic_generic_metadata__")
     origin = metadata.get("origin") if isinstance(metadata, dict) else None
     return origin if isinstance(origin, type) else cls
@@ -289,9 +297,9 @@ def _opaque_plan(reason: str) -> Plan:
 
 def _guarded(build: Plan) -> Plan:
     def plan(writer: ValueWriter, value: Any) -> Any:
-        instead = writer.enter(value)
-        if instead is not None:
-            return instead
+        replacement = writer.enter(value)
+        if replacement is not None:
+            return replacement
         try:
             return build(writer, value)
         finally:
@@ -314,11 +322,11 @@ def _record_plan(cls: type, name: str) -> Plan:
     slots, fields = shapes.slots_of(cls), shapes.field_names(cls)
 
     def build(writer: ValueWriter, value: Any) -> Any:
-        held = shapes.attributes(value, slots)
-        tree = {"$type": name, **writer.state(held)}
-        beside = [key for key in held if key not in fields]
-        if beside:
-            tree["$type.beside"] = beside
+        state = shapes.attributes(value, slots)
+        tree = {"$type": name, **writer.state(state)}
+        extra_names = [key for key in state if key not in fields]
+        if extra_names:
+            tree["$type.beside"] = extra_names
         return tree
 
     return _guarded(build)
@@ -349,8 +357,8 @@ def _namedtuple_plan(cls: type, name: str) -> Plan:
 
 def _sequence_plan(_: type, name: str) -> Plan:
     def build(writer: ValueWriter, value: Any) -> Any:
-        shown, hidden = value.__reduce__()[1]
-        return {"$type": name, "$type.value": writer.items(shown), "$type.hidden": writer.mapping(hidden)}
+        visible, hidden = value.__reduce__()[1]
+        return {"$type": name, "$type.value": writer.items(visible), "$type.hidden": writer.mapping(hidden)}
 
     return _guarded(build)
 
@@ -402,15 +410,15 @@ def _container_plan(cls: Any, name: str) -> Plan:
         written = {"$type": name, "$type.value": read(writer, value)}
         if base.__name__ == "defaultdict" and (factory := bare.factory_of(value)) is not None:
             written["$type.default"] = writer.write(factory)
-        if base.__name__ == "deque" and (most := bare.maxlen_of(value)) is not None:
-            written["$type.maxlen"] = most
+        if base.__name__ == "deque" and (maxlen := bare.maxlen_of(value)) is not None:
+            written["$type.maxlen"] = maxlen
         return {**written, **writer.state(shapes.attributes(value, slots))}
 
     return _guarded(build)
 
 
 def _content_reader(base: Any) -> Plan:
-    """Return what writes the content of a subclass as its builtin base, past any method of the subclass."""
+    """Return a function that writes the content of a subclass as its builtin base, past methods of the subclass."""
     if issubclass(base, dict):
         # `OrderedDict.items` follows `move_to_end`; `dict.items` doesn't.
         return lambda writer, value: writer.mapping(dict(base.items(value)))

@@ -16,7 +16,7 @@ from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.crossing.crossing import Crossing
 from autochron.crossing.lane_order import note_waiting
-from autochron.crossing.lanes import Root
+from autochron.crossing.lanes import LaneRoot
 from autochron.model import Closed, Raised, Returned
 from autochron.recording.stdio_notes import StdioNotes
 
@@ -481,7 +481,7 @@ class Recorder:
         self._problem(f"{crossing.address} could not be recorded: {type(error).__name__}: {error} (lost)")
 
 
-def _note_order(root: Root, draft: Draft) -> None:
+def _note_order(root: LaneRoot, draft: Draft) -> None:
     draft.after = root.take_causes()
     if root.task is not None:
         draft.is_attended = True

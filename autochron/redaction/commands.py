@@ -1,4 +1,4 @@
-"""Secrets on command lines, in text and as lists: options by name, and the short options of well-known programs."""
+"""Secrets on command lines, in text and in lists: options with a secret name, short options of known programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autochron.redaction.secret_names import SecretNames
 from autochron.redaction.secret_patterns import MASK
 
 _LOGIN = ("docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras", "crane", "az", "harbor")
-# Programs, their options, and the sign that a value's secret stands behind, "" where all of it is one.
+# Programs, their options, and the sign in a value after which its secret begins; "" where the whole value is secret.
 _TABLE: tuple[tuple[str, str, str], ...] = (
     ("mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlpump mysqlsh", "-p", ""),
     ("mariadb mariadb-dump mariadb-admin mycli", "-p", ""),
@@ -36,17 +36,17 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
 
 
 def _options() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    by_program: dict[str, dict[str, str]] = {}
     for programs, options, sign in _TABLE:
         for program in programs.split():
-            found.setdefault(program, {}).update(dict.fromkeys(options.split(), sign))
-    return found
+            by_program.setdefault(program, {}).update(dict.fromkeys(options.split(), sign))
+    return by_program
 
 
 _OPTIONS = _options()
 _NEEDS_LOGIN = frozenset(_LOGIN)
 _ATTACHED = frozenset(("-p", "-u", "-P", "-a", "-w", "-U"))
-# An option, behind a blank or a quote, or the letter of an escape.
+# An option after a blank, a quote or the letter of an escape.
 _DASH = late(
     r"""-(?<=[\s"'nrt]-)(?:[puPUawbsEkKAXcN]|-(?:user|proxy-user|cert|cookie|oauth2|pass|tlspass|auth)"""
     r"""|pass|storepass|keypass|(?:src|dest)storepass)""",
@@ -63,59 +63,59 @@ _ITEM = late(r"""[, \t\n]{0,20}(["'])((?:(?!\1)[^\\\n]){0,4000}+)\1([\])}]?)""",
 _THINGS = frozenset(
     {"cookie", "cookies", "credentials", "pass", "passwords", "pin", "pins", "secret", "secrets", "token"}
 )
-"""Names that are also words: of two strings in a list one needn't name the other."""
+"""Secret names that are also common words: a string that follows one in a list need not be its value."""
 _LISTED = frozenset(
     """
     required enum columns fields keys names include exclude order propertyOrdering scopes tags labels stop type types words
     """.split()  # noqa: SIM905 - a list of a line a word says no more
 )
-"""Names of arrays that hold names."""
+"""Names of arrays whose items are names."""
 
 
 def may_be_in(text: str) -> bool:
-    """Return whether raw text may hold a command line of such a program."""
+    """Return whether raw text may hold a command line of a program in the table."""
     return has_option(text) and any(name in text and _stands(text, name) for name in _OPTIONS)
 
 
 def has_option(text: str) -> bool:
-    """Return whether raw text has an option behind which a secret may stand."""
+    """Return whether raw text has an option whose value may be a secret."""
     return _DASH.search(text) is not None
 
 
 def _stands(text: str, name: str) -> bool:
-    """Return whether a name stands in raw text as a word: in front of it may be the letter of an escape."""
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
+    """Return whether a program's name is a word in raw text; the letter of an escape may precede it."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
         if text[end : end + 1] in _BEHIND_PROGRAM and (
-            at == 0 or text[at - 1] not in _INSIDE or text[max(0, at - 2)] == "\\"
+            start == 0 or text[start - 1] not in _INSIDE or text[max(0, start - 2)] == "\\"
         ):
             return True
-        at = text.find(name, end)
+        start = text.find(name, end)
     return False
 
 
 def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
-    """Yield where the secrets of the command lines in a text stand."""
+    """Yield the bounds of the secrets of the command lines in a text."""
     if "-" not in text:
         return
-    at = 0
-    while (program := _PROGRAM.search(text, at)) is not None:
+    position = 0
+    while (program := _PROGRAM.search(text, position)) is not None:
         words: list[str] = [program[0].removesuffix(".exe")]
         places = [program.start()]
-        at = program.end()
-        quote = text[at]
-        if quote in "\"'" and text[places[0] - 1 : places[0]] == quote:  # a list, as Python writes it
-            for item in _ITEM.finditer(text, at + 1):
-                at = item.end()
+        position = program.end()
+        quote = text[position]
+        if quote in "\"'" and text[places[0] - 1 : places[0]] == quote:  # a list in Python's notation
+            for item in _ITEM.finditer(text, position + 1):
+                position = item.end()
                 words.append(item[2])
                 places.append(item.start(2))
                 if item[3]:
                     break
             yield from ((places[index] + start, places[index] + end) for index, start, end in of_words(words))
             continue
-        for word in _WORD.finditer(text, at):
-            at = word.end()
+        for word in _WORD.finditer(text, position):
+            position = word.end()
             if word[0] in "|;&\n":
                 break
             if not word[0].isspace():
@@ -129,7 +129,11 @@ def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
 
 
 def of_words(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield the words of one command line that hold a secret by an option of its program, and where in them it stands."""
+    """Find the secrets in the words of a command line, by the options of its program.
+
+    Yields:
+        (index, start, end): the index of a word, and the bounds of the secret in it.
+    """
     options: dict[str, str] = {}
     waiting: str | None = None
     for index, word in enumerate(words):
@@ -154,7 +158,7 @@ def of_words(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def _behind(index: int, word: str, start: int, sign: str) -> Iterator[tuple[int, int, int]]:
-    """Yield a word from a place on, or from behind a sign."""
+    """Yield a word from an offset on, or from behind a sign, unless that is harmless."""
     if sign:
         at = word.find(sign, start)
         if at < 0:
@@ -165,19 +169,22 @@ def _behind(index: int, word: str, start: int, sign: str) -> Iterator[tuple[int,
 
 
 def mask_sequence(words: Sequence[str | None], names: SecretNames, key: str | None) -> dict[int, str]:
-    """Return the strings of an array to replace: of command lines, and of names beside their values.
+    """Return the strings of an array that are to be replaced: on command lines, and values after their names.
 
     Args:
-        words: None stands for what is no string.
+        words: the items; None for each that is no string.
         names: the secret names.
-        key: the name that the array has, if any: lists of names pair nothing.
+        key: the key of the array, if any: some arrays hold only names.
+
+    Returns:
+        The masked string by index.
     """
-    found: dict[int, str] = {}
-    given = ["" if word is None else word for word in words]
-    for index, start, end in of_words(given):
-        found[index] = given[index][:start] + MASK + given[index][end:]
-    for index in range(len(given) - 1):
-        name, value = given[index], given[index + 1]
+    masked: dict[int, str] = {}
+    texts = ["" if word is None else word for word in words]
+    for index, start, end in of_words(texts):
+        masked[index] = texts[index][:start] + MASK + texts[index][end:]
+    for index in range(len(texts) - 1):
+        name, value = texts[index], texts[index + 1]
         if (
             name.startswith("-")
             and _is_name(name, names)
@@ -185,17 +192,17 @@ def mask_sequence(words: Sequence[str | None], names: SecretNames, key: str | No
             and not value.startswith("-")
             and not is_harmless(value)
         ):
-            found[index + 1] = MASK
-    if len(given) % 2 == 0 and key not in _LISTED and not any(name.startswith("-") for name in given):
-        for index in range(0, len(given), 2):
-            value = given[index + 1]
-            if words[index] is None or not _is_name(given[index], names) or not value or is_harmless(value):
+            masked[index + 1] = MASK
+    if len(texts) % 2 == 0 and key not in _LISTED and not any(text.startswith("-") for text in texts):
+        for index in range(0, len(texts), 2):
+            value = texts[index + 1]
+            if words[index] is None or not _is_name(texts[index], names) or not value or is_harmless(value):
                 continue
-            if given[index].lower() in _THINGS or is_field(value):
+            if texts[index].lower() in _THINGS or is_field(value):
                 continue
-            if value not in names and (len(given) == 2 or all(map(_reads_as_name, given[::2]))):
-                found[index + 1] = MASK
-    return found
+            if value not in names and (len(texts) == 2 or all(map(_reads_as_name, texts[::2]))):
+                masked[index + 1] = MASK
+    return masked
 
 
 def _is_name(text: str, names: SecretNames) -> bool:

@@ -1,8 +1,8 @@
-"""Secrets in plain text that the words around them give away: `password: x`, `<password>x</password>`, `SET password = 'x'`.
+"""Secrets in plain text that the words around them give away, such as `password: x` and `<password>x</password>`.
 
-`may_be_in` is the quick look, over raw JSON text or plain text; it may err only on the safe side. `mask` is exact, over a
-decoded string. Both start from the secret names in a text (`find_names`) and look at what follows each. Every look has a
-bound, so that both take time in proportion to the text.
+`may_be_in` is the quick test, over raw JSON text or plain text. It may say yes of harmless text, and never no of a
+secret. `mask` is exact, over a decoded string. Both start from the secret names in a text (`find_names`) and read what
+follows each. Everything that is read has a bound, so both take time in proportion to the text.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _SPACED = _LETTERS + " "
 _MOST_VALUE = 4000
 """Characters of a value in the middle of a line, at most."""
 _MOST = 80
-"""Characters on either side of a hint in which its name ends."""
-# In raw text: what can bind a value to a name, behind closing quotes, brackets and white space, escaped or not:
-# eight times, as in JSON in JSON.
+"""Characters on either side of a hint that are searched for the ends of its name."""
+# In raw text: what can bind a value to a name, after closing quotes, brackets and white space. All of these may be escaped,
+# up to eight times (JSON in JSON).
 _BINDER = late(
     r"""(?:\\{0,255}+["'`]|[\])}*,]|[ \t\r\n]|\\{1,255}+[nrtf]){0,12}"""
     r"""(?:\\{0,255}+[:=<>('"`\d]|(?:is|was|to|value)\b|\S{0,60}\d)|\\{0,255}+["'],""",
@@ -37,7 +37,7 @@ _BINDER = late(
 _BIND = late(r"""(?:&quot;|["'`\])}*]){0,4}([ \t]{0,20})(=>|:=|===?|=|:(?![:/]))([ \t*]{0,20})""", re.ASCII)
 _STATED = late(r"""[ \t]{1,4}(?:is|was|to)\b[ \t]{0,4}:?[ \t]{0,4}(["'`]?)([^\s"'`]{1,200})\1""", re.ASCII)
 _DIGITS = late(r"[ \t]{1,4}(\d{3,8})\b", re.ASCII)
-# `name: DB_PASSWORD`, and below it `value: x`.
+# `name: DB_PASSWORD`, and in the next line `value: x`.
 _NAMED = late(r"""(?:name|key)["']?[ \t]{0,4}[:=][ \t]{0,4}["']?\Z""", re.ASCII | re.IGNORECASE)
 _BESIDE = late(
     r"""["']?[ \t]{0,8}[,;]?[ \t]{0,8}\r?\n?[ \t]{0,60}["']?value["']?[ \t]{0,8}[:=][ \t]{0,8}["']?([^\s"',;}]{1,4000})""",
@@ -70,7 +70,7 @@ _LINE_START = late(
 _HEADERS = frozenset({"authorization", "cookie", "cookies"})
 _CODE = late(r"\b(?:def|import|return|function|class|await|lambda|const|let|var)\b|\w\(")
 _CALL = late(r"(?:await |new |not )?[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[;,]?\Z", re.ASCII)
-# `Iterable[str]`, `Secrets,`: what code says of a parameter.
+# `Iterable[str]`, `Secrets,`: annotations of parameters in code.
 _TYPE = late(
     r"[A-Za-z_][A-Za-z_.]{0,60}\[[A-Za-z_\[\], .|\"']{0,200}|[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:[,)]|[ \t]*=|[ \t]*\Z)",
     re.ASCII,
@@ -81,7 +81,7 @@ _PGPASS = late(
     r"""(?m)^[ \t]*((?:[\w./\-]{1,253}+|\*):(?:\d{4,5}|\*):[^\s:]{1,128}:[^\s:]{1,128}:)((?:[^\s:\\]|\\.)++)[ \t]*$""",
     re.ASCII,
 )
-# `a.py:1200:5:E501:…` is what a linter says.
+# `a.py:1200:5:E501:…` is a linter's message, and no line of a pgpass file.
 _FILE = late(
     r"\.(?:py|js|ts|tsx|jsx|go|rs|c|h|cc|cpp|java|rb|php|txt|md|log|sh|json|ya?ml|toml|xml|html|css|sql)\Z",
     re.ASCII,
@@ -96,34 +96,34 @@ _NETRC = late(
 
 
 def find_names(text: str, names: SecretNames) -> Iterator[Bounds]:
-    """Yield where the secret names of a text stand: words that are parted by blanks only where all of them make the name."""
+    """Yield the bounds of the secret names in a text. Words with blanks between them count if together they are one."""
     lower = text.lower()
     if len(lower) != len(text):  # a few letters become two
         lower = "".join(letter.lower() if letter.isascii() else letter for letter in text)
     for hint in names.hints:
-        at = names.find_hint(lower, hint, 0)
-        while at >= 0:
-            part = text[max(0, at - _MOST) : at]
-            start = at - len(part) + len(part.rstrip(_LETTERS))
-            part = text[at : at + _MOST]
-            end = at + len(part) - len(part.lstrip(_LETTERS))
+        position = names.find_hint(lower, hint, 0)
+        while position >= 0:
+            part = text[max(0, position - _MOST) : position]
+            start = position - len(part) + len(part.rstrip(_LETTERS))
+            part = text[position : position + _MOST]
+            end = position + len(part) - len(part.lstrip(_LETTERS))
             word = text[start:end]
             before = text[max(0, start - 24) : start]
             if names.means_secret(before, word):
                 yield start, end
             if text[end : end + 1] == " ":
-                longer = at + len(part[: len(part) - len(part.lstrip(_SPACED))].rstrip())
+                longer = position + len(part[: len(part) - len(part.lstrip(_SPACED))].rstrip())
                 if longer > end and names.means_secret(before, text[start:longer]):
                     yield start, longer
-            at = names.find_hint(lower, hint, end)
+            position = names.find_hint(lower, hint, end)
 
 
 def may_be_in(text: str, names: SecretNames) -> bool:
-    """Return whether a name in raw text may bind a value that `mask` would see."""
+    """Return whether a secret name in raw text may bind a value that `mask` would replace."""
     match, is_markup = _BINDER.match, "<" in text
     for start, end in find_names(text, names):
         if start and text[start - 1] == "\\" and "-" in text[start : start + 7]:
-            return True  # an option, behind an escape
+            return True  # an option after an escape
         if text[start] == "-" or match(text, end) or text[max(0, start - 4) : start] == "set ":
             return True
         if text[end : end + 1] in _QUOTES and is_markup:
@@ -132,7 +132,7 @@ def may_be_in(text: str, names: SecretNames) -> bool:
 
 
 def may_be_unnamed(text: str) -> bool:
-    """Return whether there may be a secret in raw text that no name stands beside."""
+    """Return whether raw text may hold a secret without a secret name beside it."""
     if ("=" in text and signin.may_be_in(text)) or signin.may_be_object(text):
         return True
     if "-" in text and commands.may_be_in(text):
@@ -145,36 +145,41 @@ def may_be_unnamed(text: str) -> bool:
 
 
 def has_port(text: str) -> bool:
-    """Return whether a text has what a port is written with in a pgpass file."""
+    """Return whether a text has a port number between colons, as in a pgpass file."""
     return ":" in text and _PORT.search(text) is not None
 
 
 def mask(text: str, names: SecretNames) -> str:
-    """Mask every secret that its context gives away."""
-    found = [*_of_names(text, names), *signin.find(text), *commands.find(text, names), *sql.find(text, names)]
+    """Mask every secret in a decoded string that its context gives away."""
+    secrets = [
+        *_of_names(text, names),
+        *signin.find(text),
+        *commands.find(text, names),
+        *sql.find(text, names),
+    ]
     if has_port(text):
-        found += [
+        secrets += [
             match.span(2) for match in _PGPASS.finditer(text) if not _FILE.search(match[1].partition(":")[0])
         ]
     if "passw" in text:
-        found += [match.span(2) for match in _NETRC.finditer(text)]
-    return replace(text, found)
+        secrets += [match.span(2) for match in _NETRC.finditer(text)]
+    return replace(text, secrets)
 
 
-def replace(text: str, found: Iterable[Bounds]) -> str:
-    """Put masks in the place of what was found; what is masked already stays."""
+def replace(text: str, secrets: Iterable[Bounds]) -> str:
+    """Replace parts of a text by masks. Overlapping parts are replaced once, and masks in the text stay."""
     parts: list[str] = []
-    at = 0
-    for start, end in sorted(found):
-        if start < at or start >= end or text.startswith(MASK, start):
+    position = 0
+    for start, end in sorted(secrets):
+        if start < position or start >= end or text.startswith(MASK, start):
             continue
-        parts += (text[at:start], MASK)
-        at = end
-    return "".join((*parts, text[at:])) if parts else text
+        parts += (text[position:start], MASK)
+        position = end
+    return "".join((*parts, text[position:])) if parts else text
 
 
 def _of_names(text: str, names: SecretNames) -> Iterator[Bounds]:
-    """Yield the values that secret names bind."""
+    """Yield the bounds of the values that secret names bind."""
     is_code: bool | None = None
     is_markup, passed = "<" in text, 0
     for start, end in sorted(set(find_names(text, names))):
@@ -220,11 +225,11 @@ def _of_name(text: str, start: int, end: int, *, is_code: bool, is_markup: bool)
 
 
 def _beside(text: str, start: int, end: int) -> Iterator[Bounds]:
-    """Yield the value that stands beside a name with no sign between."""
-    beside = _BESIDE.match(text, end)
-    if beside is not None and _NAMED.search(text, max(0, start - 16), start):
-        if not is_harmless(beside[1]):
-            yield beside.span(1)
+    """Yield the bounds of a value that follows a name without a colon or an equals sign."""
+    value = _BESIDE.match(text, end)
+    if value is not None and _NAMED.search(text, max(0, start - 16), start):
+        if not is_harmless(value[1]):
+            yield value.span(1)
         return
     called = _CALLED.match(text, end)
     if called is not None:
@@ -248,12 +253,12 @@ def _beside(text: str, start: int, end: int) -> Iterator[Bounds]:
 
 
 def _mixes(value: str) -> bool:
-    """Return whether a value has both letters and digits, as words of prose have not."""
+    """Return whether a value has both letters and digits, which words of prose do not have."""
     return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
 def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iterator[Bounds]:
-    """Yield the value behind a colon or an equals sign."""
+    """Yield the bounds of the value after a colon or an equals sign."""
     at, sign = bind.end(), bind[2]
     name = text[start : bind.start()]
     begin = text.rfind("\n", max(0, start - 200), start) + 1
@@ -273,7 +278,7 @@ def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iter
         and text.find("\n", at, at + _MOST_VALUE) < 0
         and len(text) < at + _MOST_VALUE
     ):
-        # A string that the text ends in: what comes next is not here yet, or was cut off.
+        # The text ends inside of a string: the rest has not arrived yet, or was cut off.
         value = text[at + 1 :].rstrip("\\")
         if not is_harmless(value):
             yield at + 1, at + 1 + len(value)
@@ -281,7 +286,7 @@ def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iter
     opened = text[start - 1] if start and text[start - 1] in "\"'`" else ""
     if opened and text[bind.start()] == opened:
         opened = ""
-    # What a line start leads is read once a line; all else up to a bound.
+    # After a name that begins its line the value may be as long as the line, which is read once. Others have a bound.
     far = len(text) if leads and not opened else min(len(text), at + _MOST_VALUE)
     stop = text.find("\n", at, far)
     stop = far if stop < 0 else stop
@@ -303,7 +308,7 @@ def _bound(text: str, start: int, bind: re.Match[str], *, is_code: bool) -> Iter
 def _to_end(
     text: str, at: int, stop: int, name: str, bind: re.Match[str], *, is_header: bool, is_code: bool
 ) -> Iterator[Bounds]:
-    """Yield the rest of a line."""
+    """Yield the bounds of the rest of a line, unless it reads as prose or as code."""
     value = text[at:stop].rstrip()
     if not is_header:
         comment = _COMMENT.search(value)
@@ -324,7 +329,7 @@ def _to_end(
 def _one_word(
     text: str, at: int, stop: int, name: str, bind: re.Match[str], *, is_code: bool
 ) -> Iterator[Bounds]:
-    """Yield one word in the middle of a line, unless it reads as prose or as code."""
+    """Yield the bounds of one word in the middle of a line, unless it reads as prose or as code."""
     word = _WORD.match(text, at, stop)
     if word is None:
         return
@@ -336,7 +341,7 @@ def _one_word(
     if bind[2] != ":":
         if follows in {"(", "["} or "(" in value or "[" in value:
             return
-        # What is assigned in the middle of a line is mostly code: a digit or a sign tells a secret from a variable.
+        # An assignment in the middle of a line is mostly code: a digit or a sign distinguishes a secret from a variable.
         if value.replace("_", "").replace(".", "").isalpha() or bind[2].startswith("=="):
             return
     elif (is_code and _TYPE.match(text[at:stop])) or (
@@ -349,13 +354,13 @@ def _one_word(
 
 
 def _indented(text: str, begin: int, stop: int, *, is_block: bool) -> Iterator[Bounds]:
-    """Yield the lines below a key: all of a block, else its scalars."""
+    """Yield the bounds of the lines below a key: of a block all lines, else the scalars."""
     margin = len(text[begin:stop]) - len(text[begin:stop].lstrip(" \t"))
     at = stop + 1
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
-        yield at, at  # what stands here is looked at once
+        yield at, at  # empty bounds: `_of_names` passes over the names before, so each line is read once
         line = text[at:end]
         bare = line.strip()
         depth = len(line) - len(line.lstrip(" \t"))
@@ -375,15 +380,15 @@ def _indented(text: str, begin: int, stop: int, *, is_block: bool) -> Iterator[B
 
 
 def _counts(name: str, value: str) -> bool:
-    """Return whether a value is a number that a program may count with."""
+    """Return whether a value is a number that a program may calculate with."""
     if not value.replace(".", "", 1).isdigit():
         return False
     return len(value) < (3 if holds_number(name) else 6)
 
 
 def _is_code(value: str) -> bool:
-    """Return whether what is assigned reads as an expression."""
+    """Return whether an assigned value reads as an expression."""
     bare = value.rstrip(";,:")
     if "(" in bare or "[" in bare or " " in bare:
         return True
-    return all(part.isidentifier() for part in bare.split(".")) and not any(each.isdigit() for each in bare)
+    return all(part.isidentifier() for part in bare.split(".")) and not any(sign.isdigit() for sign in bare)

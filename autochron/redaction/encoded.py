@@ -1,6 +1,6 @@
-"""Secrets in base64, hexadecimal, percent-encoding and gzip, one level deep: the encoded text is masked whole.
+"""Secrets in base64, hexadecimal, percent-encoding and gzip, one level deep: the encoded text is masked as a whole.
 
-What is decoded counts only if it is printable UTF-8, which text that merely looks encoded almost never is.
+Decoded text counts only if it is printable UTF-8. Text that merely looks encoded almost never decodes to that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from autochron._runtime.lazy import late
 from autochron.redaction.secret_patterns import MASK
 
 _SHORTEST = 16
-"""Characters of encoded text below which no name and value fit."""
+"""Characters of encoded text below which a name and a value don't fit in."""
 _MOST_SLASHES = 4
 _MOST_KNOWN = 4096
 _KNOWN_LENGTH = 64
 _LEAST_UNPACKED = 65_536
 _MOST_RATIO = 32
-"""How many times as long as before text is that is unpacked, at most: a bomb takes no longer than other text."""
+"""How many times its compressed length a text is unpacked to, at most: a bomb takes no longer than other text."""
 _SIGNS = b"+/_-"
 _ENCODING = bytes(1 if code < 128 and (chr(code).isalnum() or code in _SIGNS) else 0 for code in range(256))
 _RUN = b"\1" * _SHORTEST
@@ -30,7 +30,7 @@ _WRAPPED = late(r"(?:[A-Za-z0-9+/]{48,76}\r?\n)++[A-Za-z0-9+/]{1,76}={0,2}", re.
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _PRINTABLE = bytes((9, 10, 12, 13, 27, *range(32, 127)))
 _PACKED = (b"H4sI", b"eJ", b"eN", b"eA", b"eF")
-"""How gzip and zlib begin in base64."""
+"""How data of gzip and zlib begins in base64."""
 _PARTS = late(r"([/_\-]|0x)", re.ASCII)
 _RAW_PARTS = late(rb"[/_\-]|0x")
 _PERCENT = late(r"%([0-9A-Fa-f]{2})", re.ASCII)
@@ -40,35 +40,38 @@ _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
 class DecodedLooker(Protocol):
-    """What encoded text is shown to once it is decoded."""
+    """The scanner, as this module calls it: it judges text that was decoded."""
 
     runs: set[bytes]
-    """Runs that are no encoded secret: most bodies have those of the one before."""
+    """Runs that are no encoded secret. Most bodies have the runs of the body before."""
 
-    def suspicious_decoded(self, text: str) -> bool: ...
+    def suspicious_decoded(self, text: str) -> bool:
+        """Return whether a decoded text may hold a secret."""
 
-    def mask_decoded(self, text: str, nesting: int = 0) -> str: ...
+    def mask_decoded(self, text: str, nesting: int = 0) -> str:
+        """Mask the secrets in a decoded text."""
 
 
 def may_be_in(text: str, looker: DecodedLooker) -> bool:
-    """Return whether raw text may hold a secret that is encoded."""
+    """Return whether raw text may hold an encoded secret."""
     if "%" in text and _PERCENT.search(text) and looker.suspicious_decoded(_unquoted(text)):
         return True
     raw = text.encode("utf-8", "surrogatepass")
     kinds = raw.translate(_ENCODING)
-    at = kinds.find(_RUN)
-    if at < 0:
+    position = kinds.find(_RUN)
+    if position < 0:
         return False
-    if kinds.find(_LINE, at) >= 0 and _is_wrapped(raw, kinds):
+    if kinds.find(_LINE, position) >= 0 and _is_wrapped(raw, kinds):
         return True
-    while at >= 0:
-        end = kinds.find(b"\0", at)
+    while position >= 0:
+        end = kinds.find(b"\0", position)
         end = len(raw) if end < 0 else end
-        run = raw[at:end]
+        run = raw[position:end]
         if run in looker.runs:
-            at = kinds.find(_RUN, end)
+            position = kinds.find(_RUN, end)
             continue
-        for cut in (0, 1, 5) if at and raw[at - 1] == 0x5C else (0,):  # behind an escape it starts later
+        # After a backslash the letter of an escape (`\n`, `\u000a`) is no part of the run.
+        for cut in (0, 1, 5) if position and raw[position - 1] == 0x5C else (0,):
             for decoded in _readings(run[cut:]):
                 if looker.suspicious_decoded(decoded):
                     return True
@@ -76,29 +79,29 @@ def may_be_in(text: str, looker: DecodedLooker) -> bool:
             looker.runs.clear()
         if len(run) <= _KNOWN_LENGTH:
             looker.runs.add(run)
-        at = kinds.find(_RUN, end)
+        position = kinds.find(_RUN, end)
     return False
 
 
 def is_packed(head: str | bytes) -> bool:
-    """Return whether base64 that begins so is compressed: then it can't be decoded in parts."""
+    """Return whether base64 with this beginning is compressed. Then its parts can't be decoded one by one."""
     return (head.encode("latin-1", "replace") if isinstance(head, str) else head).startswith(_PACKED)
 
 
 def _is_wrapped(raw: bytes, kinds: bytes) -> bool:
-    """Return whether a line break, as it is or escaped, stands behind 48 encoded characters."""
+    """Return whether a line break, escaped or not, follows 48 encoded characters."""
     for newline, feed in ((b"\n", b"\r"), (b"\\n", b"\\r")):
-        at = raw.find(newline)
-        while at >= 0:
-            end = at - len(feed) if raw.endswith(feed, 0, at) else at
+        position = raw.find(newline)
+        while position >= 0:
+            end = position - len(feed) if raw.endswith(feed, 0, position) else position
             if kinds.endswith(_LINE, 0, end):
                 return True
-            at = raw.find(newline, at + 1)
+            position = raw.find(newline, position + 1)
     return False
 
 
 def mask(text: str, looker: DecodedLooker) -> str:
-    """Mask what is encoded in a string and holds a secret."""
+    """Mask the encoded parts of a decoded string that hold a secret."""
     if "%" in text and _PERCENT.search(text):
         text = _mask_percent(text, looker)
     if "\n" in text:
@@ -107,7 +110,7 @@ def mask(text: str, looker: DecodedLooker) -> str:
 
 
 def unpack(raw: bytes) -> bytes | None:
-    """Return what bytes hold that are compressed by gzip or zlib, or its beginning; None for all other bytes."""
+    """Return the content of bytes that gzip or zlib has compressed, or its beginning; None for all other bytes."""
     if raw[:2] != b"\x1f\x8b" and raw[:2] not in {b"\x78\x9c", b"\x78\xda", b"\x78\x01", b"\x78\x5e"}:
         return None
     import zlib  # lazy: hardly any text holds what is compressed
@@ -120,20 +123,20 @@ def unpack(raw: bytes) -> bytes | None:
 
 def _masked(match: re.Match[str], looker: DecodedLooker) -> str:
     text = match[0]
-    whole = text.replace("\n", "").replace("\r", "").rstrip("=")
-    if _is_secret(whole, looker):
+    joined = text.replace("\n", "").replace("\r", "").rstrip("=")
+    if _is_secret(joined, looker):
         return MASK
-    at = -1
+    slash = -1
     for _ in range(_MOST_SLASHES):
-        at = text.find("/", at + 1)
-        if at < 0:
+        slash = text.find("/", slash + 1)
+        if slash < 0:
             break
-        if _is_secret(text[at + 1 :].rstrip("="), looker):
-            return text[: at + 1] + MASK
+        if _is_secret(text[slash + 1 :].rstrip("="), looker):
+            return text[: slash + 1] + MASK
     pieces = _PARTS.split(text)
     if len(pieces) == 1:
         return text
-    return "".join(MASK if _is_secret(each.rstrip("="), looker) else each for each in pieces)
+    return "".join(MASK if _is_secret(piece.rstrip("="), looker) else piece for piece in pieces)
 
 
 def _is_secret(run: str, looker: DecodedLooker) -> bool:
@@ -145,7 +148,7 @@ def _is_secret(run: str, looker: DecodedLooker) -> bool:
 
 
 def _readings(run: bytes) -> Iterator[str]:
-    """Yield what a run may mean: whole, and in the parts that a path or a prefix makes of it."""
+    """Yield what a run may decode to: as a whole, and in the parts that it has as a path or after a prefix."""
     yield from _decodings(run)
     if _RAW_PARTS.search(run):
         for part in _parts(run.decode()):
@@ -154,9 +157,9 @@ def _readings(run: bytes) -> Iterator[str]:
 
 
 def _parts(run: str) -> list[str]:
-    """Return what stands behind each of the first slashes of a run, and its pieces."""
-    behind = run.split("/", _MOST_SLASHES)
-    return [*("/".join(behind[at:]) for at in range(1, len(behind))), *_PARTS.split(run)]
+    """Return what follows each of the first slashes of a run, and its pieces."""
+    segments = run.split("/", _MOST_SLASHES)
+    return [*("/".join(segments[index:]) for index in range(1, len(segments))), *_PARTS.split(run)]
 
 
 def _decodings(run: bytes) -> Iterator[str]:
@@ -175,14 +178,14 @@ def _decodings(run: bytes) -> Iterator[str]:
         if not standard.startswith(_PACKED) and not _begins_text(binascii.a2b_base64(standard[:16])):
             return
         text = _readable(binascii.a2b_base64(standard + b"=" * (-size % 4)))
-    except binascii.Error:  # there is something else among it, which is no base64
+    except binascii.Error:  # the run is no base64
         return
     if text is not None:
         yield text
 
 
 def _begins_text(head: bytes) -> bool:
-    """Return whether text may begin so; what is encoded in base64 is mostly none, and this is told soon."""
+    """Return whether text may begin with some bytes. Most base64 holds no text, and this detects it early."""
     if head.isascii():
         return not head.translate(None, _PRINTABLE)
     try:
@@ -193,7 +196,7 @@ def _begins_text(head: bytes) -> bool:
 
 
 def _readable(raw: bytes) -> str | None:
-    """Return bytes as text if they are, compressed or not."""
+    """Return bytes, compressed or not, as text; None where they are no text."""
     unpacked = unpack(raw)
     if unpacked is not None:
         raw = unpacked
@@ -210,13 +213,13 @@ _BLANKS = {9: " ", 10: " ", 13: " ", 12: " ", 27: " "}
 
 
 def _unquoted(text: str) -> str:
-    """Decode raw text, in which no word stands beside another one before it is decoded."""
+    """Decode percent-encoding in raw text. Blanks become line breaks first, so that only decoded blanks join words."""
     text = text.replace(" ", "\n").replace("+", " ")
     return _PERCENT.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _mask_percent(text: str, looker: DecodedLooker) -> str:
-    """Mask percent-encoded words: the run that is encoded, else all of what stands between blanks."""
+    """Mask percent-encoded secrets: the encoded run, or else everything between the blanks around it."""
 
     def check(match: re.Match[str]) -> str:
         if "%" not in match[0]:

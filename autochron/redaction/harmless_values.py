@@ -1,4 +1,4 @@
-"""What stands where a secret could stand, and is none: references, types, placeholders, sentences."""
+"""Values that are no secrets although they stand where one could stand: references, types, placeholders, sentences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PROSE = frozenset(
 
 
 def is_harmless(value: str) -> bool:
-    """Return whether a value is empty, a mask, a word for nothing, a type or a reference to what stands elsewhere."""
+    """Return whether a value is empty, a mask, a word for nothing, a type, or a reference to a value elsewhere."""
     bare = value.strip().strip("\"'`").rstrip(",;")
     if not bare or bare.startswith(MASK) or bare.lower() in _NOTHING:
         return True
@@ -45,12 +45,12 @@ def is_harmless(value: str) -> bool:
 
 
 def is_field(value: str) -> bool:
-    """Return whether a value reads as the name of a field, as beside another one in a list of names."""
+    """Return whether a value is a common name of a field, which in a list of names may follow a secret name."""
     return value.lower() in _FIELDS
 
 
 def is_sentence(value: str) -> bool:
-    """Return whether several words read as prose: one of them is a word that only sentences have."""
+    """Return whether several words are prose: one of them occurs only in sentences."""
     words = value.split()
     if len(words) < 2:
         return False

@@ -1,8 +1,8 @@
-"""Secrets in pieces: a stream gives text in many items, and only together do they say `password: …`.
+"""Secrets in pieces: a stream hands out text in many items, and only together they say `password: …`.
 
-The texts that stand at one path of successive items are read as one. What is secret in that is replaced by one mask in the
-item where it begins, and left out of those where it goes on. `mask_together` does it for items that are all there;
-`StreamMasker` does it as they come, and holds back an item only while the last word of its text may go on.
+The texts at one path of successive items are read as one text. A secret in it is replaced by one mask in the item where
+it begins, and removed from the items where it goes on. `mask_together` does this for items that are complete.
+`StreamMasker` does it as items arrive, and holds an item back only while the last word of its text may go on.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ _encode = msgspec.json.Encoder().encode
 _FIXED: Final = frozenset(
     "id type object model event role item_id status service_tier system_fingerprint obfuscation finish_reason created".split()  # noqa: SIM905
 )
-"""Keys whose values are no part of a text that goes on."""
+"""Keys whose values are never a part of a longer text."""
 _ORDER: Final = ("index", "output_index", "content_index")
-"""Keys that tell the texts of one stream apart."""
+"""Keys that distinguish the texts of one stream."""
 _MOST_CONTEXT: Final = 4000
-"""Characters before the held ones that are still read with them."""
+"""Characters before the held ones that are still read with them, at most."""
 _MOST_HELD: Final = 512
-"""Items that are held back at most, of a text without a blank."""
+"""Items of a text without a blank that are held back, at most."""
 _MOST_NESTING: Final = 40
 
 
 class JoinedLooker(Protocol):
-    """What joined text is shown to."""
+    """The scanner, as this module calls it: it judges joined text."""
 
-    def suspicious(self, text: str) -> bool: ...
+    def suspicious(self, text: str) -> bool:
+        """Return whether a text may hold a secret."""
 
-    def mask_string(self, text: str, nesting: int = 0) -> str: ...
+    def mask_string(self, text: str, nesting: int = 0) -> str:
+        """Mask the secrets in a decoded string."""
 
 
 class _Piece:
-    """One string of one item: where it stands in the decoded item, and what it says."""
+    """One string of one item: its place in the decoded item, and its text."""
 
     __slots__ = ("holder", "key", "text")
 
@@ -52,6 +54,7 @@ class _Piece:
         self.text = text
 
     def write(self, text: str) -> None:
+        """Replace the string in the item."""
         if self.key == "$bytes":
             raw = text.encode("utf-8", "surrogateescape")
             text = binascii.b2a_base64(raw, newline=False).decode()
@@ -59,7 +62,7 @@ class _Piece:
 
 
 def mask_together(bodies: Sequence[bytes], looker: JoinedLooker) -> list[bytes]:
-    """Mask the secrets that several items make together, each of which is masked for itself already.
+    """Mask the secrets that several items make together. Each item was masked by itself before.
 
     Args:
         bodies: JSON texts, in their order.
@@ -74,40 +77,46 @@ def mask_together(bodies: Sequence[bytes], looker: JoinedLooker) -> list[bytes]:
 
 
 def mask_members(body: bytes, key: str, looker: JoinedLooker) -> bytes:
-    """Mask the secrets that the members of an array make together, which a stored body has at a key."""
+    """Mask the secrets that the members of an array make together.
+
+    Args:
+        body: a stored body whose object has the array.
+        key: the array's key.
+        looker: finds secrets in plain text.
+    """
     tree = _tree(body)[0]
     if not isinstance(tree, dict) or not isinstance(tree.get(key), list):
         return body
     trees = [[member] for member in tree[key]]
     if not _mask_trees(trees, looker, {}):
         return body
-    tree[key] = [each[0] for each in trees]
+    tree[key] = [holder[0] for holder in trees]
     return _encode(tree)
 
 
 class StreamMasker:
-    """Masks the items of one stream as they come. What it holds back is in memory only; `flush` gives it."""
+    """Masks the items of one stream as they arrive. Held items are only in memory; `flush` returns them."""
 
     __slots__ = ("_before", "_held", "_looker", "has_masked")
 
     def __init__(self, looker: JoinedLooker) -> None:
         self._looker = looker
         self.has_masked = False
-        """Whether something was masked that no item says alone."""
+        """Whether something was masked that no item has by itself."""
         self._held: list[bytes] = []
         self._before: dict[Path, str] = {}
-        """What the items that were given back said, at each path: its end."""
+        """The end of the text that the released items have at each path."""
 
     def push(self, body: bytes) -> list[bytes]:
-        """Take an item, masked for itself; return those that can be written now, in their order."""
+        """Take an item that was masked by itself, and return the items that can be written now, in their order."""
         self._held.append(body)
-        return self._give(_settled(self._held) if len(self._held) <= _MOST_HELD else len(self._held))
+        return self._release(_settled(self._held) if len(self._held) <= _MOST_HELD else len(self._held))
 
     def flush(self) -> list[bytes]:
-        """Return what is held back: the stream has ended, or is left."""
-        return self._give(len(self._held))
+        """Return the items that are held back: the stream has ended, or is abandoned."""
+        return self._release(len(self._held))
 
-    def _give(self, count: int) -> list[bytes]:
+    def _release(self, count: int) -> list[bytes]:
         if not count:
             return []
         trees = [_tree(body) for body in self._held]
@@ -117,23 +126,23 @@ class StreamMasker:
                 texts[path] = texts.get(path, "") + piece.text
         changed = _mask_trees(trees, self._looker, self._before)
         self.has_masked |= any(at < count for at in changed)
-        given = [_encode(trees[at][0]) if at in changed else self._held[at] for at in range(count)]
+        released = [_encode(trees[at][0]) if at in changed else self._held[at] for at in range(count)]
         for path, text in texts.items():
             self._before[path] = (self._before.get(path, "") + text)[-_MOST_CONTEXT:]
         del self._held[:count]
-        return given
+        return released
 
 
-def _tree(body: bytes) -> list[Any]:
-    """Return decoded JSON in a list of its own, for a string to be replaced there; None for what can't be decoded."""
+def _tree(text: bytes) -> list[Any]:
+    """Return decoded JSON in a list, so that a string at the top can be replaced; [None] for what can't be decoded."""
     try:
-        return [_decode(body)]
+        return [_decode(text)]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return [None]
 
 
 def _settled(bodies: Sequence[bytes]) -> int:
-    """Return how many items at the front say nothing that the next one could go on with."""
+    """Return how many items at the front have no text that the next item could go on with."""
     last: dict[Path, int] = {}
     for at, body in enumerate(bodies):
         for path, piece in _pieces(_tree(body)):
@@ -147,7 +156,13 @@ def _settled(bodies: Sequence[bytes]) -> int:
 
 
 def _mask_trees(trees: Sequence[list[Any]], looker: JoinedLooker, before: dict[Path, str]) -> set[int]:
-    """Mask what decoded items make together, in place; return which were changed."""
+    """Mask the secrets that decoded items make together, in place; return the indexes of the changed items.
+
+    Args:
+        trees: each item in a list, see `_tree`.
+        looker: finds secrets in plain text.
+        before: the end of the text before the first item, by path.
+    """
     streams: dict[Path, list[tuple[int, _Piece]]] = {}
     for at, tree in enumerate(trees):
         for path, piece in _pieces(tree):
@@ -168,7 +183,13 @@ def _mask_trees(trees: Sequence[list[Any]], looker: JoinedLooker, before: dict[P
 
 
 def _write(pieces: Sequence[tuple[int, _Piece]], spans: Sequence[Bounds], at: int) -> set[int]:
-    """Replace spans of a joined text in its pieces; `at` is where the first of them begins."""
+    """Replace spans of a joined text in its pieces, and return the indexes of the changed items.
+
+    Args:
+        pieces: the pieces, each with the index of its item.
+        spans: the bounds of each secret in the joined text.
+        at: the offset of the first piece in the joined text.
+    """
     changed: set[int] = set()
     for item, piece in pieces:
         end = at + len(piece.text)
@@ -190,24 +211,24 @@ def _write(pieces: Sequence[tuple[int, _Piece]], spans: Sequence[Bounds], at: in
 
 
 def differences(text: str, masked: str) -> list[Bounds]:
-    """Return the spans of a text that masks stand for; where that isn't certain a span is rather too long.
+    """Return the spans of a text that masks replace. Where they are uncertain a span is too long rather than too short.
 
     Args:
-        text: before it was masked; it may have masks in it already.
-        masked: the same with more masks.
+        text: the text before masking; it may have masks already.
+        masked: the same text with more masks.
     """
     if text == masked:
         return []
     parts = masked.split(MASK)
     ends, at = [], 0
-    for part in parts:  # each part where it can stand first
+    for part in parts:  # the first position of each part
         at = text.find(part, at)
         if at < 0:
             return [(0, len(text))]
         at += len(part)
         ends.append(at)
     starts, at = [], len(text)
-    for part in reversed(parts):  # and where it can stand last
+    for part in reversed(parts):  # the last position of each part
         at = text.rfind(part, 0, at)
         if at < 0:
             return [(0, len(text))]
@@ -223,7 +244,7 @@ def differences(text: str, masked: str) -> list[Bounds]:
 
 
 def _pieces(tree: list[Any]) -> Iterator[tuple[Path, _Piece]]:
-    """Yield the strings of a decoded item that may be a part of a text, with the path to each."""
+    """Yield the strings of a decoded item that may be a part of a longer text, with the path of each."""
     waiting: list[tuple[Path, Any, Any]] = [((), tree, 0)]
     while waiting:
         path, holder, key = waiting.pop()
@@ -248,9 +269,9 @@ def _pieces(tree: list[Any]) -> Iterator[tuple[Path, _Piece]]:
         elif isinstance(value, list):
             waiting += (
                 (
-                    (*path, 0 if isinstance(each, dict) and isinstance(each.get("index"), int) else at),
+                    (*path, 0 if isinstance(item, dict) and isinstance(item.get("index"), int) else at),
                     value,
                     at,
                 )
-                for at, each in enumerate(value)
+                for at, item in enumerate(value)
             )

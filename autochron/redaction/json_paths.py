@@ -1,7 +1,8 @@
 """Paths into stored JSON: `choices.*.message.tool_calls.*.function.name`, `output.*[type=function_call].name`.
 
-The grammar is that of `rules.paths`. Tags of the typed codec are no steps: a path goes through `$tuple` and its like as if
-the list stood there itself. Only through tags that hold something: in a request's body `$defs` is a key like others.
+The grammar is that of `rules.paths`. Tags of the typed codec are no steps: a path goes through `$tuple` and the like as
+if the list were there itself. That holds only for tags with a content: in the body of a request `$defs` is a key like
+any other.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from autochron.rules.paths import PathStep, index_of, parse_path, spelled
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _HOLDING = frozenset({"$tuple", "$set", "$frozenset", "$dict", "$mappingproxy"})
-"""Tags whose list or object stands for what they are the tag of."""
+"""Tags whose list or object is the content of the tagged value."""
 _THROUGH = _HOLDING | {"$type"}
 
 
 class _Pair(int):
-    """The index of a key and its value in the list of a `$dict`."""
+    """The index of a (key, value) pair in the list of a `$dict`."""
 
     __slots__ = ()
 
 
 def read_path(value: Any, path: str) -> list[Any]:
-    """List what stands at a path in decoded JSON."""
+    """Return the values at a path in decoded JSON."""
     return read_steps(value, parse_path(path))
 
 
 def read_steps(value: Any, steps: Sequence[PathStep]) -> list[Any]:
-    """List what stands at a parsed path in decoded JSON."""
-    found = [value]
+    """Return the values at a parsed path in decoded JSON."""
+    selected = [value]
     for step in steps:
         following: list[Any] = []
-        for holder in found:
+        for holder in selected:
             # The plain case first: a key of an ordinary object.
             if type(holder) is dict and not step.filters and step.key in holder and _is_untagged(holder):
                 following.append(holder[step.key])
@@ -46,12 +47,12 @@ def read_steps(value: Any, steps: Sequence[PathStep]) -> list[Any]:
                 following += [item for _, _, item in _children(holder, step)]
         if not following:
             return following
-        found = following
-    return found
+        selected = following
+    return selected
 
 
 def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
-    """Mask what stands at the paths."""
+    """Mask the values at the paths."""
     tree = _decode(body)
     changed = _drop_types(tree, paths)
     for container, key, item in _spots(tree, paths):
@@ -66,14 +67,14 @@ def redact_paths(body: bytes, paths: Iterable[str]) -> bytes:
 
 
 def drop_paths(body: bytes, paths: Iterable[str]) -> bytes:
-    """Leave out what stands at the paths."""
+    """Remove the values at the paths."""
     tree = _decode(body)
     has_dropped = _drop_types(tree, paths)
     return _encode(tree) if _drop(tree, paths) or has_dropped else body
 
 
 def _drop_types(tree: Any, paths: Iterable[str]) -> bool:
-    """Leave out the types and the state of what stands at the paths; return whether there were any."""
+    """Remove the types and the state of the values at the paths; return whether there were any."""
     return isinstance(tree, dict) and isinstance(tree.get(TYPES), dict) and _drop(tree[TYPES], paths)
 
 
@@ -89,23 +90,23 @@ def _drop(tree: Any, paths: Iterable[str]) -> bool:
 
 
 def keep_paths(body: bytes, paths: Iterable[str]) -> bytes:
-    """Leave out everything but what stands at the paths and what leads there."""
-    kept = _kept(_decode(body), [parse_path(path) for path in paths])
-    return _encode({} if kept is _NOTHING else kept)
+    """Remove everything but the values at the paths and what leads to them."""
+    tree = _pick(_decode(body), [parse_path(path) for path in paths])
+    return _encode({} if tree is _NOTHING else tree)
 
 
 _NOTHING: Any = object()
 
 
 def _is_untagged(holder: dict[str, Any]) -> bool:
-    """Return whether an object stands for itself; a tag is always the first key."""
+    """Return whether an object is no tagged value; a tag is always the first key."""
     for first in holder:
         return first not in _THROUGH
     return True
 
 
 def _inner(holder: Any) -> tuple[Any, bool]:
-    """Look through tags to the list or object that they stand for; tell whether it is a list of keys and values."""
+    """Return the list or object inside of tags, and whether it is a list of (key, value) pairs."""
     tag = ""
     while type(holder) is dict:
         tag = next(iter(holder), "")
@@ -117,26 +118,26 @@ def _inner(holder: Any) -> tuple[Any, bool]:
 
 
 def _children(holder: Any, step: PathStep) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (container, key, item) of what a step selects."""
+    """Yield (container, key, item) for each item that a step selects."""
     for spot in _under(holder, step.key):
         if all(_has(spot[2], key, wanted) for key, wanted in step.filters):
             yield spot
 
 
 def _has(item: Any, key: str, wanted: str) -> bool:
-    return any(spelled(found) == wanted for _, _, found in _under(item, key))
+    return any(spelled(value) == wanted for _, _, value in _under(item, key))
 
 
 def _under(holder: Any, key: str) -> Iterator[tuple[Any, Any, Any]]:
-    holder, pairs = _inner(holder)
-    if pairs:
+    holder, is_pairs = _inner(holder)
+    if is_pairs:
         for index, pair in enumerate(holder):
             if key in ("*", str(pair[0])):
                 yield holder, _Pair(index), pair[1]
     elif isinstance(holder, dict):
-        for each in list(holder) if key == "*" else (key,):
-            if each in holder and not (key == "*" and each[:1] == "$"):
-                yield holder, each, holder[each]
+        for name in list(holder) if key == "*" else (key,):
+            if name in holder and not (key == "*" and name[:1] == "$"):
+                yield holder, name, holder[name]
     elif isinstance(holder, list):
         if key == "*":
             for index, item in enumerate(holder):
@@ -146,19 +147,20 @@ def _under(holder: Any, key: str) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _spots(tree: Any, paths: Iterable[str]) -> list[tuple[Any, Any, Any]]:
-    """List (container, key, item) of all that stands at the paths.
+    """Return (container, key, item) for each item at the paths.
 
-    Before anything is changed: a filter must not miss because another path masked what it looks at.
+    All are collected before anything is changed: a filter must not miss because another path has masked what it tests.
     """
-    found: list[tuple[Any, Any, Any]] = []
+    spots: list[tuple[Any, Any, Any]] = []
     for path in paths:
         *before, last = parse_path(path)
         for holder in read_steps(tree, before):
-            found += _children(holder, last)
-    return found
+            spots += _children(holder, last)
+    return spots
 
 
-def _kept(tree: Any, paths: list[Sequence[PathStep]]) -> Any:
+def _pick(tree: Any, paths: list[Sequence[PathStep]]) -> Any:
+    """Return a tree without what no path leads to; `_NOTHING` where nothing is left."""
     if not all(paths):
         return tree
     items: dict[Any, Any] = {}
@@ -167,16 +169,16 @@ def _kept(tree: Any, paths: list[Sequence[PathStep]]) -> Any:
         for _, key, item in _children(tree, path[0]):
             items[key] = item
             rests.setdefault(key, []).append(path[1:])
-    found = {key: _kept(item, rests[key]) for key, item in items.items()}
-    holder, pairs = _inner(tree)
+    picked = {key: _pick(item, rests[key]) for key, item in items.items()}
+    holder, is_pairs = _inner(tree)
     keys = (
-        [key for key in (holder if isinstance(holder, dict) else range(len(holder))) if key in found]
-        if found
+        [key for key in (holder if isinstance(holder, dict) else range(len(holder))) if key in picked]
+        if picked
         else []
     )
-    keys = [key for key in keys if found[key] is not _NOTHING]
+    keys = [key for key in keys if picked[key] is not _NOTHING]
     if not keys:
         return _NOTHING
-    if pairs:
-        return {"$dict": [[holder[key][0], found[key]] for key in keys]}
-    return {key: found[key] for key in keys} if isinstance(holder, dict) else [found[key] for key in keys]
+    if is_pairs:
+        return {"$dict": [[holder[key][0], picked[key]] for key in keys]}
+    return {key: picked[key] for key in keys} if isinstance(holder, dict) else [picked[key] for key in keys]

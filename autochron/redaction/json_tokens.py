@@ -1,4 +1,4 @@
-"""The tokens of JSON text, or of a part of one, found by index: no tree is built, so offsets stay those of the text."""
+"""The tokens of JSON text, or of a part of it, by index. No tree is built, so offsets remain those of the text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import msgspec
 from autochron._runtime.lazy import late
 from autochron._runtime.pauses import pause
 
-# A string that doesn't end is one token: the text is then no JSON, or a part of one.
+# An unterminated string is one token: the text is then no JSON, or a part of a JSON text.
 _TOKEN = late(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 AT_ONCE = 256
-"""Tokens between two pauses."""
+"""Tokens that are read between two pauses."""
 MANY = 4096
-"""Tokens from which on there are pauses: what is small is to be written soon."""
+"""Tokens from which on there are pauses: a small body is to be written soon."""
 BYTES_TAGS = frozenset({"$bytes", "$bytearray"})
 """Keys under which the codec writes bytes in base64."""
 _MOST_MEMBERS = 6
@@ -30,7 +30,7 @@ class JsonTokens:
 
     Attributes:
         text: the text.
-        spans: where each token starts and ends in it.
+        spans: the start and the end of each token in it.
     """
 
     __slots__ = ("spans", "text")
@@ -39,8 +39,8 @@ class JsonTokens:
         self.text = text
         self.spans: list[tuple[int, int]] = []
         matches = _TOKEN.finditer(text)
-        while some := [match.span() for match in islice(matches, AT_ONCE)]:
-            self.spans += some
+        while spans := [match.span() for match in islice(matches, AT_ONCE)]:
+            self.spans += spans
             if len(self.spans) > MANY:
                 pause()
 
@@ -48,15 +48,15 @@ class JsonTokens:
         return len(self.spans)
 
     def sign(self, at: int) -> str:
-        """Return the first character of a token; '' where there is none."""
+        """Return the first character of a token; '' where there is no token."""
         return self.text[self.spans[at][0]] if 0 <= at < len(self.spans) else ""
 
     def raw(self, at: int) -> str:
-        """Return a token as it stands in the text; '' past the end."""
+        """Return the text of a token; '' past the end."""
         return self.text[slice(*self.spans[at])] if at < len(self.spans) else ""
 
     def string(self, at: int) -> str:
-        """Return the string that a token is, decoded where it can be."""
+        """Return the string that a token is, decoded if possible."""
         start, end = self.spans[at]
         try:
             return str(_decode(self.text[start:end].encode("latin-1")))
@@ -64,13 +64,18 @@ class JsonTokens:
             return self.text[start + 1 : end - 1]
 
     def key(self, at: int) -> str:
-        """Return the key that a token is; '' where it is none."""
+        """Return the key that a token is; '' where it is no key."""
         return self.string(at) if self.sign(at) == '"' and self.sign(at + 1) == ":" else ""
 
-    def skip(self, at: int, most: int = sys.maxsize) -> int:
-        """Return the token after the container that opens at a token, or one of `most` tokens on."""
+    def skip(self, at: int, limit: int = sys.maxsize) -> int:
+        """Return the index of the token after a container.
+
+        Args:
+            at: the token that opens the container.
+            limit: how many tokens are passed over, at most.
+        """
         depth = 0
-        stop = min(len(self.spans), at + most)
+        stop = min(len(self.spans), at + limit)
         while at < stop:
             sign = self.sign(at)
             depth += (sign in "{[") - (sign in "}]")
@@ -80,12 +85,17 @@ class JsonTokens:
         return at
 
     def element(self, at: int) -> tuple[str | None, int | None]:
-        """Return a string or bytes in an array with the token behind it, None and that token for a number, else nothing."""
+        """Read an element of an array.
+
+        Returns:
+            (text, index of the next token) for a string or bytes, (None, that index) for a number, (None, None) for all
+                else.
+        """
         sign = self.sign(at)
         if sign == '"':
             return self.string(at), at + 1
         if sign == "{":
-            signs = [self.sign(at + i) for i in (1, 2, 3, 4)]
+            signs = [self.sign(at + step) for step in (1, 2, 3, 4)]
             if signs != ['"', ":", '"', "}"] or self.string(at + 1) not in BYTES_TAGS:
                 return None, None
             try:
@@ -95,7 +105,7 @@ class JsonTokens:
         return (None, None) if sign in "[]},:" else (None, at + 1)
 
     def members_beside(self, at: int, keys: Collection[str]) -> Iterator[int]:
-        """Yield the nearest string under one of the keys behind a value and before it, a few plain members away."""
+        """Yield the nearest string with one of the keys after a value and before it, at most six plain members away."""
         for step in (4, -4):
             here = at
             for _ in range(_MOST_MEMBERS):

@@ -1,7 +1,7 @@
-"""The pieces of texts that were looked at before and can't be part of a secret, whatever stands beside them.
+"""Pieces of texts that were judged before and can't be a part of a secret, whatever stands beside them.
 
-The texts that a program records have most of their pieces in common: keys, roles, the messages of a conversation. A text
-of known pieces only needs no other look.
+The texts that a program records have most of their pieces in common: keys, roles, the messages of a conversation. A
+text that consists only of known pieces is judged no further.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from autochron.redaction.secret_names import SecretNames
 from autochron.redaction.secret_patterns import may_hold_needle, may_hold_vendors
 
 _LONGEST_TEXT = 4000
-"""Characters of a text beyond which too little of it is known: to look for it would be to look twice."""
+"""Characters of a text beyond which too few of its pieces are known: to search for them would only take time."""
 _LONGEST = 200
 _MOST = 4096
-# What makes a piece a part of what a context tells: statements of SQL, lines of netrc, objects that ask for a token.
+# Texts that make a secret of another piece: statements of SQL, lines of netrc, objects that ask for a token.
 _TELLING = ("identified", " into", "passw", "grant_type", "redirect_uri")
 
 
 class KnownPieces:
-    """What stood between two quotes, and is harmless but for the name of a vendor."""
+    """Texts between two quotes that are harmless, unless they name a vendor."""
 
     __slots__ = ("_harmless", "_looker", "_names")
 
@@ -30,9 +30,10 @@ class KnownPieces:
         self._harmless: set[str] = set()
 
     def make_up(self, text: str) -> bool:
-        """Return whether harmless pieces make up a text, in raw JSON text or in a plain string; keep those that are new.
+        """Return whether a text consists of harmless pieces, and remember those that are new.
 
-        It may say no of a harmless text.
+        Args:
+            text: raw JSON text or a plain string. The answer may be False for harmless text.
         """
         if len(text) > _LONGEST_TEXT:
             return False
@@ -48,7 +49,7 @@ class KnownPieces:
         return not may_hold_vendors(text)
 
     def _are_harmless(self, pieces: str) -> bool:
-        """Return whether nothing in some pieces can be a part of a secret, or name one that stands in another piece."""
+        """Return whether no piece can be a part of a secret, or a name for a secret in another piece."""
         # Loops and not `any`: a generator takes longer than the search.
         lower = pieces.lower()
         for word in _TELLING:

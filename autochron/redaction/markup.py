@@ -1,4 +1,4 @@
-"""Secrets in XML and HTML: the text of an element, or an attribute, that a secret name tells of."""
+"""Secrets in XML and HTML: the text of an element, or an attribute's value, that belongs to a secret name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ _NEXT = late(r"""</\w{1,40}>\s{0,200}<\w{1,40}>([^<]{1,4000})""", re.ASCII)
 
 
 def find_markup(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where the value of a name stands that is an element's, an attribute's value, or an element's text."""
+    """Return the bounds of the value that belongs to a name: the name of an element, or the value of an attribute.
+
+    Args:
+        text: the text.
+        start: where the name begins.
+        end: where it ends.
+    """
     low = max(0, start - _MOST_TAG)
     opening = text.rfind("<", low, start)
     if opening < 0:
@@ -36,19 +42,19 @@ def find_markup(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _of_tag(text: str, opening: int, end: int) -> tuple[int, int] | None:
-    """Return the value beside a name in one tag, else the text of its element."""
+    """Return the bounds of the value in the same tag as a name, else of the text of its element."""
     close = text.find(">", end, end + 3 * _MOST_TAG)
     if close < 0:
         return None
     value = _VALUE.search(text, opening, close)
     if value is not None:
-        found = value.span(value.lastindex or 0)
-        return None if is_harmless(text[slice(*found)]) else found
+        bounds = value.span(value.lastindex or 0)
+        return None if is_harmless(text[slice(*bounds)]) else bounds
     return None if text[close - 1] == "/" else _content(text, close + 1)
 
 
 def _of_next(text: str, end: int) -> tuple[int, int] | None:
-    """Return the text of the element behind `<key>password</key>`."""
+    """Return the bounds of the text of the next element: `<key>password</key><string>x</string>`."""
     behind = _NEXT.match(text, end)
     return None if behind is None or is_harmless(behind[1]) else behind.span(1)
 

@@ -1,7 +1,8 @@
-"""The user's key for digests of what is masked: with it a replay can tell whether a secret is another one.
+"""The user's key for digests of masked values: with it a replay can tell whether a secret has changed.
 
-It lies with the user and never in a trace: in `AUTOCHRON_MASK_KEY`, or in `autochron/mask.key` in the folder of the user's
-settings, where the first recording that masks something makes it. Who has a trace and no key learns nothing from a digest.
+The key belongs to the user and is never in a trace. It is in `AUTOCHRON_MASK_KEY`, or in `autochron/mask.key` in the
+folder of the user's settings, where the first recording that masks something creates it. A digest reveals nothing to
+someone who has a trace and no key.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class MaskKey(Struct, frozen=True):
     """A key.
 
     Attributes:
-        id: tells it from others, and nothing else of it.
+        id: distinguishes it from other keys, and reveals nothing else of it.
         secret: 32 bytes.
     """
 
@@ -36,56 +37,66 @@ class MaskKey(Struct, frozen=True):
     secret: bytes
 
     def digests(self, raw: bytes, masked: bytes) -> dict[str, str]:
-        """Return a digest of each value that is masked, by its path: an empty one where the value has a mask in it already.
+        """Return a digest of each value that was masked, by its path.
 
         Args:
             raw: JSON text.
-            masked: the same, masked.
+            masked: the same text, masked.
+
+        Returns:
+            24 hexadecimal digits by dotted path; an empty digest for a value that had a mask in it before.
         """
         if raw == masked:
             return {}
         return {
-            each.dotted: self._digest(each.first)
-            for each in differences_between(decode(raw), decode(masked), pair=_pair, is_other=ne)
+            difference.dotted: self._digest(difference.first)
+            for difference in differences_between(decode(raw), decode(masked), pair=_pair, is_other=ne)
         }
 
     def line_digests(self, raw: bytes, masked: bytes) -> list[str]:
-        """Return a digest of each line that is masked, in their order; an empty one where it has a mask in it already.
+        """Return a digest of each line that was masked, in their order.
 
-        Where masking has made one line of several, all counts as one.
+        An empty digest stands for a line that had a mask in it before. Where masking has joined lines, the whole text
+        counts as one line.
         """
-        lines, others = raw.splitlines(), masked.splitlines()
-        if len(lines) != len(others):
-            lines, others = [raw], [masked]
+        lines, masked_lines = raw.splitlines(), masked.splitlines()
+        if len(lines) != len(masked_lines):
+            lines, masked_lines = [raw], [masked]
         mask = MASK.encode()
         return [
             "" if mask in line else blake2b(line, key=self.secret, digest_size=12).hexdigest()
-            for line, other in zip(lines, others, strict=True)
-            if line != other or mask in line
+            for line, masked_line in zip(lines, masked_lines, strict=True)
+            if line != masked_line or mask in line
         ]
 
     def _digest(self, value: Any) -> str:
         text = encode(value, order="deterministic")
-        is_known = MASK.encode() not in text  # a replay serves the mask, and the program hands it on
+        is_known = MASK.encode() not in text  # a replay serves masks, and the program may hand them on
         return blake2b(text, key=self.secret, digest_size=12).hexdigest() if is_known else ""
 
 
 def _pair(raw: Any, masked: Any) -> Pairs | None:
-    """Pair the members of two values of one shape; what is equal is not taken apart, for it may be large."""
+    """Pair the members of two values of one shape. Equal values are not taken apart, since they may be large."""
     if raw == masked or (isinstance(raw, dict) and isinstance(masked, dict) and raw.keys() != masked.keys()):
         return None
     return pair_equal_lengths(raw, masked)
 
 
 def mask_key(*, create: bool) -> MaskKey | None:
-    """Return the user's key; None where there is none, and with `create` where none can be made.
+    """Return the user's key.
+
+    Args:
+        create: whether to make a key if there is none.
+
+    Returns:
+        The key; None where there is none, or none can be made.
 
     Raises:
         MaskKeyError: the file holds no key.
     """
-    given = unpatched.environ.get(VARIABLE)
-    if given:
-        return _of(blake2b(given.encode("utf-8", "surrogateescape"), digest_size=32).digest())
+    variable = unpatched.environ.get(VARIABLE)
+    if variable:
+        return _of(blake2b(variable.encode("utf-8", "surrogateescape"), digest_size=32).digest())
     file = key_file()
     try:
         return _read(file)
@@ -96,7 +107,7 @@ def mask_key(*, create: bool) -> MaskKey | None:
 
 
 def key_file() -> str:
-    """Return the file of the user's key."""
+    """Return the path of the file with the user's key."""
     base = unpatched.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "autochron", "mask.key")
 
@@ -124,14 +135,14 @@ def _make(file: str) -> MaskKey | None:
     new = f"{file}.{unpatched.getpid()}"
     try:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-        made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with open(made, "w", encoding="ascii") as stream:
+            with open(descriptor, "w", encoding="ascii") as stream:
                 stream.write(f"{secret.hex()}\n")
-            os.link(new, file)  # whole, and never in the place of another
+            os.link(new, file)  # a link appears with its whole content, and never replaces a file
         finally:
             os.unlink(new)
-    except FileExistsError:  # another process was quicker
+    except FileExistsError:  # another process has made a key at the same time
         return _read(file)
     except OSError:
         return None

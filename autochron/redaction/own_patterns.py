@@ -16,7 +16,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class OwnPatterns:
-    """Regular expressions, tried on decoded strings."""
+    """Regular expressions that are tried on decoded strings."""
 
     __slots__ = ("_patterns",)
 
@@ -24,7 +24,7 @@ class OwnPatterns:
         self._patterns = tuple(re.compile(pattern) for pattern in patterns)
 
     def may_be_in(self, text: str) -> bool:
-        """Return whether one fits in a plain string, or in a string of JSON text, however deep in strings of its own."""
+        """Return whether a pattern matches in a plain string, or in a string of JSON text, also in JSON in JSON."""
         return bool(self._patterns) and self._may_be_in(text, 0)
 
     def _may_be_in(self, text: str, nesting: int) -> bool:
@@ -41,7 +41,7 @@ class OwnPatterns:
         )
 
     def mask(self, text: str) -> str:
-        """Mask what fits in a decoded string; a mask that is there stays."""
+        """Mask the matches in a decoded string. Masks that are there stay."""
         for pattern in self._patterns:
             if pattern.search(text):
                 text = MASK.join(pattern.sub(_masked, part) for part in text.split(MASK))
@@ -49,7 +49,7 @@ class OwnPatterns:
 
 
 def _decoded(token: str) -> Iterator[str]:
-    """Yield what a token means: as a part of JSON text, whose bytes are read as Latin-1, and as a part of a plain string."""
+    """Yield what a token means as a part of JSON text, whose bytes are read as Latin-1, and of a plain string."""
     yield token[1:-1]
     for encoding in ("latin-1", "utf-8"):
         try:

@@ -1,4 +1,4 @@
-"""Raw JSON text as a quick look is to see it: the codec's bytes as their text, the keys of its pairs looked at."""
+"""Raw JSON text as the quick test reads it: bytes of the codec as their text, and keys of its pairs judged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from autochron.redaction.encoded import unpack
 # Escapes that can hide a letter, a sign or a slash of a secret from a search of raw text.
 _HIDING = late(r"\\u00[2-7]|\\/")
 _BYTES = late(r'\{\s*"\$(?:bytes|bytearray)"\s*:\s*"([^"\\]*+)"\s*\}')
-# The first of several items: in pairs it may be a key.
+# The first of several items. In the list of a `$dict` it may be a key.
 _FIRST = late(r'\[\s*"((?:[^"\\]|\\.)*+)"\s*,', re.DOTALL)
 _OF_BYTES = tuple(f"${kind}{end}" for kind in ("bytes", "bytearray") for end in ('"', "\\"))
 _OF_PAIRS, _OF_ESCAPED_PAIRS = '$dict"', "$dict\\"
 
 
 class _CompressedError(Exception):
-    """Bytes are compressed, and what they hold is not looked at quickly."""
+    """Bytes are compressed, and the quick test does not read what they hold."""
 
 
 def hides_letters(text: str) -> bool:
@@ -30,16 +30,16 @@ def hides_letters(text: str) -> bool:
 
 
 def hides_bytes(text: str) -> bool:
-    """Return whether the codec's bytes are in a text."""
+    """Return whether a text has bytes that the codec wrote."""
     return "$" in text and any(tag in text for tag in _OF_BYTES)
 
 
 def reveal(text: str, is_any_secret: Callable[[set[str]], bool]) -> str | None:
-    """Return a text with its bytes in plain; None where a quick look is not enough.
+    """Return a text with its bytes decoded; None where the quick test is not enough.
 
     Args:
-        text: JSON text or a plain string, in Latin-1 where it is raw.
-        is_any_secret: returns whether one of the keys, as they stand in raw text, names a secret.
+        text: JSON text or a plain string; raw text is read as Latin-1.
+        is_any_secret: returns whether one of some keys, as they stand in raw text, is a secret name.
     """
     if "$" in text:
         if hides_bytes(text):
@@ -55,7 +55,7 @@ def reveal(text: str, is_any_secret: Callable[[set[str]], bool]) -> str | None:
 
 
 def _as_string(match: re.Match[str]) -> str:
-    """Return bytes as the JSON string of their text; an empty one where they are no text."""
+    """Return bytes as the JSON string of their text; an empty string where they are no text."""
     try:
         raw = binascii.a2b_base64(match[1], strict_mode=True)
         if unpack(raw) is not None:

@@ -1,7 +1,7 @@
-"""Finding secrets in JSON text: one pass that only looks, and one over the tokens that says what to replace.
+"""Finding secrets in JSON text: one pass that only tests whether there may be any, and one that lists what to replace.
 
-Text is handled as Latin-1, one character a byte, so that offsets are those of the bytes. `suspicious` is
-quick and may err only on the safe side; `spans` is exact and byte by byte leaves everything else alone.
+Text is handled as Latin-1, one character a byte, so that offsets are those of the bytes. `suspicious` is quick: it may
+say yes of harmless text, and never no of a secret. `spans` is exact, and leaves every other byte as it is.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _NAME = late(r"[\w.\- ]{1,100}", re.ASCII)
 _NAME_KEYS = frozenset({"name", "key"})
 _TYPES = frozenset({"$type", "$error", "$enum", "$ref", "$opaque"})
 _TYPE = late(r"@?[A-Za-z_][\w./\-]{0,200}:[A-Za-z_][A-Za-z_.<>]{0,200}", re.ASCII)
-"""How the codec names a class, with no digit in its name, which a secret mostly has."""
+"""How the codec names a class. Such a name has no digit after the colon, and a secret mostly has one."""
 _LONG = 4000
 _MOST_BYTES = 300
-"""Tokens that the bytes of a language model's token are written with, at most."""
+"""JSON tokens of the list with the bytes of a language model's token, at most."""
 _MOST_STEPS = 64
-"""Steps of a path that is reported."""
-# `password=Secret` in text, `Cfg(password='Secret')`. What is called or indexed, and what is itself named so, is code.
+"""Steps of a path that are reported, at most."""
+# `password=Secret` in text, `Cfg(password='Secret')`. A value that is called, indexed or a secret name itself is code.
 _KEYWORD = late(
     r"""(?<![\w.\-?&$])([\w.\-]++)=(?:(['"])((?:(?!\2)[^\\\n])++)\2|([!#%*+./0-9:@A-Z^_a-z|~\-]{4,}+)(?![(\[=]))""",
     re.ASCII,
 )
 _SET_COOKIE = late(r"\b([Ss]et-[Cc]ookie: {0,20}[^\s=;,:]{1,256}+=)([^\s;,\"\\]++)", re.ASCII)
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", "str", "string", MASK})
-# The backslashes have a bound, as JSON in JSON in JSON has them, so that a long row of them is not read over and over.
+# The number of backslashes (of JSON in JSON) has a bound, so that a long row of them is not read again and again.
 _PAIR = late(
     r"""(\\{0,40}["'])([\w.\- ]{1,200}+)\1(\s{0,40}+:\s{0,40}+)(\\{0,40}+["'])((?:(?!(?<!\\)\4)[^\n])*+)\4""",
     re.ASCII,
@@ -61,29 +61,35 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Scanner:
-    """Knows the secret names and formats; keeps of what it sees only keys that mean nothing."""
+    """Knows secret names and formats. Of the texts that it reads it keeps only keys and runs that mean nothing."""
 
     __slots__ = ("_harmless", "_known", "_masked", "_own", "names", "runs")
 
     def __init__(self, names: SecretNames, patterns: Iterable[str] = ()) -> None:
+        """Make a scanner.
+
+        Args:
+            names: the secret names.
+            patterns: regular expressions of a project's own secrets.
+        """
         self.names = names
         self._known = KnownPieces(names, self)
         self._own = OwnPatterns(patterns)
         self.runs: set[bytes] = set()
         """Runs of letters and digits that are no encoded secret."""
         self._masked: dict[str, str] = {}
-        """Names that were masked."""
+        """Names of crossings, masked."""
         self._harmless: set[str] = set()
-        """Keys as they stood in raw text and meant nothing: most bodies have the keys of the one before."""
+        """Keys as they stand in raw text that are no secret names. Most bodies have the keys of the body before."""
 
     def suspicious(self, text: str) -> bool:
-        """Return whether there may be something to mask, in JSON text or in a plain string."""
+        """Return whether JSON text or a plain string may hold something to mask."""
         if len(text) > WINDOW:
             return any(self._suspicious(text[start:end]) for start, end in windows(text, END))
         return self._suspicious(text)
 
     def suspicious_body(self, body: bytes) -> bool:
-        """Do the same for the bytes of JSON text, without a copy of a long one."""
+        """Return the same for the bytes of JSON text. A long body is not copied as a whole."""
         if len(body) > WINDOW:
             parts = windows(body, RAW_END)
             return any(self._suspicious(body[start:end].decode("latin-1")) for start, end in parts)
@@ -98,18 +104,18 @@ class Scanner:
         return self._suspicious_plain(plain) or encoded.may_be_in(plain, self)
 
     def suspicious_decoded(self, text: str) -> bool:
-        """Return whether there may be something to mask that is not encoded."""
+        """Return whether a text may hold something to mask, apart from encoded secrets."""
         plain = reveal(text, self._any_key_secret)
         return plain is None or self._suspicious_plain(plain)
 
     def _suspicious_plain(self, text: str) -> bool:
-        # Of a long text a hint is there anyway, and finding one first would be to look twice.
+        # A long text nearly always has a hint, and `may_be_in` would only search it twice.
         if (len(text) > _LONG or self.names.may_be_in(text)) and self._any_name(text):
             return True
         return may_hold_format(text) or contexts.may_be_unnamed(text) or self._own.may_be_in(text)
 
     def _any_name(self, text: str) -> bool:
-        """Look for secret names: as keys, in assignments, and beside what they name."""
+        """Return whether a text may have a secret name: as a key, in an assignment, or beside a value."""
         pieces = {part[-_MAX_NAME:].rpartition('"')[2] for part in text.split('":')[:-1]}
         if self._any_secret(pieces):
             return True
@@ -119,7 +125,7 @@ class Scanner:
         return self._any_secret({key[-_MAX_NAME:] for key in keys})
 
     def _any_secret(self, pieces: set[str]) -> bool:
-        """Judge those keys that were not seen before."""
+        """Return whether one of some keys is a secret name. Only keys that are new are judged."""
         if pieces <= self._harmless:
             return False
         pieces -= self._harmless
@@ -131,14 +137,19 @@ class Scanner:
         return False
 
     def _names_secret(self, raw: str) -> bool:
-        """Judge a key as it stands in raw text: behind an escape the name starts one letter later."""
+        """Return whether a key in raw text is a secret name. After an escape the name begins one letter later."""
         return raw in self.names or ("\\" in raw and raw.rpartition("\\")[2][1:] in self.names)
 
     def mask_string(self, text: str, nesting: int = 0) -> str:
-        """Mask a decoded string: JSON text in it by its tokens, anything else by names and formats."""
+        """Mask a decoded string: JSON text in it by its tokens, any other text by names and formats.
+
+        Args:
+            text: the string.
+            nesting: how many levels of JSON in JSON it is inside of.
+        """
         if len(text) < 4 or not self.suspicious(text):
             return text
-        for _ in range(_MAX_PASSES):  # what stood beside a secret may be one without it
+        for _ in range(_MAX_PASSES):  # once a secret is masked, the text beside it may be one
             before = text
             text = self.mask_decoded(text, nesting)
             if text[:1] in {"{", "["} and _is_json(text):
@@ -149,7 +160,7 @@ class Scanner:
         return text
 
     def mask_name(self, name: str) -> str:
-        """Mask a name, and remember it masked."""
+        """Mask a name of a crossing. The result is cached."""
         masked = self._masked.get(name)
         if masked is None:
             if len(self._masked) >= _MAX_MASKED:
@@ -158,7 +169,7 @@ class Scanner:
         return masked
 
     def mask_decoded(self, text: str, nesting: int = 0) -> str:
-        """Mask a decoded string without a look at what is encoded in it."""
+        """Mask a decoded string as `mask_string` does, except for encoded secrets."""
         if text[:1] in {"{", "[", " ", "\n"} and nesting < _MAX_NESTING and _is_json(text):
             raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
             masked = apply(raw, self.spans(raw, nesting=nesting + 1))
@@ -200,7 +211,7 @@ class Scanner:
         return f"{name}={quote or ''}{MASK}{quote or ''}"
 
     def spans(self, text: str, *, nesting: int = 0) -> list[Span]:
-        """List what to replace in JSON text, or in a part of one that starts and ends between elements."""
+        """Return the spans to replace in JSON text, or in a part of one that begins and ends between elements."""
         return _Pass(self, text, nesting).run()
 
 
@@ -212,7 +223,13 @@ def _is_json(text: str) -> bool:
 
 
 class _Level:
-    """One open container."""
+    """One open container.
+
+    Attributes:
+        key: the current key; None in an array.
+        index: the index of the current element.
+        pairs: whether it is the list of a `$dict`, which has (key, value) pairs.
+    """
 
     __slots__ = ("index", "key", "pairs")
 
@@ -223,18 +240,19 @@ class _Level:
 
 
 class _Pass:
-    """One walk over the tokens. Closing more than was opened is fine: a part of a text does that."""
+    """One walk over the tokens of a text. More containers may be closed than were opened, as in a part of a text."""
 
     def __init__(self, scanner: Scanner, text: str, nesting: int) -> None:
         self.scanner = scanner
         self.tokens = JsonTokens(text)
         self.nesting = nesting
         self.levels = [_Level()]
-        self.found: list[Span] = []
+        self.replacements: list[Span] = []
+        """The spans to replace, in the order of their offsets."""
         self.replaced: dict[int, str] = {}
-        """What to write in the place of strings that stand beside others."""
+        """The replacements of some strings in arrays, by token."""
         self.named: set[int] = set()
-        """Tokens that hold the value of a name that stands elsewhere."""
+        """Tokens that are the value of a secret name elsewhere."""
 
     def run(self) -> list[Span]:
         at, count = 0, len(self.tokens)
@@ -244,9 +262,10 @@ class _Pass:
                 at = self._step(at)
             if at > MANY:
                 pause()
-        return self.found
+        return self.replacements
 
     def _step(self, at: int) -> int:
+        """Handle a token, and return the index of the next one."""
         sign = self.tokens.sign(at)
         level = self.levels[-1]
         if sign == '"':
@@ -255,7 +274,7 @@ class _Pass:
             if at in self.named:
                 return self._mask_value(at)
             if at in self.replaced:
-                self.found.append(
+                self.replacements.append(
                     Span(
                         *self.tokens.spans[at],
                         _quoted(self.scanner.mask_string(self.replaced[at])),
@@ -275,13 +294,13 @@ class _Pass:
             if len(self.levels) > 1:
                 self.levels.pop()
             else:
-                level.key = None  # that of an object which began before this part
+                level.key = None  # the key belongs to an object that began before this part
         elif sign == ",":
             level.index += 1
         return at + 1
 
     def _member(self, at: int, level: _Level) -> int:
-        """Handle a key, its colon and what a secret name masks."""
+        """Handle a key and its colon, and mask the value if the key is a secret name."""
         name = self.tokens.string(at)
         level.key = name
         self._string(at, of_key=True)
@@ -292,7 +311,7 @@ class _Pass:
             return self._mask_value(value)
         if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
             if self._is_secret_number(name, value):
-                self.found.append(Span(*self.tokens.spans[value], f'"{MASK}"', self._path()))
+                self.replacements.append(Span(*self.tokens.spans[value], f'"{MASK}"', self._path()))
                 return value + 1
             return self._mask_value(value)
         if self.tokens.sign(value) == '"' and is_vendors_secret(name, self.tokens.string(value)):
@@ -300,12 +319,12 @@ class _Pass:
         return value
 
     def _is_secret_number(self, name: str, at: int) -> bool:
-        """Return whether a PIN or the like stands as a whole number of three digits or more."""
+        """Return whether a value is a PIN or the like: a whole number of three digits or more."""
         text = self.tokens.raw(at)
         return 3 <= len(text) <= 12 and text.isdigit() and holds_number(name)
 
     def _look_at_sequence(self, at: int, level: _Level) -> None:
-        """Note what to replace in an array of strings: a value beside its name, the secrets of a command line."""
+        """Note what to replace in an array of strings: values after their names, and the secrets of a command line."""
         words: list[str | None] = []
         places: list[int] = []
         here = at + 1
@@ -329,26 +348,26 @@ class _Pass:
                 self.replaced[places[index]] = masked
 
     def _look_for_value(self, at: int, level: _Level) -> None:
-        """Note the `value` beside a `name`, a few plain members before or after it."""
+        """Note the `value` that belongs to a `name`, a few plain members before or after it."""
         for here in self.tokens.members_beside(at, frozenset({"value"})):
             self._name_value(at, here)
             if here < at and here in self.named:
                 self._mask_before(here, level)
 
     def _is_sign_in(self, at: int) -> bool:
-        """Return whether a plain member beside a value says that the object asks for a token."""
+        """Return whether a plain member beside a value shows that the object requests a token."""
         return next(self.tokens.members_beside(at, SIGN_IN_KEYS), None) is not None
 
     def _mask_before(self, at: int, level: _Level) -> None:
-        """Mask a value that was passed already."""
+        """Mask a value before the current token."""
         start = self.tokens.spans[at][0]
         later: list[Span] = []
-        while self.found and self.found[-1].start >= start:
-            later.append(self.found.pop())
+        while self.replacements and self.replacements[-1].start >= start:
+            later.append(self.replacements.pop())
         key, level.key = level.key, "value"
         self._mask_value(at)
         level.key = key
-        self.found += (span for span in reversed(later) if span.start != start)
+        self.replacements += (span for span in reversed(later) if span.start != start)
 
     def _name_value(self, name: int, value: int) -> None:
         text = self.tokens.string(name)
@@ -356,20 +375,20 @@ class _Pass:
             self.named.add(value)
 
     def _string(self, at: int, *, of_key: bool = False) -> None:
-        """Mask what is secret inside a string."""
+        """Mask the secrets inside a string."""
         start, end = self.tokens.spans[at]
         text = self.tokens.string(at)
         if not of_key and self.levels[-1].key in _TYPES and _TYPE.fullmatch(text):
-            return  # the module may be called `cookies`
+            return  # the name of a class, whose module may be called `cookies`
         if not of_key and self.levels[-1].key in BYTES_TAGS:
             self._bytes(at, text)
             return
         masked = self.scanner.mask_string(text, self.nesting)
         if masked != text:
-            self.found.append(Span(start, end, _quoted(masked), self._path()))
+            self.replacements.append(Span(start, end, _quoted(masked), self._path()))
 
     def _bytes(self, at: int, encoded: str) -> None:
-        """Mask what is secret inside bytes that are text."""
+        """Mask the secrets inside bytes that are text."""
         try:
             raw = binascii.a2b_base64(encoded, strict_mode=True)
             unpacked = unpack(raw)
@@ -380,29 +399,29 @@ class _Pass:
         if masked != text:
             masked = masked if unpacked is None else MASK
             start, end = self.tokens.spans[at]
-            found = binascii.b2a_base64(masked.encode("utf-8", "surrogatepass"), newline=False).decode()
-            self.found.append(Span(start, end, f'"{found}"', self._path()))
+            body = binascii.b2a_base64(masked.encode("utf-8", "surrogatepass"), newline=False).decode()
+            self.replacements.append(Span(start, end, f'"{body}"', self._path()))
 
     def _mask_value(self, at: int) -> int:
-        """Mask a string or a container whole, and give the token after it; a program may count with numbers."""
+        """Mask a whole string or container, and return the token after it. Numbers stay, since programs count with them."""
         if at >= len(self.tokens):
             return at
         sign = self.tokens.sign(at)
         start, end = self.tokens.spans[at]
         after = at + 1
         if sign in "{[":
-            # Where the text is a part that ends here, the container is not an empty one: it goes on.
+            # At the end of a part of a text the container is not empty: it goes on in the next part.
             if self.tokens.sign(after) in ("}", "]") or self.tokens.raw(after) == '"$opaque"':
                 return at
             after = self.tokens.skip(at)
             end = self.tokens.spans[after - 1][1]
         elif sign != '"' or self.tokens.raw(at) in _KEEP:
             return at + (sign == '"')
-        self.found.append(Span(start, end, f'"{MASK}"', self._path()))
+        self.replacements.append(Span(start, end, f'"{MASK}"', self._path()))
         return after
 
     def _is_logprob(self, value: int) -> bool:
-        """Distinguish a token of a language model's answer, which stands beside its `logprob`, from a credential."""
+        """Return whether the value of `token` is a token of a language model's answer, with its `logprob` beside it."""
         if self.tokens.sign(value) != '"':
             return False
         if self.tokens.key(value - 6) == "logprob" and self.tokens.sign(value - 4) not in "{[}]":
@@ -413,6 +432,7 @@ class _Pass:
         return self.tokens.key(after + 1) == "logprob"
 
     def _path(self) -> str:
+        """Return the path of the current value, with masked keys: a key may be a secret itself."""
         mask = self.scanner.mask_string  # a key may be a secret itself
         levels = self.levels[1 : _MOST_STEPS + 1]
         parts = [str(level.index) if level.key is None else mask(level.key) for level in levels]
@@ -420,7 +440,7 @@ class _Pass:
 
 
 def _quoted(text: str) -> str:
-    """Write a string as JSON, in Latin-1 characters of its UTF-8 bytes."""
+    """Write a string as JSON, and return its UTF-8 bytes as Latin-1 characters."""
     try:
         return msgspec.json.encode(text).decode("latin-1")
     except UnicodeEncodeError:

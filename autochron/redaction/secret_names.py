@@ -1,13 +1,12 @@
-"""Which field names mean a secret.
+"""Secret names: which names of fields mean a secret.
 
-A name is cut into words (`clientSecret`, `client-secret`, `CLIENT_SECRET`, `X-Client Secret` are alike); it
-is secret when its last
-words are. So `access_token` is, and `token_count`, `max_tokens`, `cookie_policy` and `tokenizer` are not.
-What stands
-before `token` or `cookie` can take the meaning away: `next_page_token`, `eos_token`, `accept_cookies`.
+A name is cut into words (`clientSecret`, `client-secret`, `CLIENT_SECRET`, `X-Client Secret` are alike). It is secret
+if its last words are. So `access_token` is, and `token_count`, `max_tokens`, `cookie_policy` and `tokenizer` are not.
+The word before `token` or `cookie` can take the meaning away: `next_page_token`, `eos_token`, `accept_cookies`.
 
-Short names count where the words before them leave no doubt: `pin`, `card_pin` and `DB_PASS`, but not `gpio_pin`,
-`pin_code` (a postal code in India), `boarding_pass` or `pass_rate`. A number under one of `NUMERIC` is a secret too.
+Short names count if the words before them leave no doubt: `pin`, `card_pin` and `DB_PASS`, but not `gpio_pin`,
+`pin_code` (a postal code in India), `boarding_pass` or `pass_rate`. Under a name whose last word is in `NUMERIC` a
+number is a secret, too.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Iterable
 from autochron._runtime.lazy import late
 
 _WORD = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# What a name is judged by: its last run of these characters. The scanner sees the same run in raw JSON text.
+# The part of a name that it is judged by: its last run of these characters. The scanner finds the same run in raw text.
 _TAIL = late(r"[\w.\- ]+\Z", re.ASCII)
 
 _SECRET_WORDS = frozenset(
@@ -96,7 +95,7 @@ _SECRET_PAIRS = frozenset(
     key,subscription key
     """.replace("\n", "").split(",")
 )
-# Words that are secrets alone, or behind one of these.
+# Words that are secret alone, or after one of these.
 _BESIDE_PASS = frozenset(
     """
     account admin amqp app auth basic bind broker client database db default dba email encryption ftp guest http https imap
@@ -115,8 +114,8 @@ _BESIDE_PIN = frozenset(
 _BEHIND = {"pass": _BESIDE_PASS, "pin": _BESIDE_PIN, "pw": _BESIDE_PASS, "pins": _BESIDE_PIN}
 _CODES = frozenset({"cvc", "cvv", "otp", "pin", "passcode", "totp", "mfacode", "otpcode"})
 NUMERIC = _CODES | {"code", "passwd", "password", "pgpassword", "pwd"}
-"""Last words of names under which a number is a secret and nothing that a program counts with."""
-# Words that say how a secret is written down; `private_key_pem` is still a private key.
+"""Last words of names under which a number is a secret, and no number that a program calculates with."""
+# Words for the notation of a secret: `private_key_pem` is still a private key.
 _WRITTEN_AS = frozenset({"base", "pem", "plaintext", "value"})
 _NOT_BEFORE = {
     "token": frozenset(
@@ -171,14 +170,14 @@ _NOT_BEFORE = {
     "cookie": frozenset({"fortune"}),
     "cookies": frozenset({"accept", "allow", "enable", "fortune", "use"}),
 }
-# Words of prose and of shells, before which a short name keeps its meaning.
+# Words of prose and of shells after which a short name keeps its meaning.
 _PLAIN_BEFORE = frozenset(
     "a and const env export her his let my new old or our set the their var where with your".split()  # noqa: SIM905 - a list of a line a word says no more
 )
 _BEFORE = late(r"(\\?)([A-Za-z][\w.\-]*) \Z", re.ASCII)
 _MAX_CACHED = 4096
 _MOST_JUDGED = 100
-"""Characters at the end of a name that it is judged by."""
+"""Characters at the end of a name that are judged."""
 # Each secret name has one of these in it, whatever its case.
 _HINTS = (
     *(
@@ -213,22 +212,23 @@ _FOLLOWERS = {
     )
     for hint in hints
 }
-"""Letters behind some hints that are still in a secret name: most words with `pass` in them are passengers."""
+"""Letters that may follow some hints in a secret name: most words with `pass` in them are like `passenger`."""
 
 
 class SecretNames:
-    """The names that count as secret: the built-in ones and any more."""
+    """The names that count as secret: the built-in ones and those of a project."""
 
-    __slots__ = ("_cache", "_more", "_standing", "hints")
+    __slots__ = ("_cache", "_own", "_words", "hints")
 
-    def __init__(self, more: Iterable[str] = ()) -> None:
-        self._more = tuple(tuple(words) for name in more if (words := split_words(name)))
+    def __init__(self, own_names: Iterable[str] = ()) -> None:
+        """Take a project's own secret names, in addition to the built-in ones."""
+        self._own = tuple(tuple(words) for name in own_names if (words := split_words(name)))
         self._cache: dict[str, bool] = {}
-        self._standing: dict[tuple[str, str], bool] = {}
-        self.hints = (*_HINTS, *(words[-1] for words in self._more))
+        self._words: dict[tuple[str, str], bool] = {}
+        self.hints = (*_HINTS, *(words[-1] for words in self._own))
 
     def may_be_in(self, text: str) -> bool:
-        """Return whether a secret name may stand in a text, quickly; never wrong when it says no."""
+        """Return quickly whether a text may have a secret name; never False for a text that has one."""
         text = text.lower()
         for hint in self.hints:  # noqa: SIM110 - `any` with a generator takes twice as long
             if hint in text and (hint not in _FOLLOWERS or self.find_hint(text, hint, 0) >= 0):
@@ -236,66 +236,72 @@ class SecretNames:
         return False
 
     def find_hint(self, lower: str, hint: str, start: int) -> int:
-        """Return where a hint stands next in lower-case text with nothing behind it that makes another word; -1: nowhere."""
-        at = lower.find(hint, start)
+        """Return the next offset of a hint that no letter of another word follows; -1 where there is none.
+
+        Args:
+            lower: lower-case text.
+            hint: one of `hints`.
+            start: the offset to search from.
+        """
+        position = lower.find(hint, start)
         after = _FOLLOWERS.get(hint)
         if after is None:
-            return at
+            return position
         size = len(hint)
-        while at >= 0:
-            sign = lower[at + size : at + size + 1]
+        while position >= 0:
+            sign = lower[position + size : position + size + 1]
             if sign in after or not "a" <= sign <= "z":
-                return at
-            at = lower.find(hint, at + size)
+                return position
+            position = lower.find(hint, position + size)
         return -1
 
     def __contains__(self, name: str) -> bool:
         """Return whether a field of that name holds a secret."""
-        found = self._cache.get(name)
-        if found is None:
+        is_secret = self._cache.get(name)
+        if is_secret is None:
             if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
-            found = self._cache[name] = self._judge(name)
-        return found
+            is_secret = self._cache[name] = self._judge(name)
+        return is_secret
 
     def means_secret(self, before: str, word: str) -> bool:
-        """Return whether a word in a text names a secret.
+        """Return whether a word in a text is a secret name.
 
         Args:
-            before: some characters that stand before it: the word there can give it another meaning, and behind a backslash
-                the name starts one letter later.
-            word: letters, digits, dots, dashes, underscores; and blanks, where several words are judged as one name.
+            before: some characters before the word. The word in them can change the meaning; after a backslash the name
+                begins one letter later.
+            word: letters, digits, dots, dashes and underscores; with blanks if several words are judged as one name.
         """
         key = (before, word)
-        found = self._standing.get(key)
-        if found is None:
-            if len(self._standing) >= _MAX_CACHED:
-                self._standing.clear()
-            found = self._standing[key] = self._judge_standing(before, word)
-        return found
+        is_secret = self._words.get(key)
+        if is_secret is None:
+            if len(self._words) >= _MAX_CACHED:
+                self._words.clear()
+            is_secret = self._words[key] = self._judge_word(before, word)
+        return is_secret
 
-    def _judge_standing(self, before: str, word: str) -> bool:
+    def _judge_word(self, before: str, word: str) -> bool:
         bare = word[2:] if word.startswith("-D") else word.lstrip("-.")
         if before.endswith("\\"):
             return bare in self or bare[1:] in self or (bare[:1] == "u" and bare[5:] in self)
         previous = _BEFORE.search(before)
         if previous is None or word[0] == "-":
             return bare in self
-        escape, beside = previous.groups()
-        if f"{beside} {bare}" in self:
+        escape, preceding = previous.groups()
+        if f"{preceding} {bare}" in self:
             return True
-        if escape:  # the first letter may be that of an escape, so that the word before is another one
-            return bare in self or f"{beside[1:]} {bare}" in self
+        if escape:  # the first letter may belong to the escape, and the preceding word begins after it
+            return bare in self or f"{preceding[1:]} {bare}" in self
         if bare not in self:
             return False
-        return split_words(bare)[-1] in _BEHIND and beside.lower() in _PLAIN_BEFORE
+        return split_words(bare)[-1] in _BEHIND and preceding.lower() in _PLAIN_BEFORE
 
     def _judge(self, name: str) -> bool:
         tail = _TAIL.search(name[-_MOST_JUDGED:])
         words = split_words(tail[0]) if tail else []
         if not words:
             return False
-        if any(tuple(words[-len(more) :]) == more for more in self._more):
+        if any(tuple(words[-len(own) :]) == own for own in self._own):
             return True
         while len(words) > 2 and words[-1] in _WRITTEN_AS:
             words.pop()
@@ -303,16 +309,16 @@ class SecretNames:
             return True
         if words[-3:] == ["one", "time", "code"]:
             return True
-        beside = _BEHIND.get(words[-1])
-        if beside is not None:
-            return len(words) == 1 or words[-2] in beside
+        preceding = _BEHIND.get(words[-1])
+        if preceding is not None:
+            return len(words) == 1 or words[-2] in preceding
         if words[-1] not in _SECRET_WORDS:
             return False
         return len(words) < 2 or words[-2] not in _NOT_BEFORE.get(words[-1], ())
 
 
 def holds_number(name: str) -> bool:
-    """Return whether a number under a secret name is a secret as well: a PIN, a one-time code, a card's check digits."""
+    """Return whether a number under a secret name is a secret, too: a PIN, a one-time code, a card's check digits."""
     words = split_words(name)
     return bool(words) and words[-1] in NUMERIC
 
@@ -324,5 +330,5 @@ def is_code_name(name: str) -> bool:
 
 
 def split_words(name: str) -> list[str]:
-    """Cut a name into lower-case words; digits only part them."""
+    """Cut a name into lower-case words. Digits only separate words."""
     return [word.lower() for word in _WORD.findall(name)]

@@ -1,7 +1,7 @@
-"""What a secret looks like by value: the formats of `secrets.toml`, compiled when a needle turns up.
+"""The formats of secrets: those of `secrets.toml`, each compiled when one of its needles occurs in a text.
 
-Every regex is linear in its input, in one of three ways: what it repeats has an upper bound; or nothing follows what it
-repeats; or `skip` passes over a run in which no later needle can match, either.
+Every regex takes time in proportion to its input, for one of three reasons: what it repeats has an upper bound; nothing
+follows what it repeats; or `skip` passes over a run in which no later needle can match either.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ else:
     late_modules(globals(), "tomllib")
 
 MASK = "[masked]"
-"""What stands in the place of a secret, whatever type it had."""
+"""The replacement for a secret of any type."""
 
-# What stands before a match: no letter, digit or `_`, unless these are the end of an escape (`%3D`, `\n`, the colour of a
-# terminal). `{}` is the first letter of a match: `re` looks for a letter faster than for a boundary.
+# What may precede a match: no letter, digit or `_`, unless they are the end of an escape (`%3D`, `\n`, the colour of a
+# terminal). `{}` is the first letter of a match: `re` finds a letter faster than a boundary.
 _ESCAPE = r"(?<=%[0-9A-Fa-f]{{2}}{0})|(?<=\\[nrtbf]{0})|(?<=[\[;][0-9]m{0})|(?<=[\[;][0-9]{{2}}m{0})"
 _BEFORE = {"word": r"(?:(?<![A-Za-z0-9_]{0})|" + _ESCAPE, "sealed": r"(?:(?<![A-Za-z0-9_+/]{0})|" + _ESCAPE}
 _BEHIND = {"sealed": r"(?![A-Za-z0-9_+/=-])"}
@@ -32,10 +32,10 @@ _RAW_ESCAPE = r"|(?<=\\u[0-9A-Fa-f]{{4}}{0})"
 
 
 def _bounded(kind: str, regex: str, *, raw: bool) -> str:
-    """Return a regex that asks for the boundaries of a kind."""
+    """Return a regex that requires the boundaries of a kind of format."""
     if not kind:
         return f"(?:{regex})"
-    # One regex may start with several letters; then it has no letter in front.
+    # A regex that can start with several letters has no letter to search for.
     first = regex[0] if regex[0].isalnum() and regex[1] not in "?*+{" and not _has_choice(regex) else ""
     before = (_BEFORE[kind] + (_RAW_ESCAPE if raw else "") + ")").format(first)
     return f"{first}{before}(?:{regex[len(first) :]}){_BEHIND.get(kind, '')}"
@@ -52,7 +52,13 @@ def _has_choice(regex: str) -> bool:
 
 
 class Pattern:
-    """One format."""
+    """One format.
+
+    Attributes:
+        name: its name in `secrets.toml`.
+        needles: texts of which every match has one.
+        loose: whether matches need no run of sixteen characters (see `dense_runs`).
+    """
 
     __slots__ = ("_exact", "_example", "_made_of", "_probe", "loose", "name", "needles")
 
@@ -67,10 +73,21 @@ class Pattern:
         probe: str = "",
         skip: str = "",
     ) -> None:
+        """Make a format, as a line of `secrets.toml` describes it.
+
+        Args:
+            name: its name.
+            flags: the kind of its boundaries, and `loose`.
+            needles: texts of which every match has one.
+            regex: matches the secret, or has it in a group `secret`.
+            example: a text that matches, see `expand`.
+            probe: a regex that is tried on raw text in place of `regex`.
+            skip: matches a run after a needle in which no other needle can match.
+        """
         self.name = name
         self.needles = tuple(needles.split() if isinstance(needles, str) else needles) or ("",)
         self.loose = "loose" in flags
-        # No regex is made here: it would be most of the time that reading the formats takes, and few are ever looked for.
+        # No regex is compiled here: that takes longer than reading all formats, and few of them are ever needed.
         self._made_of = (flags.removesuffix("loose").strip(), regex, probe, skip)
         self._example = example
         self._exact: re.Pattern[str] | None = None
@@ -80,19 +97,21 @@ class Pattern:
         kind, regex, probe, skip = self._made_of
         if raw and probe:
             return re.compile(probe, re.ASCII)
-        # The group is empty and stands behind the run: both alternatives then start with the needle, which `re` looks for.
+        # The empty group stands after the run, so that both alternatives start with the needle, which `re` searches for.
         passed = f"|{skip}(?P<skip>)" if skip else ""
         return re.compile(_bounded(kind, regex, raw=raw) + passed, re.ASCII)
 
     @property
     def example(self) -> str:
-        """Return a text that it masks."""
+        """A text that it masks."""
         return expand(self._example)
 
     def near(self, text: str, runs: str | None = None) -> bool:
-        """Return whether raw JSON text may hold a match in one of its strings; never wrong when it says no.
+        """Return whether raw JSON text may have a match in one of its strings; never False for a text that has one.
 
-        With `runs` (see `dense_runs`) needles are sought there only.
+        Args:
+            text: the text.
+            runs: the parts of the text in which needles are searched (see `dense_runs`); by default the whole text.
         """
         where = text if runs is None else runs
         for needle in self.needles:
@@ -107,9 +126,9 @@ class Pattern:
         return any(match["skip"] is None for match in self._probe.finditer(text))
 
     def mask(self, text: str, runs: str | None = None) -> str:
-        """Mask every match in a decoded string; of `runs` see `near`.
+        """Mask every match in a decoded string; `runs` as in `near`.
 
-        The quick look comes first: it is made for text that has a needle and no match.
+        `near` comes first: it is fast for text that has a needle and no match.
         """
         if not self.near(text, runs):
             return text
@@ -129,8 +148,8 @@ def _masked(match: re.Match[str]) -> str:
     return text[match.start() : start] + MASK + text[end : match.end()]
 
 
-# What lies between the name of a vendor and a value: the rest of the name, how it is assigned, quotes. All of it bounded,
-# since a text may hold nothing but names.
+# What stands between a vendor's name and a value: the rest of the name, an assignment, quotes. Each part has a bound, since
+# a text may consist of nothing but names.
 _ASSIGN = r"(?:\|\||[:?]?=>?|:{1,3}=?|>|,)"
 _VALUE = r"([A-Za-z0-9_=+/.:%-]{14,160}+)(?![A-Za-z0-9_=+/%-])"
 _ASSIGNED = late(
@@ -143,19 +162,26 @@ _ASSIGNED_RAW = late(
     rf"{_ASSIGN}(?:{_ESCAPED}|\\+[nrtbf]){{0,8}}[A-Za-z0-9_=+/.:%-]{{14}}",
     re.ASCII,
 )
-# What is in the names of [short-vendor], whatever their case.
+# Parts of the names of [short-vendor], one for each usual spelling in upper and lower case.
 _SHORT_NAMES = "ropbox ROPBOX inked INKED sumo Sumo SUMO"
 _CREDENTIAL = late("key|token|secret|client|api|auth|pass")
 
 
 class VendorPattern(Pattern):
-    """Values that only the name of a vendor in front of them tells: `ADAFRUIT_IO = "…"`."""
+    """Values that only the name of a vendor before them marks as secrets: `ADAFRUIT_IO = "…"`."""
 
     __slots__ = ("_seen", "_shapes", "_vendors")
 
     def __init__(self, name: str, vendors: Mapping[str, str], *, loose: bool) -> None:
-        # Short ones can be in any text, so the names are the needles. Where there is a run, `near` looks for the names
-        # whatever their case.
+        # Short values can be in any text, so the names are their needles. For the others `near` searches the text near
+        # runs for the names, in any case.
+        """Make a format for the values of many vendors.
+
+        Args:
+            name: its name.
+            vendors: names of vendors, separated by blanks, by the regex that their values match.
+            loose: whether the values are shorter than a run.
+        """
         flags, needles = ("loose", _SHORT_NAMES) if loose else ("", "")
         super().__init__(name, flags, needles, "", "dropbox_key: {w15}" if loose else "ADAFRUIT_IO = {w32}")
         self._vendors: dict[str, list[str]] = {}
@@ -164,7 +190,7 @@ class VendorPattern(Pattern):
                 self._vendors.setdefault(word, []).append(shape)
         self._shapes: dict[str, re.Pattern[str]] = {}
         self._seen: dict[bytes, tuple[str, ...]] = {}
-        """The names in what stood near values: in most bodies the same as in the one before."""
+        """The names in texts near values. Most bodies have the same as the body before."""
 
     def near(self, text: str, runs: str | None = None) -> bool:
         words = self._words(text, runs)
@@ -174,7 +200,7 @@ class VendorPattern(Pattern):
         return any(raw(text, end) for word in words for _, end in _places(low, word))
 
     def _words(self, text: str, runs: str | None) -> list[str]:
-        """List the names that stand near what may be a value."""
+        """List the names that stand near a possible value."""
         if not self.loose:
             near = (runs if isinstance(runs, Runs) else dense_runs(text)).contexts
             return list(dict.fromkeys(word for context in near for word in self._words_of(context)))
@@ -184,41 +210,41 @@ class VendorPattern(Pattern):
         return [word for word in self._vendors if word in low]
 
     def _words_of(self, context: bytes) -> tuple[str, ...]:
-        """Return the names in what stands near a value; letters that are not ASCII come out as others."""
-        found = self._seen.get(context)
-        if found is None:
+        """Return the names in a text near a value. Its letters beyond ASCII become others, which no name has."""
+        words = self._seen.get(context)
+        if words is None:
             low = context.decode("latin-1").lower()
-            found = tuple([word for word in self._vendors if word in low])
+            words = tuple([word for word in self._vendors if word in low])
             if len(context) <= _CONTEXT:
                 if len(self._seen) >= _MOST_SEEN:
                     self._seen.clear()
-                self._seen[context] = found
-        return found
+                self._seen[context] = words
+        return words
 
     def mask(self, text: str, runs: str | None = None) -> str:
         words = self._words(text, runs)
         if not words:
             return text
         low = _lowered(text)
-        found: dict[int, int] = {}
+        ends: dict[int, int] = {}
         for word in words:
             for start, end in _places(low, word):
                 match = _ASSIGNED.match(text, end)
                 if match is not None and self.holds(
                     low[start : match.start(1)], value := match[1].rstrip(".:")
                 ):
-                    found[match.start(1)] = match.start(1) + len(value)
+                    ends[match.start(1)] = match.start(1) + len(value)
         parts: list[str] = []
-        at = 0
-        for start, end in sorted(found.items()):
-            parts += (text[at:start], MASK)
-            at = end
-        return "".join((*parts, text[at:])) if parts else text
+        position = 0
+        for start, end in sorted(ends.items()):
+            parts += (text[position:start], MASK)
+            position = end
+        return "".join((*parts, text[position:])) if parts else text
 
     def holds(self, name: str, value: str) -> bool:
-        """Return whether a value under a name is a secret of a vendor that the name holds.
+        """Return whether a value is a secret of a vendor that its name contains.
 
-        A number under a name that speaks of no credential is an identifier, and a word of letters is a word.
+        A number is an identifier if its name contains no word for a credential. A value of letters only is a word.
         """
         low = name.lower()
         if value.isdigit() and _CREDENTIAL.search(low) is None:
@@ -238,7 +264,7 @@ class VendorPattern(Pattern):
 
 
 def _lowered(text: str) -> str:
-    """Return a text in lower case, at the same length: one letter has a lower case of two."""
+    """Return a text in lower case at the same length. The only letter with a longer lower case is replaced before."""
     return text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
 
 
@@ -270,7 +296,7 @@ def expand(example: str) -> str:
 
 @cache
 def load_patterns() -> tuple[Pattern, ...]:
-    """Read `secrets.toml`, once, and not before there is something to look through."""
+    """Read `secrets.toml`. It is read once, and not before there is something to search."""
     loader = cast("Any", __spec__).loader  # which may be that of a zip file
     data = loader.get_data(os.path.join(os.path.dirname(__file__), "secrets.toml"))
     table = tomllib.loads(data.decode())
@@ -285,31 +311,31 @@ def load_patterns() -> tuple[Pattern, ...]:
     )
 
 
-# What may stand in a secret, by byte: 1 for letters, digits and the signs of tokens, 2 for what clings to those, 0 for
-# all else.
+# The kind of each byte: 1 for the characters of secrets (letters, digits and some signs), 2 for characters that may stand
+# between them, 0 for all others.
 _DENSE = bytes(
     1 if code < 128 and (chr(code).isalnum() or chr(code) in "_-+/=~%.") else 2 if chr(code) in ":|" else 0
     for code in range(256)
 )
 _RUN = b"\1" * 16
-# What stands before a run, or in it before a `=` or `:`, may be the name of a vendor.
+# Characters before a run that may be the name of a vendor. The name may also be in the run, before a `=` or `:`.
 _CONTEXT = 64
 _MOST_SEEN = 4096
 
 
 class Runs(str):
-    """The parts of a text that may hold a secret, with what stands near them."""
+    """The parts of a text that may hold a secret."""
 
     __slots__ = ("contexts",)
 
     contexts: frozenset[bytes]
-    """Cut at quotes: mostly names of fields, which stand before many values."""
+    """What stands near them, cut at quotes: mostly names of fields, which occur before many values."""
 
 
 def dense_runs(text: str) -> Runs:
-    """Return the parts of a text with sixteen letters, digits or signs of tokens in a row, and what clings to them.
+    """Return the parts of a text with sixteen characters of secrets in a row, and the characters attached to them.
 
-    Most text has none, which `translate` tells a hundred times faster than a regex.
+    Most text has none. `translate` detects that a hundred times faster than a regex.
     """
     raw = text.encode("utf-8", "surrogatepass")
     kinds = raw.translate(_DENSE)
@@ -356,13 +382,13 @@ LOOSE_NEEDLES = (
     *("://", "earer ", "EARER ", "asic ", *_SHORT_NAMES.split()),
 )
 """The needles of the formats that need no run of sixteen characters."""
-# Characters that no format is shorter than: `://:p@`.
+# The length of the shortest format: `://:p@`.
 _SHORTEST = 6
 
 
 @cache
 def _needles() -> tuple[_Needles, _BySign]:
-    """Return the needles of the loose patterns, and those of the others by a rare sign in them and its neighbour.
+    """Return the needles of the loose patterns, and the others grouped by a rare sign in them and its neighbour.
 
     There are two hundred, and most runs have few signs.
     """
@@ -382,7 +408,7 @@ def _needles() -> tuple[_Needles, _BySign]:
 
 
 def may_hold_format(text: str) -> bool:
-    """Return whether raw JSON text or plain text may hold a secret by its format; never wrong when it says no."""
+    """Return whether raw JSON text or plain text may hold a secret by its format; never False for a text that does."""
     if len(text) < _SHORTEST:
         return False
     # Loops and not `any`: a generator takes longer than the search.
@@ -392,12 +418,12 @@ def may_hold_format(text: str) -> bool:
                 return True
             break
     runs = dense_runs(text)
-    # Where there are none the table is not read: that is a tenth of the start of a small program.
+    # Without runs the table is not read: reading it takes a tenth of the start of a small program.
     return bool(runs) and _any_dense(text, runs, _needles()[1])
 
 
 def may_hold_needle(text: str) -> bool:
-    """Return whether raw JSON text or plain text holds what a secret has by its format, vendors' names left out."""
+    """Return whether raw JSON text or plain text has a needle of a format. Names of vendors don't count."""
     # A loop and not `any`, as above.
     for needle in LOOSE_NEEDLES:
         if needle in text:
@@ -414,7 +440,7 @@ def may_hold_needle(text: str) -> bool:
 
 
 def may_hold_vendors(text: str) -> bool:
-    """Return whether raw JSON text or plain text may hold a secret that the name of a vendor tells; see `LOOSE_NEEDLES`."""
+    """Return whether raw JSON text or plain text may hold a secret that a vendor's name marks, loose ones left out."""
     runs = dense_runs(text)
     return bool(runs) and _vendor_patterns()[0].near(text, runs)
 
@@ -432,17 +458,17 @@ def _any_dense(text: str, runs: Runs, dense: _BySign) -> bool:
 
 
 def is_vendors_secret(name: str, value: str) -> bool:
-    """Return whether a field that names a vendor has what that vendor's secrets look like."""
-    return any(each.holds(name, value) for each in _vendor_patterns())
+    """Return whether a field's name contains that of a vendor and its value has the form of that vendor's secrets."""
+    return any(pattern.holds(name, value) for pattern in _vendor_patterns())
 
 
 @cache
 def _vendor_patterns() -> tuple[VendorPattern, ...]:
-    return tuple(each for each in load_patterns() if isinstance(each, VendorPattern))
+    return tuple(pattern for pattern in load_patterns() if isinstance(pattern, VendorPattern))
 
 
 def mask_formats(text: str) -> str:
-    """Mask every format in a decoded string, pattern by pattern: what one leaves, the next looks at."""
+    """Mask every format in a decoded string, one after the other: each works on the text that the last one left."""
     runs = dense_runs(text)
     for pattern in load_patterns():
         if pattern.loose or runs:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autochron._runtime.lazy import late
 
 KEYS = frozenset({"grant_type", "redirect_uri", "code_verifier", "client_secret"})
-"""Fields beside which `code` is that of a sign-in."""
+"""Fields beside which `code` is the code of a sign-in."""
 _ALWAYS = late(
     r"""(?:(?<=[?&#;\s"'])|\A)(?:code_verifier|(?:client_)?assertion|SAMLResponse|samlresponse|SAMLart|id_token_hint|logout_token"""
     r"""|(?:subject_|actor_|oauth_)token|oauth_verifier|oauth_signature|device_code|magic_link|otp|client_secret|refresh_token)"""
@@ -41,17 +41,17 @@ _PARAMETER = late(r"""(?:(?<=[?&#])|\A)(code|ticket|state|pgtIou)=([^&#]++)""", 
 
 
 def may_be_in(text: str) -> bool:
-    """Return whether raw text may have such a parameter."""
+    """Return whether raw text may have a parameter of a sign-in."""
     return any(hint in text for hint in _HINTS)
 
 
 def may_be_object(text: str) -> bool:
-    """Return whether raw text may have an object that asks for a token, by whose fields a code is known."""
+    """Return whether raw text may have an object that requests a token: in it the field `code` is a secret."""
     return "code" in text and ("grant_type" in text or "redirect_uri" in text)
 
 
 def find(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the secrets stand."""
+    """Yield the bounds of the secrets in a text."""
     if "=" not in text:
         return
     for match in _ALWAYS.finditer(text):

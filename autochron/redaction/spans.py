@@ -8,7 +8,13 @@ from msgspec import Struct
 
 
 class Span(Struct, gc=False, frozen=True):
-    """One replacement, by offsets in the text."""
+    """One replacement.
+
+    Attributes:
+        start, end: offsets in the text.
+        text: the replacement.
+        path: the path of the value in JSON, for reports.
+    """
 
     start: int
     end: int
@@ -17,7 +23,12 @@ class Span(Struct, gc=False, frozen=True):
 
 
 def apply(text: str, spans: Iterable[Span]) -> str:
-    """Replace the spans."""
+    """Return a text with spans replaced.
+
+    Args:
+        text: the text.
+        spans: in the order of their offsets; they don't overlap.
+    """
     parts: list[str] = []
     end = 0
     for span in spans:

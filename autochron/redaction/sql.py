@@ -1,4 +1,4 @@
-"""Secrets in SQL: what identifies a user, and the columns of an INSERT with a secret name."""
+"""Secrets in SQL: passwords of users, and values in an INSERT whose column has a secret name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def may_be_in(text: str) -> bool:
 
 
 def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
-    """Yield where the secrets stand."""
+    """Yield the bounds of the secrets in a text."""
     if "'" not in text and '"' not in text and "identified" not in text.lower():
         return
     for pattern in (_IDENTIFIED, _BARE, _PASSWORD):
@@ -51,7 +51,13 @@ def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
 
 
 def _of_rows(text: str, at: int, secret: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield the strings in some columns of the rows behind VALUES."""
+    """Yield the bounds of the strings in some columns of the rows after VALUES.
+
+    Args:
+        text: the text.
+        at: the offset of the first row.
+        secret: the indexes of the columns.
+    """
     depth = column = 0
     for token in _TOKEN.finditer(text, at):
         sign = token[0]

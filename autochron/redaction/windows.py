@@ -1,4 +1,4 @@
-"""Parts of a long text that are searched one by one, so that no search holds up the program for long."""
+"""Parts of a long text that are searched one after the other, so that no search blocks the program for long."""
 
 from __future__ import annotations
 
@@ -13,43 +13,48 @@ from autochron.redaction.encoded import is_packed
 WINDOW = 1 << 20
 """Characters of a text from which on it is searched in parts."""
 OVERLAP = 1 << 16
+"""Characters that two neighbouring parts have in common, at most."""
 LONGEST = 1 << 22
 """Characters of a token from which on it is searched in parts, too."""
 END = late(r"""[\s"']""")
-"""What ends a part of a text."""
+"""Separates tokens: a part begins and ends there."""
 RAW_END = late(rb"""[\s"']""")
 
 
 def windows(text: AnyStr, ending: re.Pattern[AnyStr]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of parts of a long text.
+    """Yield the bounds of the parts of a long text.
 
-    They overlap by 64 KB, so a secret of up to that length stands in one of them with what tells it.
-    They end and begin where no token does. A token that is longer than a part is cut where its base64 can be decoded from,
-    but not where that is compressed.
+    Parts overlap by 64 KB, so that a secret of up to that length is in one of them together with its context. They
+    begin and end between tokens. A token that is longer than a part is cut where its base64 can be decoded in parts. A
+    compressed one is not cut.
+
+    Args:
+        text: the text.
+        ending: `END` or `RAW_END`, which separates its tokens.
     """
     start, size = 0, len(text)
     while size - start > WINDOW + LONGEST:
-        found = ending.search(text, start + WINDOW, start + WINDOW + LONGEST)
-        if found is None:
-            last = _last_sign(text, start, start + WINDOW) + 1 or start
-            if is_packed(text[last : last + 4]):
-                found = ending.search(text, start + WINDOW + LONGEST)
-                end = size if found is None else found.end()
+        separator = ending.search(text, start + WINDOW, start + WINDOW + LONGEST)
+        if separator is None:
+            token = _last_separator(text, start, start + WINDOW) + 1 or start
+            if is_packed(text[token : token + 4]):
+                separator = ending.search(text, start + WINDOW + LONGEST)
+                end = size if separator is None else separator.end()
             else:
-                end = last + (start + WINDOW - last & ~3)
+                end = token + (start + WINDOW - token & ~3)  # four characters of base64 are decoded together
             following = end - OVERLAP
         else:
-            end = found.end()
-            back = ending.search(text, end - OVERLAP, end)
-            following = end - OVERLAP if back is None else back.start()
+            end = separator.end()
+            overlap = ending.search(text, end - OVERLAP, end)
+            following = end - OVERLAP if overlap is None else overlap.start()
         yield start, end
         pause()
         start = following
     yield start, size
 
 
-def _last_sign(text: AnyStr, start: int, end: int) -> int:
-    """Return where a part of a text has the last sign that is in no token; -1 where it has none."""
+def _last_separator(text: AnyStr, start: int, end: int) -> int:
+    """Return the offset of the last separator in a part of a text; -1 where there is none."""
     signs: Any = (" ", '"', "'", "\n")
     if not isinstance(text, str):
         signs = [sign.encode() for sign in signs]

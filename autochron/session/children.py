@@ -16,7 +16,7 @@ from autochron import user_key
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.crossing import processes
-from autochron.crossing.lanes import CHILD, CURRENT, MAIN, Remote, Root
+from autochron.crossing.lanes import CHILD, CURRENT, MAIN, LaneRoot, Remote
 from autochron.effects.undisturbed import undisturbed
 from autochron.isolation import network
 from autochron.isolation.process_starts import is_fork, lane_label
@@ -204,7 +204,7 @@ class Children:
         owner: Owner,
         context: ChildContext,
         seq_of: Callable[[Any], int | None],
-        forked: Callable[[Root | None], None],
+        forked: Callable[[LaneRoot | None], None],
     ) -> None:
         self.started: list[StartedProcess] = []
         self.context = context
@@ -284,7 +284,7 @@ class Children:
             for process in self.started
         ]
 
-    def _announce(self, event: str, root: Root) -> None:
+    def _announce(self, event: str, root: LaneRoot) -> None:
         """Keep the lane for the hook that hands the context out; `os.system` has no hook, so set the environment for it."""
         processes.STARTING.root = root
         if event == "os.system":
@@ -309,11 +309,11 @@ class Children:
             return kernel.base  # inside a call with a trace of its own, and no process is part of that trace
         return kernel.current()
 
-    def has_forked(self, root: Root) -> None:
+    def has_forked(self, root: LaneRoot) -> None:
         """Note that a forked process has joined."""
         self.started = [process for process in self.started if process.lane != root.lane]
 
-    def told(self, root: Root) -> str:
+    def told(self, root: LaneRoot) -> str:
         """Return the context of a process that begins in a lane, as text."""
         return _text(
             msgspec.structs.replace(
@@ -332,7 +332,7 @@ class Children:
     def work(self, lane: str, seq: int | None, collapses: bool, live: bool) -> None:  # noqa: FBT001 - as the port has it
         """Let this thread continue a lane that another process began."""
         parent = None if seq is None else Remote(seq, collapses=collapses, live=live)
-        CURRENT.set(Root(self.owner.kernel, lane, parent))
+        CURRENT.set(LaneRoot(self.owner.kernel, lane, parent))
 
 
 def _text(context: ChildContext) -> str:

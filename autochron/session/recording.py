@@ -18,7 +18,7 @@ from autochron._runtime.std_streams import listen_to_prints_anywhere
 from autochron._runtime.unpatched import os
 from autochron.crossing.crossing import Crossing
 from autochron.crossing.kernel import Kernel
-from autochron.crossing.lanes import MAIN, Remote, Root
+from autochron.crossing.lanes import MAIN, LaneRoot, Remote
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import AutochronError, MaskKeyError
 from autochron.instrument.activation import Activation
@@ -250,7 +250,7 @@ class Recording(Session):
         reserve: Any = self._sink.reserve  # type: ignore[attr-defined]  # of stores that other processes join
         return int(reserve(self._lane)[1])
 
-    def _forked(self, root: Root | None) -> None:
+    def _forked(self, root: LaneRoot | None) -> None:
         """Go on in a forked process, in a lane of its own."""
         if root is None or not isinstance(self.writer, Writer):
             self.leave_parent()

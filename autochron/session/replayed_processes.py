@@ -27,7 +27,7 @@ from autochron.session.children import (
 from autochron.session.session import place_in
 
 if TYPE_CHECKING:
-    from autochron.crossing.lanes import Root
+    from autochron.crossing.lanes import LaneRoot
     from autochron.instrument.activation import Activation
     from autochron.instrument.swap import Swap
     from autochron.isolation.refusals import Refusals
@@ -95,11 +95,11 @@ class ReplayedProcesses:
         self._noted: set[tuple[str, str]] = set()
         """What was noted, so that each is noted once: the process or crossing, and the place or message."""
 
-    def join(self, owner: Owner, joined: JoinedLane, forked: Callable[[Root | None], None]) -> None:
+    def join(self, owner: Owner, joined: JoinedLane, forked: Callable[[LaneRoot | None], None]) -> None:
         """Take part in the replay of the process that started this one."""
         self.children = Children(owner, joined.context, parent_of, forked)
 
-    def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[Root | None], None]) -> None:
+    def lay_out(self, owner: Owner, snapshots: list[str], forked: Callable[[LaneRoot | None], None]) -> None:
         """Have the processes served that the program starts.
 
         Args:
@@ -247,7 +247,7 @@ class ReplayedProcesses:
 
     # --- forks -------------------------------------------------------------------------------------------------------
 
-    def forked(self, root: Root) -> Remote | None:
+    def forked(self, root: LaneRoot) -> Remote | None:
         """Go on in a forked process; return the crossing in which it was forked."""
         self.report_to_first(root.lane)
         self._share_scratch()

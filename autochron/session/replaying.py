@@ -27,7 +27,7 @@ from autochron.weaving import gate
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Kernel
     from autochron.crossing.kernels import Kernels
-    from autochron.crossing.lanes import Root
+    from autochron.crossing.lanes import LaneRoot
     from autochron.instrument.activation import Activation
     from autochron.model import Footer
     from autochron.ports import Record
@@ -226,7 +226,7 @@ class Replaying(Session):
 
         return Kernels(kernel, begin)
 
-    def _forked(self, root: Root | None) -> None:
+    def _forked(self, root: LaneRoot | None) -> None:
         """Go on in a forked process, in a lane of its own."""
         if root is None:
             self.leave_parent()

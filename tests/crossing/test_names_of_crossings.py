@@ -7,7 +7,7 @@ import types
 import pytest
 
 import autochron
-from autochron.crossing.lanes import Root, stray_root
+from autochron.crossing.lanes import LaneRoot, stray_root
 from autochron.errors import UsageError
 from autochron.instrument.decorators import marked
 from autochron.model import BoundaryRule, Place, Target
@@ -48,7 +48,7 @@ def test_a_lane_that_no_hook_knows_has_a_number_of_its_own():
     found, ready = [], threading.Semaphore(0)
 
     def begin():
-        found.append(stray_root(Root(None, "0")).lane)
+        found.append(stray_root(LaneRoot(None, "0")).lane)
         ready.release()
 
     for _ in range(20):
