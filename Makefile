@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo check bench lock clean venv
+.PHONY: test demo check bench frameworks pythons release-check lock clean venv
 
 test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -19,6 +19,19 @@ check: venv
 
 bench: venv
 	$(PY) -m bench
+
+# The next three take longer than a build may. Each writes what came of it, with the date, to tests/results; the build has a smoke
+# of each: the tests of tests/packs marked slow, the folders that .ci/run names, and tests/cli/test_wheel.py.
+frameworks: venv
+	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
+	$(PY) -m pytest $(PYTEST_ARGS) --thorough --results frameworks tests/packs tests/rules/test_packs.py
+
+pythons:
+	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run
+
+release-check: check
+	$(PY) -m build --no-isolation
+	$(PY) -m pytest --slow --results release tests/test_release.py tests/cli/test_wheel.py
 
 lock: venv
 	$(PY) .ci/lock.py

@@ -12,6 +12,8 @@ from autochron._runtime.unpatched import getframe, os
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+_SITE = f"{os.sep}site-packages{os.sep}"
+
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 """Folders with files of others, which are not searched."""
 
@@ -53,14 +55,18 @@ class Project:
         if file.startswith("<"):
             return False
         # Before `_abspath`, which takes longer than all else here: at each start most modules are those of libraries.
-        if file.startswith(self._libraries) and ".." not in file and file not in self._files:
+        if (
+            (file.startswith(self._libraries) or _SITE in file)
+            and ".." not in file
+            and file not in self._files
+        ):
             return False
         path = _abspath(file)
         if path in self._files:
             return True
         if not path.startswith(self._folders):
             return False
-        return not path.startswith(self._libraries) and f"{os.sep}site-packages{os.sep}" not in path
+        return not path.startswith(self._libraries) and _SITE not in path
 
     def _name(self, file: str) -> str:
         """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root."""

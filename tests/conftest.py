@@ -1,11 +1,17 @@
 """What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, caches, and signals."""
 
+import datetime as dt
 import gc
+import importlib.metadata
+import json
 import os
 import random
 import shutil
 import signal
+import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import certifi
 import hypothesis
@@ -67,6 +73,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--thorough", action="store_true", help="run every test: also those too long for each build"
     )
+    parser.addoption(
+        "--results",
+        metavar="NAME",
+        help="write what came of the tests, with the date, to tests/results/NAME-PYTHON.json",
+    )
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which may be switched off
+def pytest_xdist_auto_num_workers() -> int:
+    """Return two workers more than there are cores: many tests wait for the processes that they start."""
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -109,6 +126,41 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         reporter.write_line(f"left at the root by a test: {', '.join(left)}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write the results where `--results` asks for them; of the workers of pytest-xdist, only their controller does."""
+    name = config.getoption("--results")
+    if not name:
+        return
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    outcomes = {
+        kind: terminalreporter.stats.get(kind, [])
+        for kind in ("passed", "failed", "error", "skipped", "xfailed")
+    }
+    results = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "tests": {kind: len(reports) for kind, reports in outcomes.items()},
+        "failed": sorted({report.nodeid for kind in ("failed", "error") for report in outcomes[kind]}),
+        "libraries": libraries_of_packs(config.rootpath / "rules"),
+    }
+    file = config.rootpath / "tests" / "results" / f"{name}-{python}.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    terminalreporter.write_line(f"results: {file.relative_to(config.rootpath)}")
+
+
+def libraries_of_packs(folder: Path) -> dict[str, str]:
+    """Return the installed version of each library that a pack is for."""
+    versions = {}
+    for file in sorted(folder.glob("*.toml")):
+        distribution = tomllib.loads(file.read_text(encoding="utf-8"))["pack"].get("distribution")
+        try:
+            versions[distribution] = importlib.metadata.version(distribution)
+        except (importlib.metadata.PackageNotFoundError, ValueError):  # not installed, or the pack names none
+            continue
+    return versions
 
 
 def at_root(config: pytest.Config) -> set[str]:
