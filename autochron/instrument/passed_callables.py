@@ -23,7 +23,10 @@ class PassedCallables:
         self._ledger = ledger
         self._woven: dict[tuple[str, int], tuple[CodeType, CodeType]] = {}
         """By rule and identity of a code object: the code, and its woven form. Many closures may have the same code."""
-        self._done: list[tuple[weakref.ref[FunctionType], CodeType, CodeType]] = []
+        self._done: weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]] = (
+            weakref.WeakKeyDictionary()
+        )
+        """The functions that are woven, with both codes. A service may pass a closure of its own for each request."""
 
     def weave(self, rule: BoundaryRule, value: Any, passer: Point) -> None:
         """Weave a callable.
@@ -52,13 +55,12 @@ class PassedCallables:
             codes = self._woven[rule.id, id(old)] = (old, function.__code__)
         else:
             function.__code__ = codes[1]
-        self._done.append((weakref.ref(function), *codes))
+        self._done[function] = codes
 
     def undo(self) -> None:
         """Remove the weaving from functions that still exist."""
-        for reference, old, new in self._done:
-            function = reference()
-            if function is not None and function.__code__ is new:
+        for function, (old, new) in list(self._done.items()):
+            if function.__code__ is new:
                 function.__code__ = old
         self._done.clear()
         self._woven.clear()

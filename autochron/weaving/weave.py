@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from weakref import ref
 
 from autochron._runtime.codeflags import function_kind, parameter_names
 from autochron.errors import WeavingError
@@ -138,7 +139,8 @@ def weave_functions(
     closures, and early `from module import function` references, which are the same objects. `functions` is what was
     found for several modules at once.
     """
-    done: list[tuple[FunctionType, CodeType, CodeType]] = []
+    # Weakly: a module that is imported anew, or a class that a call made, is collected as it would be.
+    done: list[tuple[ref[FunctionType], CodeType, CodeType]] = []
     # By identity: equal code objects may come from different files, as those of a module and of its former self do.
     cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
@@ -157,13 +159,14 @@ def weave_functions(
         new = known[1]
         if new is not old:
             function.__code__ = new
-            done.append((function, old, new))
+            done.append((ref(function), old, new))
 
     def undo(functions: Functions | None = None) -> None:
         originals = {id(woven): original for _, old, new in done for woven, original in pairs_of(new, old)}
-        for function, old, new in done:
-            if function.__code__ is new:
-                function.__code__ = old
+        for reference, old, new in done:
+            woven = reference()
+            if woven is not None and woven.__code__ is new:
+                woven.__code__ = old
         # Others were made since, by woven code.
         for function in (functions or Functions()).of(module) if originals else ():
             original = originals.get(id(function.__code__))

@@ -1,6 +1,7 @@
 """What replay means, case by case, through `autochron.replay`: the numbers are those of the contract."""
 
 import asyncio
+import gc
 import importlib
 import re
 import shutil
@@ -27,6 +28,7 @@ def market(tmp_path, monkeypatch):
     yield importlib.import_module("market")
     for name in ("market", "market_fixes"):
         sys.modules.pop(name, None)
+    gc.collect()  # the next test would weave the functions of this one, too
 
 
 @pytest.fixture
