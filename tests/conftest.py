@@ -106,7 +106,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.collect()  # with little left to look through, what tests leave behind is collected soon, and not looked through by each
+    gc.collect()  # with little left to look through, what tests leave behind is collected soon
 
 
 @pytest.hookimpl(tryfirst=True)

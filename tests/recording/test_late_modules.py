@@ -40,9 +40,12 @@ def loaded(folder, program):
 
 
 def uses(path):
+    text = path.read_text()
+    if "late_modules(" not in text:  # to parse the whole package takes seconds, of each worker
+        return []
     return [
         node
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "late_modules"
     ]
 
