@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from autochron._runtime.unpatched import os
-from autochron.errors import ReproducedError
+from autochron.errors import ReproducedError, UsageError
 from autochron.replaying.plan import split_address
 
 if TYPE_CHECKING:
@@ -20,6 +21,26 @@ if TYPE_CHECKING:
 
 Raises: TypeAlias = "type[BaseException] | tuple[type[BaseException], ...]"
 """Exceptions that are a right answer, although their type looks like that of a crash."""
+
+
+_FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
+
+
+def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
+    """Return fields of outcomes, by the address of their crossing.
+
+    Raises:
+        UsageError: a text names no field of an outcome.
+    """
+    by_address: dict[str, list[str]] = {}
+    for field in [fields] if isinstance(fields, str) else fields:
+        match = _FIELD.fullmatch(str(field))
+        if match is None:
+            raise UsageError(
+                f'volatile={field!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
+            )
+        by_address.setdefault(match[1], []).append(match[2])
+    return by_address
 
 
 class ReplayedBlock(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -20,7 +19,7 @@ from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
-from autochron.session.incident_judge import IncidentJudge, ReplayedBlock
+from autochron.session.incident_judge import IncidentJudge, ReplayedBlock, volatile_fields
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
 from autochron.session.replaying import Replaying
@@ -36,26 +35,6 @@ if TYPE_CHECKING:
     from autochron.reproduction.observation import Observation
     from autochron.reproduction.verdict import Verdict
     from autochron.session.subprocess_replay import Rerun
-
-
-_FIELD = re.compile(r"(.+\[\d+\])\.((?:outcome|changed)(?:\..+)?)")
-
-
-def volatile_fields(fields: Iterable[str]) -> dict[str, list[str]]:
-    """Return fields of outcomes, by the address of their crossing.
-
-    Raises:
-        UsageError: a text names no field of an outcome.
-    """
-    by_address: dict[str, list[str]] = {}
-    for field in [fields] if isinstance(fields, str) else fields:
-        match = _FIELD.fullmatch(str(field))
-        if match is None:
-            raise UsageError(
-                f'volatile={field!r}: it is a field of an outcome, such as "issue_refund[1].outcome.id"'
-            )
-        by_address.setdefault(match[1], []).append(match[2])
-    return by_address
 
 
 class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
