@@ -6,10 +6,28 @@ import msgspec
 import pytest
 
 from autochron.redaction import redactor as redaction
+from autochron.redaction import scanner, windows
 from autochron.redaction.redactor import MASK, Redactor
 from autochron.redaction.scanner import Scanner
 from autochron.redaction.secret_names import SecretNames
-from autochron.redaction.windows import LONGEST, OVERLAP, WINDOW
+
+# A sixteenth of the sizes in use: what matters is where parts meet. One test has the real ones.
+WINDOW, OVERLAP, LONGEST = (size // 16 for size in (windows.WINDOW, windows.OVERLAP, windows.LONGEST))
+REAL = (windows.WINDOW, windows.OVERLAP, windows.LONGEST)
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch, request):
+    window, overlap, longest = (
+        REAL
+        if request.function is test_a_secret_between_words_is_masked_at_the_real_sizes
+        else (WINDOW, OVERLAP, LONGEST)
+    )
+    for module in (windows, scanner):
+        monkeypatch.setattr(module, "WINDOW", window)
+    monkeypatch.setattr(windows, "OVERLAP", overlap)
+    monkeypatch.setattr(windows, "LONGEST", longest)
+
 
 SECRET = "sk-proj-" + "a1B2c3D4e5" * 4
 PLAIN = "the order of the customer was sent today. "
@@ -70,6 +88,15 @@ def test_a_secret_within_a_long_token_of_base64(at, before):
 def test_a_harmless_text_stays_as_it_is(size, unit):
     value = {"note": filled(size, unit)}
     assert masked(value) == value
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_between_words_is_masked_at_the_real_sizes(secret):
+    window, overlap, longest = REAL
+    note = filled(window - overlap // 2) + " " + secret + " " + filled(longest)
+    found = masked({"note": note})["note"]
+    assert (MASK in found, SECRET in found, "hunter22" in found) == (True, False, False)
+    assert len(found) > longest
 
 
 def test_a_large_input_is_masked_whenever_it_comes_again(monkeypatch):
