@@ -137,11 +137,9 @@ class Kernel:
         boundary = compiled[0] if compiled and compiled[0].fits is None else self._fitting(point, arguments)
         if boundary is None or (boundary.collapses and current.collapses):
             return None
-        name = boundary.name
-        if name is None:
+        if (name := boundary.name) is None:
             name = self._form_name(boundary, point, arguments)
-        occurrence = self._occurrences.get(name)
-        if occurrence is None:
+        if (occurrence := self._occurrences.get(name)) is None:
             occurrence = self._occurrences.setdefault(name, itertools.count(1).__next__)
         try:
             seq = self._next()
