@@ -355,7 +355,7 @@ class Recorder:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def submit_open(self) -> list[str]:
-        """Submit open crossings with an outcome, and open streams so far. Return the addresses of the other open crossings."""
+        """Submit open crossings with an outcome, and open streams so far. Return the addresses of the others."""
         unfinished = []
         for crossing in list(self._open.values()):
             draft = crossing.record
