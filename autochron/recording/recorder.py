@@ -99,7 +99,7 @@ class Recorder:
                     inputs.large = len(body) > call_inputs.LARGE
                     if body[2:3] == b"$" and canonical.is_cut(body):
                         draft.watch = changes.watch(
-                            point, arguments, inputs.caught, inputs.changing, look=canonical.screened_snapshot
+                            point, arguments, inputs.caught, inputs.changing, take=canonical.screened_snapshot
                         )
                     else:
                         draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing)
