@@ -57,17 +57,17 @@ def apply_changes(
         if prefix is not None and prefix not in spaces:
             continue
         if prefix is not None and "." not in name:
-            if not _bring_name(spaces[prefix], name.removeprefix(prefix), after):
+            if not _update_name(spaces[prefix], name.removeprefix(prefix), after):
                 failed.append(name)
             continue
         target = arguments.get(name, _NONE)
         if target is _NONE:
-            if not _bring_attribute(name, after, arguments):
+            if not _update_attribute(name, after, arguments):
                 failed.append(name)
             continue
-        brought = _brought(target, after, own=True)
+        updated = _updated(target, after, own=True)
         # The tuple of `*args` belongs to no caller. Its members are changed in place.
-        if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
+        if updated is not target and not isinstance(target, tuple) and not _equal(updated, target):
             failed.append(name)
     return failed
 
@@ -107,32 +107,32 @@ def repeat_changes(
         return apply_changes(changed, named, spaces)
 
 
-def _bring_name(space: Any, name: str, after: Any) -> bool:
+def _update_name(space: Any, name: str, after: Any) -> bool:
     """Change a global or a cell; return whether that was possible. A trace never replaces a function or module."""
     current = space.get(name, _NONE)
     if callable(current) or isinstance(current, ModuleType) or (current is _NONE and hasattr(builtins, name)):
         return after is _KEPT
-    brought = _brought(current, after, own=True)
-    if brought is not current and brought is not _KEPT:
-        space[name] = brought
+    updated = _updated(current, after, own=True)
+    if updated is not current and updated is not _KEPT:
+        space[name] = updated
     return True
 
 
-def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
+def _update_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
     """Change one attribute of an argument that was not recorded as a whole; return whether that was possible."""
     name, _, attribute = path.rpartition(".")
     owner = arguments.get(name, _NONE)
     if owner is _NONE or after is _KEPT or not _has_attributes(owner):
         return False
     current = _state(owner).get(attribute, _NONE)
-    brought = _brought(current, after)
-    if brought is not current:
-        _set_state(owner, {attribute: brought})
+    updated = _updated(current, after)
+    if updated is not current:
+        _set_state(owner, {attribute: updated})
     return True
 
 
-def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
-    """Bring an object to a recorded state. Return the object if it was changed in place, else what replaces it.
+def _updated(target: Any, after: Any, *, own: bool = False) -> Any:
+    """Update an object to a recorded state. Return the object if it was changed in place, else what replaces it.
 
     Args:
         target: the object.
@@ -142,24 +142,24 @@ def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
     if after is _KEPT or _is_masked(target, after):
         return after if target is _NONE else target
     if isinstance(target, dict) and isinstance(after, dict):
-        _bring_dict(target, after)
+        _update_dict(target, after)
     elif isinstance(target, list) and isinstance(after, list):
-        _bring_list(target, after)
+        _update_list(target, after)
     elif isinstance(target, deque) and isinstance(after, deque):
         members = list(target)
-        _bring_list(members, list(after))
+        _update_list(members, list(after))
         target.clear()
         target.extend(members)
     elif isinstance(target, set) and isinstance(after, set):
-        _bring_set(target, after)
+        _update_set(target, after)
     elif isinstance(target, bytearray) and isinstance(after, bytearray):
         target[:] = after
     elif isinstance(target, tuple) and type(after) is type(target):
-        return _brought_tuple(target, after)
+        return _updated_tuple(target, after)
     elif type(target) is not type(after) or isinstance(target, _VALUES) or not _has_attributes(target):
         return target if type(target) is type(after) and _equal(target, after) else after
     if type(target) is type(after) and _has_attributes(target):
-        return _bring_attributes(target, after, own=own)
+        return _update_attributes(target, after, own=own)
     return target
 
 
@@ -173,14 +173,14 @@ def _is_masked(target: Any, after: Any) -> bool:
     return type(target) is str and re.fullmatch(hidden, target, re.DOTALL) is not None
 
 
-def _bring_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
+def _update_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
     for key in [key for key in target if key not in after and _KEPT not in after]:
         del target[key]
     for key, value in after.items():
         current = target.get(key, _NONE) if key in target else _NONE
-        brought = _brought(current, value)
-        if key is not _KEPT and brought is not _KEPT and brought is not current:
-            target[key] = brought
+        updated = _updated(current, value)
+        if key is not _KEPT and updated is not _KEPT and updated is not current:
+            target[key] = updated
     order = [key for key in after if key in target]
     if len(order) == len(target) and list(target) != order:
         ordered = {key: target[key] for key in order}
@@ -188,25 +188,25 @@ def _bring_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
         target.update(ordered)
 
 
-def _bring_list(target: list[Any], after: list[Any]) -> None:
+def _update_list(target: list[Any], after: list[Any]) -> None:
     members = [
-        _brought(target[index] if index < len(target) else _NONE, value) for index, value in enumerate(after)
+        _updated(target[index] if index < len(target) else _NONE, value) for index, value in enumerate(after)
     ]
     target[:] = [member for member in members if member is not _KEPT]
 
 
-def _bring_set(target: set[Any], after: set[Any]) -> None:
+def _update_set(target: set[Any], after: set[Any]) -> None:
     if target != after:
         if _KEPT not in after:
             target.intersection_update(after)
         target.update(after - {_KEPT})
 
 
-def _brought_tuple(target: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+def _updated_tuple(target: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
     current = [*target, *[_NONE] * (len(after) - len(target))]
-    members = [_brought(member, value) for member, value in zip(current, after, strict=False)]
+    members = [_updated(member, value) for member, value in zip(current, after, strict=False)]
     if len(members) == len(target) and all(
-        brought is member for brought, member in zip(members, target, strict=True)
+        updated is member for updated, member in zip(members, target, strict=True)
     ):
         return target
     return tuple.__new__(type(target), [member for member in members if member is not _KEPT])
@@ -234,13 +234,13 @@ def _is_frozen(cls: Any) -> bool:
     return bool(getattr(config, "frozen", False))
 
 
-def _bring_attributes(target: Any, after: Any, *, own: bool) -> Any:
+def _update_attributes(target: Any, after: Any, *, own: bool) -> Any:
     current, wanted = _state(target), _state(after)
     changed = {}
     for name, value in wanted.items():
-        brought = _brought(current.get(name, _NONE), value)
-        if brought is not _KEPT and brought is not current.get(name, _NONE):
-            changed[name] = brought
+        updated = _updated(current.get(name, _NONE), value)
+        if updated is not _KEPT and updated is not current.get(name, _NONE):
+            changed[name] = updated
     if changed and not own and _is_frozen(type(target)):  # the recorded call replaced it by another object
         _set_state(
             after,
@@ -258,7 +258,7 @@ def _bring_attributes(target: Any, after: Any, *, own: bool) -> Any:
     if shapes.is_pydantic(type(target)):
         for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
             object.__setattr__(
-                target, name, _brought(getattr(target, name, None), getattr(after, name, None))
+                target, name, _updated(getattr(target, name, None), getattr(after, name, None))
             )
     return target
 

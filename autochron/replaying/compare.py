@@ -118,9 +118,9 @@ def outcome_difference(
         (description, path, recorded, replayed). The description follows the crossing's address in a message. The path is
         None if the crossings ended in different ways, and all but the description may be None.
     """
-    was, now = _ending(recorded), _ending(replayed)
-    if was != now and not _same_error(recorded, replayed):
-        return f"{now}; when it was recorded it {was}", None, was, now
+    old_end, new_end = _ending(recorded), _ending(replayed)
+    if old_end != new_end and not _same_error(recorded, replayed):
+        return f"{new_end}; when it was recorded it {old_end}", None, old_end, new_end
     if isinstance(recorded, Streamed) and isinstance(replayed, Streamed):
         for index, (old, new) in enumerate(zip(recorded.items, replayed.items, strict=False)):
             difference = first_difference(old, new, _same_type)
@@ -145,10 +145,10 @@ def _value_difference(
     difference = None if before == after else first_difference(before, after, _same_type)
     if difference is None:
         return None
-    path, was, now = difference
+    path, old, new = difference
     verb = "raised" if isinstance(replayed, Raised) else "gave"
     field = "it" if path == "(value)" else path
-    return f"{verb} something else: {field} was {was}, now it is {now}", path, was, now
+    return f"{verb} something else: {field} was {old}, now it is {new}", path, old, new
 
 
 def _same_type(path: str, recorded: Any, replayed: Any) -> bool:

@@ -90,7 +90,7 @@ class Director:
             What serves the crossing; None if its body is to run.
 
         Raises:
-            DivergenceError: the crossing can neither be served nor run, or this is a forked process without a lane.
+            DivergenceError: the crossing can neither be served nor run, or this process was forked and was not recorded.
             ReplayStoppedError: the program goes on although many crossings were refused.
         """
         if _process[0] != self._process:  # before the lock, which another thread may have held at the fork
@@ -308,7 +308,7 @@ class Director:
             What serves the request; None if it is to be sent.
 
         Raises:
-            DivergenceError: this is a forked process without a lane.
+            DivergenceError: this process was forked and was not recorded.
         """
         if type(current) is not Crossing or not isinstance(current.record, Running):
             return None

@@ -110,10 +110,18 @@ class DivergenceLog:
             return False
         severity = self._severity_of_input(envelope)
         if severity is not None:
-            path, was, now, label = difference
-            message = f"{envelope.address} was given another {label}: {path} was {was}, now it is {now}"
+            path, recorded, replayed, label = difference
+            message = (
+                f"{envelope.address} was given another {label}: {path} was {recorded}, now it is {replayed}"
+            )
             self.note(
-                "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
+                "input",
+                envelope.address,
+                message,
+                severity=severity,
+                path=path,
+                recorded=recorded,
+                replayed=replayed,
             )
         return True
 
@@ -151,17 +159,17 @@ class DivergenceLog:
             return
         severity = self._severity_of_input(envelope)
         key = inputs.mask_key(masked["key"])
-        now = {} if key is None else key.digests(*comparable_pair(*pair, rule, from_wire=from_wire))
+        digests = {} if key is None else key.digests(*comparable_pair(*pair, rule, from_wire=from_wire))
         for path, digest in masked["digests"].items():
             if key is None:
                 self._masked_unknown(envelope, path, inputs.why_no_key or "")
-            elif not (digest and now.get(path, MASK not in pair[0])):
+            elif not (digest and digests.get(path, MASK not in pair[0])):
                 self._masked_unknown(
                     envelope,
                     path,
                     "a mask that was served stands there: make the crossing live that it is from",
                 )
-            elif path in now and now[path] != digest and severity is not None:
+            elif path in digests and digests[path] != digest and severity is not None:
                 message = (
                     f"{envelope.address} was given another input: {path}, which is masked, is another one now"
                 )
@@ -197,10 +205,10 @@ class DivergenceLog:
         severity = self._severity_of_input(envelope)
         if difference is None or severity is None:
             return
-        path, was, now = difference
-        message = f"{envelope.address} was sent something else after item {items}: {path} was {was}, now it is {now}"
+        path, before, after = difference
+        message = f"{envelope.address} was sent something else after item {items}: {path} was {before}, now it is {after}"
         self.note(
-            "input", envelope.address, message, severity=severity, path=path, recorded=was, replayed=now
+            "input", envelope.address, message, severity=severity, path=path, recorded=before, replayed=after
         )
 
     def compare_close(self, envelope: Envelope, outcome: Streamed, read: int) -> None:
@@ -310,7 +318,7 @@ class DivergenceLog:
         field: tuple[str | None, str | None, str | None],
         severity: Severity | None,
     ) -> None:
-        path, was, now = field
+        path, recorded, replayed = field
         address = envelope.address
         self.note(
             "outcome",
@@ -319,8 +327,8 @@ class DivergenceLog:
             envelope=envelope,
             severity=severity,
             path=path,
-            recorded=was,
-            replayed=now,
+            recorded=recorded,
+            replayed=replayed,
         )
 
     # --- extra and missing crossings ---------------------------------------------------------------------------------

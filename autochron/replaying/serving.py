@@ -303,7 +303,7 @@ class ServedCrossing(Struct, eq=False):
                 self._change(encode_json(step["changed"]))
 
     def _repeat(self, items: int) -> None:
-        """Repeat the prints, reads and changes that the body made after its last item, or without items in all."""
+        """Repeat what the body printed, read and changed before its end. `items` is the number of items before that."""
         envelope = self.envelope
         if envelope.meta != NOTHING_BESIDE:
             self._step(items)
