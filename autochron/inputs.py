@@ -13,7 +13,7 @@ from autochron._runtime.growing_bodies import Latest
 from autochron.crossing.arguments import capture
 from autochron.envelope import bodies, codec
 from autochron.envelope.canonical import canonical
-from autochron.envelope.growing import Growing
+from autochron.envelope.growing import GrowingInputs
 from autochron.http import exchange
 from autochron.http.exchange import Wire
 from autochron.model import BoundaryRule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
 
 LARGE = 2048
-"""Size of an input in bytes from which on the next one of the same boundary is written by `Growing`."""
+"""Size of an input in bytes from which on the next one of the same boundary is written by `GrowingInputs`."""
 
 _MAX_LANES = 64
 """The most lanes of one boundary whose last inputs are kept in memory."""
@@ -53,7 +53,7 @@ class Inputs:
     def __init__(self, crossing: Crossing[Any]) -> None:
         point, rule = crossing.point, crossing.rule
         caught = point.variadic[1]
-        self._growing: Latest[str, Growing] = Latest(_MAX_LANES)
+        self._growing: Latest[str, GrowingInputs] = Latest(_MAX_LANES)
         self.globals: Any = False
         self.large = False
         self.caught = -1 if caught is None else point.parameters.index(caught)
@@ -80,11 +80,11 @@ class Inputs:
             self.whole = True
             self.read = lambda arguments: (names, arguments)
 
-    def growing(self, lane: str) -> Growing:
+    def growing(self, lane: str) -> GrowingInputs:
         """Return the writer of a lane's inputs, which encodes only the parts that are new since the last one."""
         growing = self._growing.get(lane)
         if growing is None:
-            growing = Growing()
+            growing = GrowingInputs()
             self._growing.put(lane, growing)
         return growing
 

@@ -100,16 +100,16 @@ def module_names(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((".".join(parts), stem)))
 
 
-INSTEAD: dict[str, bytes] = {}
-"""Sources that replace those of files, by the real path: the mutants that are tried."""
+OVERLAYS: dict[str, bytes] = {}
+"""Sources that replace those of files, by the file's real path. `mutate` tries mutants this way."""
 
 
 def read_source(path: str) -> bytes | None:
     """Return a file's source, also from inside a zip archive; None where it can't be read.
 
-    A source in `INSTEAD` replaces the file's.
+    A source in `OVERLAYS` replaces the file's.
     """
-    if INSTEAD and (overlay := INSTEAD.get(os.path.realpath(path))) is not None:
+    if OVERLAYS and (overlay := OVERLAYS.get(os.path.realpath(path))) is not None:
         return overlay
     try:
         with open(path, "rb") as file:

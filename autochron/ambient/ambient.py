@@ -18,7 +18,15 @@ from autochron.ambient.synthesis import Inventor
 from autochron.crossing.crossing import Crossing, is_inside
 from autochron.crossing.kernel import report_problem
 from autochron.crossing.lanes import CURRENT, Remote
-from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, SourceForm, form_of, given, random_bits
+from autochron.detect.ambient_codec import (
+    PLAIN,
+    SEEDED,
+    Draw,
+    SourceForm,
+    compared_arguments,
+    form_of,
+    random_bits,
+)
 from autochron.detect.ambient_rules import RequestedValues
 from autochron.detect.catalogue import BY_NAME, SOURCES, Source
 from autochron.detect.watch.counters import SourceCount as Line
@@ -52,7 +60,7 @@ class Values:
     """Whether `altered` may return another value than the recorded one."""
 
     def __init__(self, rules: Rules, project: Project) -> None:
-        self.asked = RequestedValues(rules)
+        self.requested = RequestedValues(rules)
         self._rules = rules
         self._is_alone: Callable[[], bool] = _is_never
         self._project = project
@@ -71,7 +79,7 @@ class Values:
         """Patch the sources that the rules ask for."""
         if "clock" in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
-        self.watch.on(sources=self.asked.sources())
+        self.watch.on(sources=self.requested.sources())
 
     def answers(self, source: Source) -> bool:
         """Return whether the values of a source can be served or made up."""
@@ -116,7 +124,9 @@ class Values:
         keys = [
             key_of(crossed.name, crossed.site) for crossed in record.boundaries() if crossed.kind == "ambient"
         ]
-        return frozenset(key for key in keys if key is not None and not self.asked.names(key.call, key.file))
+        return frozenset(
+            key for key in keys if key is not None and not self.requested.names(key.call, key.file)
+        )
 
     def _hold(self, keys: frozenset[Key]) -> None:
         for calls in self._calls.values():
@@ -153,12 +163,12 @@ class Values:
         if form is None:
             return None
         file = self._project.name(line.file)
-        is_asked = self.asked.asks(source, file, line.line)
-        if not is_asked and Key(source.call, file, line.qualname) not in self._keys:
+        is_requested = self.requested.includes(source, file, line.line)
+        if not is_requested and Key(source.call, file, line.qualname) not in self._keys:
             return self._invented(line, form, f"{file}:{line.line}") if self._invents else None
         calls = self._calls.get(line)
         if calls is None:
-            rule = self.asked.rule_of(source, file, line.line)
+            rule = self.requested.rule_of(source, file, line.line)
             point = _point(line, file, None if rule is None else rule.name)
             calls = self._calls[line] = _LineCalls(self, line, form, point, f"{file}:{line.line}")
         return calls.through
@@ -172,15 +182,15 @@ class Values:
             if inventor is None or GATE[0] is None:
                 return original(*args, **kwargs)
             if form is PLAIN:
-                return inventor.instead(call, original, at, name)(*args, **kwargs)
+                return inventor.replacement(call, original, at, name)(*args, **kwargs)
             try:
-                draw = form.apart(original, args, kwargs)
+                draw = form.encode(original, args, kwargs)
             except Exception:  # an error of the arguments; the source itself raises the right one
                 draw = None
             if draw is None:
                 return original(*args, **kwargs)
             source = random_bits if call in SEEDED else original
-            return draw.made(draw.draw(inventor.instead(call, source, at, name)))
+            return draw.rebuild(draw.draw(inventor.replacement(call, source, at, name)))
 
         return through
 
@@ -214,7 +224,7 @@ class _LineCalls:
         self._point = point
         self._at = at
         self.count = 0
-        self.through: Through = self._plain() if form is PLAIN and not owner.alters else self._apart(form)
+        self.through: Through = self._plain() if form is PLAIN and not owner.alters else self._encoded(form)
 
     def _plain(self) -> Through:
         """Return the way of calls whose value is recorded as it is. Most are, so the call needs no `Draw`."""
@@ -224,7 +234,7 @@ class _LineCalls:
             enter, inventor = GATE[0], owner.inventor
             if enter is None or (inventor is None and not is_kept()):
                 return original(*args, **kwargs)
-            token = enter(point, given(args, kwargs))
+            token = enter(point, compared_arguments(args, kwargs))
             if token is None:
                 return original(*args, **kwargs)
             if not token:
@@ -235,7 +245,7 @@ class _LineCalls:
                     inventor.served(call, kept)
                 return kept
             if inventor is not None:
-                original = _instead(inventor, call, original, token)
+                original = _replacement(inventor, call, original, token)
             try:
                 kept = original(*args, **kwargs)
             except BaseException as error:
@@ -245,8 +255,8 @@ class _LineCalls:
 
         return through
 
-    def _apart(self, form: SourceForm) -> Through:
-        """Return the way of calls of which something else than the value is recorded, such as the bits that were drawn."""
+    def _encoded(self, form: SourceForm) -> Through:
+        """Return the way of calls of which an encoded value is recorded, such as the bits that were drawn."""
         point, owner, call = self._point, self._owner, self._call
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -254,25 +264,25 @@ class _LineCalls:
             if enter is None:
                 return original(*args, **kwargs)
             try:
-                draw = form.apart(original, args, kwargs)
+                draw = form.encode(original, args, kwargs)
             except Exception:  # an error of the arguments; the source itself raises the right one
                 draw = None
             if draw is None or (inventor is None and not self._is_kept()):
                 return original(*args, **kwargs)
-            token = enter(point, draw.given)
+            token = enter(point, draw.compared)
             if token is None:
                 return original(*args, **kwargs)
             source = random_bits if call in SEEDED else original
             if not token:
                 return self._served(token, draw, source)
             if inventor is not None:
-                source = _instead(inventor, call, source, token)
+                source = _replacement(inventor, call, source, token)
             try:
                 kept = draw.draw(source)
             except BaseException as error:
                 token.raised(error)
                 raise
-            return draw.made(token.returned(kept))
+            return draw.rebuild(token.returned(kept))
 
         return through
 
@@ -283,13 +293,13 @@ class _LineCalls:
         if self._owner.inventor is not None:
             self._owner.inventor.served(self._call, kept)
         try:
-            return draw.made(self._owner.altered(self._line, draw, kept))
+            return draw.rebuild(self._owner.altered(self._line, draw, kept))
         except (IndexError, ValueError, TypeError):
             # The call has other arguments than the recorded one, which the replay has reported.
             inventor = self._owner.inventor
             if inventor is not None:
-                source = inventor.instead(self._call, source, self._at, self._point.qualname)
-            return draw.made(draw.draw(source))
+                source = inventor.replacement(self._call, source, self._at, self._point.qualname)
+            return draw.rebuild(draw.draw(source))
 
     def _is_kept(self) -> bool:
         """Count a value during a recording; return whether to record it."""
@@ -309,11 +319,11 @@ class _LineCalls:
         return True
 
 
-def _instead(inventor: Inventor, call: str, source: Callable[..., Any], token: Any) -> Callable[..., Any]:
+def _replacement(inventor: Inventor, call: str, source: Callable[..., Any], token: Any) -> Callable[..., Any]:
     """Return the source, or the function to call in its place if the replay makes up this crossing's value."""
     running = token.record
     if type(running) is Running and running.mode == "invented":
-        return inventor.instead(call, source, token.root.lane, token.name)
+        return inventor.replacement(call, source, token.root.lane, token.name)
     return source
 
 

@@ -59,7 +59,9 @@ class Inventor:
         if call.removesuffix("_ns") in _MONOTONIC:
             self._latest[call] = (value, unpatched.perf_counter_ns())
 
-    def instead(self, call: str, original: Callable[..., Any], lane: str, name: str) -> Callable[..., Any]:
+    def replacement(
+        self, call: str, original: Callable[..., Any], lane: str, name: str
+    ) -> Callable[..., Any]:
         """Return the function to call in place of a source.
 
         Args:

@@ -11,7 +11,7 @@ from autochron.cli.option_values import number, seconds
 from autochron.errors import UsageError
 from autochron.impact.analysis import ImpactRequest, find_impact
 from autochron.program.run import Options
-from autochron.report.impact import folder_of, keep, write_impacts
+from autochron.report.impact import folder_of, save, write_impacts
 from autochron.report.text import is_terminal
 
 _LEAST, _MOST = 4, 100
@@ -42,7 +42,7 @@ def impact(arguments: list[str]) -> int:
     folder = os.getcwd()  # before the replays, which change it
     with _SearchBar() as progress:
         impacts, rule_file = find_impact(Options(options.rules, options.store), request, progress.show)
-    problem = keep(impacts, folder_of(options.store, rule_file, folder))
+    problem = save(impacts, folder_of(options.store, rule_file, folder))
     write_impacts(impacts, sys.stdout, as_json=options.json)
     if problem is not None:
         sys.stderr.write(f"autochron: {problem}\n")

@@ -129,8 +129,7 @@ class Kernel:
             return streams.enter(point, arguments)
         if point.transport and self.transport is not None:
             enclosing = current.parent if current is root else current
-            request = None if enclosing is None else self.transport(enclosing, point, arguments)
-            if request is not None:
+            if enclosing is not None and (request := self.transport(enclosing, point, arguments)) is not None:
                 return request
         compiled = point.compiled
         # Most points have one rule that fits every call.

@@ -29,7 +29,7 @@ from autochron.crossing.lanes import (
 )
 
 VARIABLE = "AUTOCHRON_CHILD"
-"""The environment variable that tells a child process which recording or replay it belongs to."""
+"""The environment variable that hands a child process its context: the recording or replay that it belongs to."""
 
 _PREPARED = "autochron_child"
 """The key of the same in the preparation data of multiprocessing."""
@@ -46,8 +46,8 @@ class Parent(Protocol):
     def current(self) -> Any:
         """Return the innermost open crossing, or the lane's root."""
 
-    def told(self, root: LaneRoot) -> str:
-        """Return the text that a process is given which begins in a lane."""
+    def context_of(self, root: LaneRoot) -> str:
+        """Return the context of a process that begins in a lane, as the text that is handed to it."""
 
     def seq_of(self, crossing: Any) -> int | None:
         """Return the `seq` by which another process knows a crossing of this one."""
@@ -66,7 +66,7 @@ class Parent(Protocol):
         """
 
     def has_forked(self, root: LaneRoot) -> None:
-        """Note that a process was forked. It goes on in this lane, and needs to be told nothing."""
+        """Note that a process was forked. It goes on in this lane, and needs no context."""
 
     def forked(self, root: LaneRoot | None) -> None:
         """Go on in a forked process.
@@ -233,7 +233,9 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
                 return original(*arguments)
             words, executables, close_fds, fds, folder, entries, *rest = arguments
             entries = (
-                _without_variable(entries) if root is None else _with_variable(entries, parent.told(root))
+                _without_variable(entries)
+                if root is None
+                else _with_variable(entries, parent.context_of(root))
             )
             return original(words, executables, close_fds, fds, folder, entries, *rest)
         finally:
@@ -272,7 +274,7 @@ def _get_preparation_data(original: Any, _carried: Any) -> Any:
     def get_preparation_data(name: Any) -> Any:
         data = original(name)
         if _parent[0] is not None and STARTING.root is not None:
-            data[_PREPARED] = _parent[0].told(STARTING.root)
+            data[_PREPARED] = _parent[0].context_of(STARTING.root)
         return data
 
     return get_preparation_data

@@ -25,11 +25,11 @@ Function = Callable[..., Any]
 class Draw(Struct, frozen=True):
     """One call of a source: what is compared on replay, how its value is drawn, and how the result is rebuilt."""
 
-    given: tuple[Any, ...]
+    compared: tuple[Any, ...]
     """The values that a replay compares, one for each of the form's parameters."""
     draw: Callable[[Function], Any]
     """Returns the value to record. It takes the source, or a function in its place."""
-    made: Callable[[Any], Any]
+    rebuild: Callable[[Any], Any]
     """Returns the caller's result, rebuilt from the recorded value.
 
     It raises IndexError or ValueError if the recorded value does not fit this call.
@@ -40,14 +40,14 @@ class SourceForm(Struct, frozen=True):
     """How the calls of one source are encoded."""
 
     parameters: tuple[str, ...]
-    apart: Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw | None]
+    encode: Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw | None]
     """Returns the `Draw` of a call, from the source and its arguments.
 
     None if the arguments are wrong: the source is then called as it is, and raises its own error.
     """
 
 
-def given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def compared_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the compared values of a call whose arguments are its input."""
     return (args, kwargs) if kwargs else (args,) if args else ()
 
@@ -58,7 +58,7 @@ def _same(value: Any) -> Any:
 
 def _plain(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
     """Encode a call whose value is recorded as it is."""
-    return Draw(given(args, kwargs), lambda source: source(*args, **kwargs), _same)
+    return Draw(compared_arguments(args, kwargs), lambda source: source(*args, **kwargs), _same)
 
 
 # --- choices ---------------------------------------------------------------------------------------------------------
@@ -180,12 +180,12 @@ def _seeded(bits: int, name: str) -> Callable[[Function, tuple[Any, ...], dict[s
         name: the name of the parameter that takes the seed.
     """
 
-    def apart(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
+    def encode(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
         rest = {key: value for key, value in kwargs.items() if key != name}
 
         return Draw((), lambda source: source(bits), lambda seed: function(seed, *args[1:], **rest))
 
-    return apart
+    return encode
 
 
 def random_bits(bits: int) -> int:
@@ -219,7 +219,7 @@ def _moment(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         fold_argument = {"fold": fold} if fold else {}
         return cls(*fields, zone, **fold_argument) if zone is not None else cls(*fields, **fold_argument)
 
-    return Draw(given(args, kwargs), draw, rebuild)
+    return Draw(compared_arguments(args, kwargs), draw, rebuild)
 
 
 def _fields(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
@@ -234,7 +234,7 @@ def _fields(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         values, zone, offset = recorded
         return time.struct_time(tuple(values), {"tm_zone": zone, "tm_gmtoff": offset})
 
-    return Draw(given(args, kwargs), draw, rebuild)
+    return Draw(compared_arguments(args, kwargs), draw, rebuild)
 
 
 def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]], Draw]:
@@ -245,18 +245,18 @@ def _text_of(type_: str) -> Callable[[Function, tuple[Any, ...], dict[str, Any]]
     """
     module, _, name = type_.partition(":")
 
-    def apart(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
+    def encode(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
         def rebuild(text: str) -> Any:
             return getattr(sys.modules[module], name)(text)
 
-        return Draw(given(args, kwargs), lambda source: str(source(*args, **kwargs)), rebuild)
+        return Draw(compared_arguments(args, kwargs), lambda source: str(source(*args, **kwargs)), rebuild)
 
-    return apart
+    return encode
 
 
 def _drawn(_function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw:
     """Encode a call of numpy that returns an array, or a number of numpy's own type."""
-    return Draw(given(args, kwargs), lambda source: packed(source(*args, **kwargs)), _unpacked)
+    return Draw(compared_arguments(args, kwargs), lambda source: packed(source(*args, **kwargs)), _unpacked)
 
 
 def packed(value: Any) -> Any:

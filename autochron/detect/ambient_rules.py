@@ -58,7 +58,7 @@ class RequestedValues:
         candidates = self._at.get((_watched_call(source), file), ())
         return next((rule for lines, rule in candidates if lines is None or line in lines), None)
 
-    def asks(self, source: Source, file: str, line: int) -> bool:
+    def includes(self, source: Source, file: str, line: int) -> bool:
         """Return whether the rules record a call at a line, by a table or by its category."""
         if form_of(source) is None:
             return False
@@ -94,14 +94,16 @@ def mark_recorded(findings: Sequence[Finding], rules: Rules) -> tuple[list[Findi
         return list(findings), []
     requested = RequestedValues(rules)
     marked = [
-        structs.replace(finding, covered="recorded") if _is_requested(finding, requested.asks) else finding
+        structs.replace(finding, covered="recorded")
+        if _is_requested(finding, requested.includes)
+        else finding
         for finding in findings
     ]
     return marked, requested.stale
 
 
-def _is_requested(finding: Finding, asks: Callable[[Source, str, int], bool]) -> bool:
-    """Return whether a finding is open, made by a line of the project itself, and recorded by `asks`."""
+def _is_requested(finding: Finding, includes: Callable[[Source, str, int], bool]) -> bool:
+    """Return whether a finding is open, made by a line of the project itself, and recorded according to `includes`."""
     source = BY_NAME.get(finding.call)
     is_open = finding.covered is None and finding.tier == "direct" and source is not None
-    return is_open and source is not None and asks(source, finding.site.file, finding.site.line)
+    return is_open and source is not None and includes(source, finding.site.file, finding.site.line)

@@ -51,25 +51,29 @@ _sorting = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
 encode_sorted = _sorting.encode
 """Write a screened value with its keys sorted. It raises where the value has to be walked."""
 
-_looking = msgspec.msgpack.Encoder(enc_hook=_hook)
-_to_look = _looking.encode
-_looking_exactly = msgspec.json.Encoder(enc_hook=_hook)
+_snapshots = msgspec.msgpack.Encoder(enc_hook=_hook)
+_to_snapshot = _snapshots.encode
+_json_snapshots = msgspec.json.Encoder(enc_hook=_hook)
 _EXTENSION = 0xFF
-# How a moment begins in MessagePack, in each of its three sizes.
+# The first bytes of a moment in MessagePack, for each of its three sizes.
 _MOMENTS = (b"\xd6\xff", b"\xd7\xff", b"\xc7\x0c\xff")
 
 
-def encode_look(value: Any) -> bytes:
-    """Write a screened value only to be compared; it raises where the value has to be walked.
+def encode_snapshot(value: Any) -> bytes:
+    """Write a snapshot of a screened value, to be compared only with another snapshot.
 
     The format is MessagePack, which copies strings and doesn't escape them: for a conversation that takes half the time
     of JSON. But it has no time zones, so a value that may hold a moment is written as JSON. A text never has the byte
     that is tested.
+
+    Raises:
+        TooLargeError: the value has too many parts to be read.
+        Exception: the encoder can't write the value, so it has to be walked.
     """
-    look = encode_within(_looking, value, plain_form)
-    if _EXTENSION in look and any(sign in look for sign in _MOMENTS):
-        return _looking_exactly.encode(value)
-    return look
+    data = encode_within(_snapshots, value, plain_form)
+    if _EXTENSION in data and any(sign in data for sign in _MOMENTS):
+        return _json_snapshots.encode(value)
+    return data
 
 
 def is_cut(body: bytes) -> bool:
@@ -188,10 +192,10 @@ def snapshot(value: Any) -> bytes:
     if met_unsafe[0] or "sqlalchemy.orm" in sys.modules:  # `screening._looks_deep`, inlined for the hot path
         return screened_snapshot(value)
     try:
-        look = _to_look(value)  # without the limit of `encode_look`: the value was written before
-        if _EXTENSION not in look:
-            return look
-        return encode_look(value)
+        data = _to_snapshot(value)  # without the limit of `encode_snapshot`: the value was written before
+        if _EXTENSION not in data:
+            return data
+        return encode_snapshot(value)
     except TooLargeError:
         return TOO_LARGE
     except Exception as error:
@@ -204,7 +208,7 @@ def screened_snapshot(value: Any) -> bytes:
     """Return a snapshot of a value that was not written before."""
     try:
         screen((value,))
-        return encode_look(value)
+        return encode_snapshot(value)
     except TooLargeError:
         return TOO_LARGE
     except Exception as error:

@@ -1,9 +1,11 @@
 """Canonical inputs of a boundary whose arguments grow from call to call, as a conversation's history does.
 
-Sorting the keys of a long history costs four times what writing it does. So a list is first written as it stands, which is
-cheap; where that begins as the last one did, all but its tail is canonical already. Plain lists are written for that by
-an encoder that refuses what JSON has no type for. Then equal beginnings also mean equal types, and only the tail's types
-are looked at.
+To write a long history with sorted keys takes four times as long as to write it as it is. So a snapshot of each long list
+is written first, without sorting. If it begins with the snapshot of the last call's list, the canonical form of that list
+is copied from the last body, and only the new elements are written.
+
+Snapshots of plain lists are written by an encoder that refuses types which JSON does not have. Then equal beginnings have
+equal types, too, and only the types of the new elements are checked.
 """
 
 from __future__ import annotations
@@ -18,42 +20,59 @@ from autochron._runtime.bare import identity
 from autochron._runtime.signals import is_interruption
 from autochron.envelope.canonical import (
     canonical,
-    encode_look,
     encode_screened,
+    encode_snapshot,
     encode_sorted,
     with_types,
 )
-from autochron.envelope.exact_look import exact_look
-from autochron.envelope.looks import LARGE
+from autochron.envelope.exact_snapshot import exact_snapshot
 from autochron.envelope.plain_json import MAX_DEPTH, is_plain
 from autochron.envelope.screening import screen
+from autochron.envelope.value_snapshots import LARGE
 
 _LONG = 8
-"""Elements from which on a list is worth keeping."""
+"""The number of elements from which on a list is kept."""
 
 _LARGEST_KEPT = 16 << 20
-"""Bytes of a body from which on the next one is written anew."""
+"""The size of a body in bytes above which the next one is written without it."""
 
 _JSON = b"["
+"""The first byte of a snapshot in JSON."""
 
 _key = msgspec.json.encode
 
 
 class _KeptList:
-    """A list as it was last: how it looked, how many it had, and where it stands in the last body."""
+    """A list of the last input.
 
-    __slots__ = ("count", "end", "look", "plain", "start")
+    Attributes:
+        snapshot: its snapshot.
+        plain: whether all its elements are plain JSON.
+        count: the number of its elements.
+        start, end: the range of its canonical form in the last body, in bytes.
+    """
 
-    def __init__(self, look: bytes, count: int, start: int, end: int, *, plain: bool) -> None:
-        self.look = look
+    __slots__ = ("count", "end", "plain", "snapshot", "start")
+
+    def __init__(self, snapshot: bytes, count: int, start: int, end: int, *, plain: bool) -> None:
+        self.snapshot = snapshot
         self.plain = plain
         self.count = count
         self.start = start
         self.end = end
 
 
-class _Page:
-    """A body that is being put together. Joined once: each copy of a long history is a few messages' work."""
+class _BodyBuilder:
+    """A body that is being written.
+
+    The pieces are joined once at the end. To copy a long history once more would take as long as to write several messages.
+
+    Attributes:
+        pieces: the parts that were written so far.
+        size: their size in bytes.
+        plain: whether all values were plain JSON so far.
+        kept: the long lists that were written, by path.
+    """
 
     __slots__ = ("kept", "pieces", "plain", "size")
 
@@ -64,26 +83,39 @@ class _Page:
         self.kept: dict[tuple[str, ...], _KeptList] = {}
 
     def add(self, piece: bytes | memoryview) -> None:
+        """Append a piece."""
         self.pieces.append(piece)
         self.size += len(piece)
 
 
-class Growing:
-    """The canonical inputs of one boundary in one lane: equal to those of `canonical`, byte for byte."""
+class GrowingInputs:
+    """Writes the canonical inputs of one boundary in one lane. They equal those of `canonical`, byte for byte.
 
-    __slots__ = ("_body", "_kept", "_was_large", "looks")
+    Attributes:
+        snapshots: the snapshots of the long lists of the last input, by the `id` of the list. The recorder compares them
+            later to see whether the lists were changed.
+    """
+
+    __slots__ = ("_body", "_kept", "_was_large", "snapshots")
 
     def __init__(self) -> None:
         self._was_large = False
         """Whether the last body was too large to be kept."""
         self._body = b""
+        """The last body, without types; empty if it was not kept."""
         self._kept: dict[tuple[str, ...], _KeptList] = {}
-        self.looks: dict[int, bytes] = {}
-        """How the long lists of the last input look, by identity, for whoever wants to know if they change."""
+        """The long lists of the last body, by path."""
+        self.snapshots: dict[int, bytes] = {}
 
     def canonical(self, names: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
-        """Write the bound arguments as one JSON object, sorted by parameter, as `canonical` does."""
-        self.looks.clear()
+        """Return the bound arguments as one JSON object, sorted by parameter, as `canonical` does.
+
+        Args:
+            names: the parameters.
+            values: their values, in the same order.
+            typed: whether the object also has the types of the values.
+        """
+        self.snapshots.clear()
         try:
             bound = dict(zip(names, values, strict=False))
             if self._was_large or not self._may_grow(bound):
@@ -93,100 +125,105 @@ class Growing:
                 return body
             if any(type(value) is float and not isfinite(value) for value in values):
                 return canonical(names, values, typed=typed)
-            page = _Page()
-            self._object(bound, (), page)
-            if page.size > _LARGEST_KEPT:
-                page.kept.clear()
-                for key in [key for key, look in self.looks.items() if len(look) > LARGE]:
-                    del self.looks[key]
-            body = b"".join(page.pieces)
+            builder = _BodyBuilder()
+            self._object(bound, (), builder)
+            if builder.size > _LARGEST_KEPT:
+                builder.kept.clear()
+                for key in [key for key, snapshot in self.snapshots.items() if len(snapshot) > LARGE]:
+                    del self.snapshots[key]
+            body = b"".join(builder.pieces)
         except Exception as error:
             self._kept = {}
             if is_interruption(error):
                 raise
             return canonical(names, values, typed=typed)
         self._was_large = len(body) > _LARGEST_KEPT
-        self._body, self._kept = b"" if self._was_large else body, page.kept
-        return with_types(bound, body, plain=page.plain) if typed else body
+        self._body, self._kept = b"" if self._was_large else body, builder.kept
+        return with_types(bound, body, plain=builder.plain) if typed else body
 
     def _may_grow(self, bound: dict[str, Any]) -> bool:
-        """Return whether an argument is a list that is worth keeping, or has one."""
+        """Return whether an argument is a long list, or a dictionary that has one."""
         return any(
-            len(value) >= _LONG if type(value) is list else type(value) is dict and self._holds_list(value)
+            len(value) >= _LONG if type(value) is list else type(value) is dict and self._has_long_list(value)
             for value in bound.values()
         )
 
-    def _object(self, value: dict[str, Any], path: tuple[str, ...], page: _Page) -> None:
-        sign = b"{"
+    def _object(self, value: dict[str, Any], path: tuple[str, ...], builder: _BodyBuilder) -> None:
+        """Write a dictionary that may have long lists."""
+        separator = b"{"
         for key in sorted(value):
-            page.add(sign + _key(key) + b":")
-            self._value(value[key], (*path, key), page)
-            sign = b","
-        page.add(b"}" if value else b"{}")
+            builder.add(separator + _key(key) + b":")
+            self._value(value[key], (*path, key), builder)
+            separator = b","
+        builder.add(b"}" if value else b"{}")
 
-    def _value(self, value: Any, path: tuple[str, ...], page: _Page) -> None:
+    def _value(self, value: Any, path: tuple[str, ...], builder: _BodyBuilder) -> None:
+        """Write a value, and keep it if it is a long list."""
         kind = type(value)
         if kind is list and len(value) >= _LONG:
-            self._list(value, path, page)
-        elif kind is dict and len(path) < 3 and self._holds_list(value):
-            self._object(value, path, page)
+            self._list(value, path, builder)
+        elif kind is dict and len(path) < 3 and self._has_long_list(value):
+            self._object(value, path, builder)
         elif is_plain(value, MAX_DEPTH - len(path) + 1):
-            page.add(encode_sorted(value))
+            builder.add(encode_sorted(value))
         else:
-            page.plain = False
+            builder.plain = False
             screen((value,))
-            page.add(encode_screened(value))
+            builder.add(encode_screened(value))
 
-    def _holds_list(self, value: dict[Any, Any]) -> bool:
-        long = False
-        for key, held in value.items():
+    def _has_long_list(self, value: dict[Any, Any]) -> bool:
+        """Return whether a dictionary has a long list as a value, and only strings as keys."""
+        has_list = False
+        for key, member in value.items():
             if type(key) is not str:
                 return False
-            if type(held) is list and len(held) >= _LONG:
-                long = True
-        return long
+            if type(member) is list and len(member) >= _LONG:
+                has_list = True
+        return has_list
 
-    def _list(self, value: list[Any], path: tuple[str, ...], page: _Page) -> None:
-        kept, start, count = self._kept.get(path), page.size, len(value)
+    def _list(self, value: list[Any], path: tuple[str, ...], builder: _BodyBuilder) -> None:
+        """Write a long list, with what it shares with the last one copied, and keep it."""
+        kept, start, count = self._kept.get(path), builder.size, len(value)
         depth = MAX_DEPTH - len(path) + 1
         grows = kept is not None and count > kept.count
-        # Looked at first: what multiplies would be written for ever.
+        # Checked before the list is written: a value whose parts are shared many times would be written for ever.
         is_new_plain = is_plain(value[kept.count :] if kept is not None and grows else value, depth)
         may_be_exact = is_new_plain and (kept is None or kept.plain or count < kept.count)
-        look = exact_look(value) if may_be_exact else None
-        exact = look is not None
-        if look is None:
+        snapshot = exact_snapshot(value) if may_be_exact else None
+        exact = snapshot is not None
+        if snapshot is None:
             screen((value,))
-            look = encode_look(value)
-        self.looks[identity(value)] = look
+            snapshot = encode_snapshot(value)
+        self.snapshots[identity(value)] = snapshot
         if kept is not None and (
-            look == kept.look or (count > kept.count and _begins_with(look, count, kept))
+            snapshot == kept.snapshot or (count > kept.count and _begins_with(snapshot, count, kept))
         ):
             tail = value[kept.count :]
             was_plain = kept.plain
-            page.add(memoryview(self._body)[kept.start : kept.end - bool(tail)])
+            builder.add(memoryview(self._body)[kept.start : kept.end - bool(tail)])
             if tail:
-                page.add(b",")
-                page.add(memoryview(encode_sorted(tail))[1:])
+                builder.add(b",")
+                builder.add(memoryview(encode_sorted(tail))[1:])
         else:
             is_new_plain = is_new_plain and (not grows or is_plain(value, depth))
             was_plain = True
-            page.add(encode_sorted(value))
+            builder.add(encode_sorted(value))
         plain = exact and was_plain and is_new_plain
-        page.plain = page.plain and plain
-        page.kept[path] = _KeptList(look, count, start, page.size, plain=plain)
+        builder.plain = builder.plain and plain
+        builder.kept[path] = _KeptList(snapshot, count, start, builder.size, plain=plain)
 
 
-def _begins_with(look: bytes, count: int, kept: _KeptList) -> bool:
-    """Return whether a list begins with all elements of the one that was kept.
+def _begins_with(snapshot: bytes, count: int, kept: _KeptList) -> bool:
+    """Return whether a list of `count` elements begins with all elements of a kept one, by their snapshots.
 
-    Never so where either look is in JSON, which starts as no list does in MessagePack: there a header tells the length.
+    False if one of the snapshots is JSON: the elements of both formats can't be compared. No list in MessagePack begins
+    with the first byte of JSON.
     """
-    if _JSON in (look[:1], kept.look[:1]):
+    if _JSON in (snapshot[:1], kept.snapshot[:1]):
         return False
-    return look.startswith(memoryview(kept.look)[_header(kept.count) :], _header(count))
+    return snapshot.startswith(memoryview(kept.snapshot)[_header(kept.count) :], _header(count))
 
 
 def _header(count: int) -> int:
-    """Return how many bytes stand before the elements of a list in MessagePack."""
+    """Return the number of bytes before the elements of a list in MessagePack. They hold its length."""
     return 1 if count < 16 else 3 if count < 65_536 else 5

@@ -55,8 +55,8 @@ class VariedCall(NamedTuple):
     source: Source
     name: str
     """The function's own name, where a source has several: `get` of `os.environ`."""
-    given: tuple[Any, ...]
-    """What the source's `Draw` keeps of the arguments (see `detect.ambient_codec`)."""
+    compared: tuple[Any, ...]
+    """`Draw.compared` of the call: the values that a replay compares (see `detect.ambient_codec`)."""
     nth: int
     """How many values its site has given before."""
     place: str
@@ -64,18 +64,22 @@ class VariedCall(NamedTuple):
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The positional arguments; empty where the source keeps something else of them."""
-        return self.given[0] if self.given and isinstance(self.given[0], tuple) else ()
+        """The positional arguments; empty if the source compares other values."""
+        return self.compared[0] if self.compared and isinstance(self.compared[0], tuple) else ()
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The keyword arguments; empty where the source keeps something else of them."""
-        return self.given[1] if self.given and len(self.given) > 1 and isinstance(self.given[1], dict) else {}
+        """The keyword arguments; empty if the source compares other values."""
+        return (
+            self.compared[1]
+            if self.compared and len(self.compared) > 1 and isinstance(self.compared[1], dict)
+            else {}
+        )
 
     @property
     def size(self) -> int:
         """The number of elements that a choice is made from; 0 for other calls."""
-        return self.given[0] if self.given and isinstance(self.given[0], int) else 0
+        return self.compared[0] if self.compared and isinstance(self.compared[0], int) else 0
 
 
 Vary = Callable[[VariedCall, Any, int], Any]
@@ -307,7 +311,7 @@ def _indices(
         if variant < 2:
             return [(0, size - 1)[variant]] * len(kept)
         return [generator.randrange(size) for _ in kept]
-    if name != "sample" or call.given[2]:
+    if name != "sample" or call.compared[2]:
         raise Unvaried
     ends = {0: range(len(kept)), 1: range(size - 1, size - 1 - len(kept), -1)}.get(variant)
     return generator.sample(range(size), len(kept)) if ends is None else list(ends)

@@ -158,7 +158,7 @@ class Probe:
         ordering = Ordering(values)
         if self.sources is not None:
             ordering.begin()
-            activation.load_instead(self.sources.code, self.folder)
+            activation.replace_code(self.sources.code, self.folder)
         program = Program(self._command)
         replayer: Replayer = Replaying(activation, self._record, _DistinguishingRedactor(), FULL)
         capture = Capture()

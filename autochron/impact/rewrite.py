@@ -60,7 +60,7 @@ def rewrite(source: bytes, package: str, key: Callable[[OrderSite], str]) -> Rew
     orders = OrderSites(program, Evaluation(program), is_wide=True)
     wraps: dict[int, dict[str, Kind]] = {}
     sites: dict[str, OrderSite] = {}
-    for order in orders.found():
+    for order in orders.sites():
         if order.node is not None and not isinstance(order.node, ast.Starred):
             sites.setdefault(key(order), order)
             wraps.setdefault(id(order.node), {})[key(order)] = order.kind

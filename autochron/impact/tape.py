@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime.unpatched import getframe
 from autochron.ambient.ambient import Values
 from autochron.crossing.lanes import CURRENT
-from autochron.detect.ambient_codec import PLAIN, SEEDED, Draw, SourceForm, form_of, given, random_bits
+from autochron.detect.ambient_codec import (
+    PLAIN,
+    SEEDED,
+    Draw,
+    SourceForm,
+    compared_arguments,
+    form_of,
+    random_bits,
+)
 from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.watch.counters import SourceCount as Line
 from autochron.detect.watch.counters import Through
@@ -86,13 +94,13 @@ class Perturbing(Values):
         call = "os.listdir"
         while frame is not None and not self._project.owns(frame.f_code.co_filename):
             if frame.f_globals.get("__name__") not in _LISTING:
-                self.watch.counted(BY_NAME["os.listdir"], 3)
+                self.watch.count(BY_NAME["os.listdir"], 3)
                 return None
             call, frame = f"pathlib.Path.{frame.f_code.co_name}", frame.f_back
         if frame is None or call not in BY_NAME:
             return None
         if call == "os.listdir":  # the watch ignores the audit events of patched calls
-            self.watch.counted(BY_NAME[call], 3)
+            self.watch.count(BY_NAME[call], 3)
         file = self._project.name(frame.f_code.co_filename)
         return _Taped(
             self, BY_NAME[call], site_key(call, file, frame.f_lineno or frame.f_code.co_firstlineno)
@@ -122,7 +130,7 @@ class Perturbing(Values):
         if variant is None:
             return kept
         try:
-            other = vary(VariedCall(source, name, draw.given, nth, f"{key} {lane_name()}"), kept, variant)
+            other = vary(VariedCall(source, name, draw.compared, nth, f"{key} {lane_name()}"), kept, variant)
         except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
             return kept
         except KeyError:
@@ -131,13 +139,13 @@ class Perturbing(Values):
         self.varied.add(key)
         return other
 
-    def instead(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
+    def replacement(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
         """Return the function that makes values which are not on the tape.
 
         It is the trace's clock or a seeded generator, if the source has one, so that each replay gets the same values.
         """
         if self.inventor is not None and form_of(source) is not None:
-            return self.inventor.instead(source.call, original, lane_name(), key)
+            return self.inventor.replacement(source.call, original, lane_name(), key)
         return random_bits if source.call in SEEDED else original
 
     def next_of(self, key: str) -> tuple[int, bytes | None]:
@@ -176,7 +184,7 @@ class _Taped:
             return original(*args, **kwargs)
         form = form_of(self._source) or _FORMS.get(self._source.call, PLAIN)
         try:
-            draw = form.apart(original, args, kwargs)
+            draw = form.encode(original, args, kwargs)
         except Exception:  # bad arguments: the source itself raises the right error
             draw = None
         if draw is None:
@@ -186,7 +194,7 @@ class _Taped:
             kept = pickle.loads(packed)  # noqa: S301 - pickled by this command
         else:
             try:
-                kept = draw.draw(owner.instead(self._source, original, key))
+                kept = draw.draw(owner.replacement(self._source, original, key))
             except BaseException:
                 if owner.is_first:
                     owner.skip(key)
@@ -194,14 +202,14 @@ class _Taped:
             if owner.is_first:
                 owner.keep(key, kept)
         name = getattr(original, "__name__", "")
-        return draw.made(owner.vary(self._source, name, key, draw, kept, nth))
+        return draw.rebuild(owner.vary(self._source, name, key, draw, kept, nth))
 
 
 def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
     """Return how a listing is recorded. From Python 3.13 on it is made at once; before, a generator calls `os.listdir`."""
     if isgeneratorfunction(function):
-        return PLAIN.apart(function, args, kwargs)
-    return Draw(given(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
+        return PLAIN.encode(function, args, kwargs)
+    return Draw(compared_arguments(args, kwargs), lambda source: list(source(*args, **kwargs)), iter)
 
 
 _FORMS = {"pathlib.Path.iterdir": SourceForm((), _listed)}

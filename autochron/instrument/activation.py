@@ -74,14 +74,15 @@ class Activation:
         plans = self._hook.plans
         return f"{plans.refusal} (unsafe-cache)" if plans is not None and plans.refusal else None
 
-    def load_instead(self, instead: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
+    def replace_code(self, replace: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
         """Weave other code than what Python loads, with a cache of its own.
 
         Args:
-            instead: returns the code to weave, by the module's name and its own code; None to weave the latter.
+            replace: returns the code to weave, from the file's path and the code that Python loads; None to weave the
+                latter.
             folder: the folder of the cache.
         """
-        self._hook.instead = instead
+        self._hook.instead = replace
         self._hook.plans = self._plans(self._own_rules, folder)
 
     @property

@@ -23,15 +23,15 @@ READ: set[str] = set()
 def lay(path: str, text: str) -> None:
     """Replace the text of a file from now on, here and in processes that are started."""
     path = os.path.realpath(path)
-    project.INSTEAD[path] = text.encode()
-    os.environ[VARIABLE] = json.dumps({name: data.decode() for name, data in project.INSTEAD.items()})
+    project.OVERLAYS[path] = text.encode()
+    os.environ[VARIABLE] = json.dumps({name: data.decode() for name, data in project.OVERLAYS.items()})
     _change_loader()
 
 
 def take_over() -> None:
     """Replace the texts that the parent process has replaced."""
     texts: dict[str, str] = json.loads(os.environ[VARIABLE])
-    project.INSTEAD.update({path: text.encode() for path, text in texts.items()})
+    project.OVERLAYS.update({path: text.encode() for path, text in texts.items()})
     _change_loader()
 
 
@@ -44,7 +44,7 @@ def _change_loader() -> None:
 
     def get_data(self: Any, path: str) -> bytes:
         real_path = os.path.realpath(path)
-        replacement = project.INSTEAD.get(real_path)
+        replacement = project.OVERLAYS.get(real_path)
         if replacement is not None:
             READ.add(real_path)
             return replacement
@@ -52,7 +52,7 @@ def _change_loader() -> None:
         return data
 
     def path_stats(self: Any, path: str) -> Any:
-        if os.path.realpath(path) in project.INSTEAD:
+        if os.path.realpath(path) in project.OVERLAYS:
             raise OSError(
                 "another text stands in for it"
             )  # keeps the loader from reading or writing bytecode

@@ -213,17 +213,7 @@ class Matcher:
         methods = self._methods(asked, known_as, code, source)
         return Found(
             matches=(
-                *(
-                    Match(rule, name, line, shape)
-                    for name, line, shape in known
-                    for rule in ranked(
-                        [
-                            *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
-                            *_of_derived(methods, name),
-                        ],
-                        f"{module}:{name}",
-                    )
-                ),
+                *_definition_matches(asked, known, decorated, methods, module),
                 *_lambda_matches(asked, named, module),
             ),
             traces=tuple(
@@ -310,6 +300,31 @@ def _known_definitions(code: CodeType) -> list[tuple[str, int, Shape]]:
             for name, inner in definitions.definitions(code)
         )
     )
+
+
+def _definition_matches(
+    asked: _Asked,
+    known: Iterable[tuple[str, int, Shape]],
+    decorated: Mapping[tuple[str, int], frozenset[str]],
+    methods: Mapping[str, list[_Pattern]],
+    module: str,
+) -> Iterator[Match]:
+    """Yield the matches of the definitions of a module.
+
+    Args:
+        asked: the rules that may match in the module.
+        known: (qualified name, first line, shape) of each definition.
+        decorated: the decorators of a definition, by its last name and first line.
+        methods: the patterns for methods of classes that derive from named ones, by class.
+        module: the module's name, for the message of a RuleError.
+    """
+    for name, line, shape in known:
+        rules = [
+            *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
+            *_of_derived(methods, name),
+        ]
+        for rule in ranked(rules, f"{module}:{name}"):
+            yield Match(rule, name, line, shape)
 
 
 def _lambda_matches(asked: _Asked, named: Iterable[tuple[str, CodeType]], module: str) -> Iterator[Match]:

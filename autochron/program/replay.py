@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record, Replayer
     from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
-    from autochron.stdio.transcript import Said
+    from autochron.stdio.transcript import Transcript
 
 
 class ReplayRequest(NamedTuple):
@@ -358,7 +358,7 @@ class _ReplayEnding:
         replaying.finish()
         replaying.uncaught = uncaught
         replaying.broke = self.broke
-        transcript = self.capture.said()
+        transcript = self.capture.transcript()
         self.capture.let_go()
         if self._has_ended:
             compare_ending(replaying, status, self.capture, transcript, uncaught, self.writers)
@@ -395,7 +395,7 @@ def compare_ending(
     replaying: Replaying,
     status: int | None,
     capture: Capture,
-    transcript: Said,
+    transcript: Transcript,
     uncaught: str | None,
     writers: Writers | None,
 ) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autochron.replaying.director import Director
     from autochron.session.replaying import Replaying
     from autochron.stdio.capture import Capture
-    from autochron.stdio.transcript import Said
+    from autochron.stdio.transcript import Transcript
 
 MOST = 100_000
 """Prints whose writer is noted, at most."""
@@ -190,7 +190,7 @@ def compare_transcript(
     replaying: Replaying,
     footer: Footer,
     capture: Capture,
-    transcript: Said,
+    transcript: Transcript,
     severity: Severity,
     writers: Writers | None,
 ) -> None:
@@ -234,7 +234,7 @@ def compare_transcript(
 
 
 def _compared(
-    replaying: Replaying, footer: Footer, capture: Capture, transcript: Said
+    replaying: Replaying, footer: Footer, capture: Capture, transcript: Transcript
 ) -> tuple[bytes, set[int]]:
     """Return the output that is compared, and the numbers from 0 of recorded lines that it needn't have."""
     is_typed = replaying.record.header.typed
@@ -252,7 +252,7 @@ def _compared(
     return (capture.printed if is_partial else transcript.stdout), optional
 
 
-def _compare_errors(replaying: Replaying, footer: Footer, transcript: Said, severity: Severity) -> None:
+def _compare_errors(replaying: Replaying, footer: Footer, transcript: Transcript, severity: Severity) -> None:
     """Note a difference of standard error, without lines of autochron's own."""
     director = replaying.director
     if footer.stderr is None or transcript.stderr is None:

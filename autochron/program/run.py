@@ -251,7 +251,7 @@ class _Ending:
             self._flush_fork(status)
         if self._done or unpatched.getpid() != self._process:
             return
-        self.recording.flush(status, self.capture.said(self.recording.recorder.stdio.said_during))
+        self.recording.flush(status, self.capture.transcript(self.recording.recorder.stdio.tool_ranges))
         if status == 0 and self._only_failed:
             self.recording.drop()
 
@@ -278,7 +278,7 @@ class _Ending:
         self.capture.stop()
         if self.recording.watching is not None:
             self.recording.watching.end()
-        transcript = self.capture.said(self.recording.recorder.stdio.said_during)
+        transcript = self.capture.transcript(self.recording.recorder.stdio.tool_ranges)
         self.capture.let_go()
         refusal = self.recording.activation.cache_refusal
         if refusal:

@@ -16,8 +16,8 @@ from autochron._runtime.bare import dictionary_of, identity
 from autochron._runtime.class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
-from autochron.envelope.looks import LARGE, LargeLook, Look
 from autochron.envelope.types import label
+from autochron.envelope.value_snapshots import LARGE, LargeSnapshot, ValueSnapshot
 from autochron.inputs import Reader
 from autochron.recording.named_globals import MOST_MEMBERS, NamedGlobals, may_change
 from autochron.recording.weak_values import GONE, alive, weak
@@ -117,7 +117,7 @@ _SMALL = 64
 
 _NOTHING: Any = object()
 
-NO_LOOKS: Mapping[int, bytes] = MappingProxyType({})
+NO_SNAPSHOTS: Mapping[int, bytes] = MappingProxyType({})
 
 _UNCHANGED: Final = (None, ())
 
@@ -127,8 +127,8 @@ def watch(
     arguments: tuple[Any, ...],
     caught: int,
     changing: Reader | None = None,
-    looks: Mapping[int, bytes] = NO_LOOKS,
-    look: Callable[[Any], bytes] = snapshot,
+    snapshots: Mapping[int, bytes] = NO_SNAPSHOTS,
+    take: Callable[[Any], bytes] = snapshot,
 ) -> ArgumentWatch | None:
     """Take snapshots of the arguments that can change; return None if none can, as in calls with plain arguments.
 
@@ -137,8 +137,8 @@ def watch(
         arguments: the bound arguments.
         caught: the index of `**kwargs`, whose dictionary belongs to the callee and not to the caller; -1 if there is none.
         changing: selects the parts of the arguments that can change by the rule, with their paths; None selects all.
-        looks: snapshots that were taken already, by the `id` of their values.
-        look: takes the snapshot of a value.
+        snapshots: snapshots that were taken already, by the `id` of their values.
+        take: takes the snapshot of a value.
     """
     names, values = point.parameters, arguments
     if changing is not None:
@@ -159,11 +159,11 @@ def watch(
             if is_still(tuple(value.values())):
                 continue
         if watching is None:
-            watching = ArgumentWatch(look)
+            watching = ArgumentWatch(take)
         if kind == VALUE:
-            before: Any = (looks.get(identity(value)) if looks else None) or look(value)
+            before: Any = (snapshots.get(identity(value)) if snapshots else None) or take(value)
             watching.values.append(
-                (names[index], value, LargeLook(before) if len(before) > LARGE else before)
+                (names[index], value, LargeSnapshot(before) if len(before) > LARGE else before)
             )
         else:
             watching.opaque.append((names[index], value, _surface(value)))
@@ -176,7 +176,7 @@ def watch_globals(
     named: NamedGlobals,
     watching: ArgumentWatch | None,
     arguments: tuple[Any, ...],
-    look: Callable[[Any], bytes] = screened_snapshot,
+    take: Callable[[Any], bytes] = screened_snapshot,
 ) -> ArgumentWatch | None:
     """Watch the globals or cells that a definition names, too.
 
@@ -184,10 +184,10 @@ def watch_globals(
         named: the globals or cells.
         watching: the watch that they are added to; None makes a new one.
         arguments: the bound arguments, for a new watch.
-        look: takes the snapshot of a value.
+        take: takes the snapshot of a value.
     """
     space, prefix = named.space, named.prefix
-    result = ArgumentWatch(look) if watching is None else watching
+    result = ArgumentWatch(take) if watching is None else watching
     for name in named.mutable:
         value: Any = space.get(name)
         if prefix is CELL and not may_change(value):
@@ -195,8 +195,10 @@ def watch_globals(
         kind = kind_at(type(value))
         kind = kind_of(type(value)) if kind is None else kind
         if kind == VALUE and not (type(value) in _SIZED and len(value) > MOST_MEMBERS):
-            before: Any = look(value)
-            result.values.append((prefix + name, value, LargeLook(before) if len(before) > LARGE else before))
+            before: Any = take(value)
+            result.values.append(
+                (prefix + name, value, LargeSnapshot(before) if len(before) > LARGE else before)
+            )
         elif kind == VALUE:
             result.large += ((prefix + name, value, len(value)),)
         elif kind == OPAQUE:
@@ -219,13 +221,13 @@ class ArgumentWatch:
         is_weak: whether the first three hold weak references where they can.
     """
 
-    __slots__ = ("_left", "_look", "arguments", "is_weak", "large", "opaque", "stored", "values")
+    __slots__ = ("_left", "_take", "arguments", "is_weak", "large", "opaque", "stored", "values")
 
-    def __init__(self, look: Callable[[Any], bytes]) -> None:
-        self._look = look
+    def __init__(self, take: Callable[[Any], bytes]) -> None:
+        self._take = take
         self._left = _MEANWHILE
         self.arguments: tuple[Any, ...] = ()
-        self.values: list[tuple[str, Any, Look]] = []
+        self.values: list[tuple[str, Any, ValueSnapshot]] = []
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
         self.large: tuple[tuple[str, Any, int], ...] = ()
         self.stored: tuple[tuple[str, Any, Any], ...] = ()
@@ -236,7 +238,7 @@ class ArgumentWatch:
         if self.is_weak:
             return
         self.arguments = tuple([weak(value) for value in self.arguments])
-        self.values = [(name, weak(value), look) for name, value, look in self.values]
+        self.values = [(name, weak(value), before) for name, value, before in self.values]
         self.opaque = [(name, weak(value), surface) for name, value, surface in self.opaque]
         self.is_weak = True
 
@@ -246,8 +248,8 @@ class ArgumentWatch:
             return
         self.arguments = tuple([alive(reference) for reference in self.arguments])
         self.values = [
-            (name, value, look)
-            for name, reference, look in self.values
+            (name, value, before)
+            for name, reference, before in self.values
             if (value := alive(reference)) is not GONE
         ]
         self.opaque = [
@@ -285,15 +287,15 @@ class ArgumentWatch:
 
     def changes(self) -> tuple[bytes | None, tuple[str, ...]]:
         """Return the arguments that were changed in place, encoded, and the paths of changes that can't be repeated."""
-        look = self._look
+        take = self._take
         changed: dict[str, Any] = {}
         for name, value, before in self.values:  # no comprehension: it costs one more call on Python 3.11
-            if look(value) != before:
+            if take(value) != before:
                 changed[name] = value  # noqa: PERF403 - see above
-        if not changed and look is snapshot and not (self.opaque or self.large or self.stored):
+        if not changed and take is snapshot and not (self.opaque or self.large or self.stored):
             return _UNCHANGED
         unrepeatable: list[str] = []
-        if look is not snapshot:  # `snapshot` is used only where nothing is too large
+        if take is not snapshot:  # `snapshot` is used only where nothing is too large
             unrepeatable += (
                 f"changed.{name}: {label(type(value))}"
                 for name, value, before in self.values

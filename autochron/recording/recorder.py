@@ -99,7 +99,7 @@ class Recorder:
                     inputs.large = len(body) > call_inputs.LARGE
                     if body[2:3] == b"$" and canonical.is_cut(body):
                         draft.watch = changes.watch(
-                            point, arguments, inputs.caught, inputs.changing, look=canonical.screened_snapshot
+                            point, arguments, inputs.caught, inputs.changing, take=canonical.screened_snapshot
                         )
                     else:
                         draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing)
@@ -354,8 +354,8 @@ class Recorder:
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def hand_over(self) -> list[str]:
-        """Submit open streams as far as they have come; return the addresses of crossings without an outcome."""
+    def submit_open(self) -> list[str]:
+        """Submit open crossings with an outcome, and open streams so far. Return the addresses of the others."""
         unfinished = []
         for crossing in list(self._open.values()):
             draft = crossing.record
@@ -377,7 +377,7 @@ class Recorder:
 
     def close(self) -> list[str]:
         """End the recording: submit open streams as abandoned; return the addresses of crossings that are lost."""
-        unfinished = self.hand_over()
+        unfinished = self.submit_open()
         for crossing in list(self._open.values()):  # a copy: releasing one may drop another out of the dict
             if crossing.record is not None:
                 crossing.record.release()

@@ -27,7 +27,8 @@ class StdioNotes:
             it.
         listen: begins to report prints into the stream that now replaces it; returns the function that stops this.
         position: returns how many bytes were written to the descriptor of standard output so far; None if that is unknown.
-        said_during: (start, end, seq): the positions between which a tool ran, if it wrote something, and its `seq`.
+        tool_ranges: (start, end, seq) of each tool that ran while output was written: the positions of standard output in
+            bytes at its begin and its end, and its `seq`.
     """
 
     def __init__(self, open_crossings: Mapping[int, Crossing[Draft]]) -> None:
@@ -37,7 +38,7 @@ class StdioNotes:
         self.heard = identity(sys.stdout)
         self.listen: Callable[[Callable[[str], None]], Callable[[], None]] | None = None
         self.position: Callable[[], int] | None = None
-        self.said_during: list[tuple[int, int, int]] = []
+        self.tool_ranges: list[tuple[int, int, int]] = []
 
     def needs_attention(self) -> bool:
         """Return whether to attend to a tool that begins now: it may write past the stream whose prints are reported."""
@@ -61,7 +62,7 @@ class StdioNotes:
         if draft.position >= 0 and self.position is not None and not draft.streamed:
             position = self.position()
             if position != draft.position:
-                self.said_during.append((draft.position, position, crossing.seq))
+                self.tool_ranges.append((draft.position, position, crossing.seq))
 
     def printed(self, text: str, *, is_written: bool = False) -> None:
         """Note a print in the open crossings around it that a replay serves.

@@ -27,19 +27,19 @@ def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> N
     """Note the input and watch the arguments, if the input is large or is only a part of the arguments."""
     arguments, point = draft.arguments, crossing.point
     names, values = inputs.read(arguments)
-    looks: Mapping[int, bytes] = changes.NO_LOOKS
+    snapshots: Mapping[int, bytes] = changes.NO_SNAPSHOTS
     if inputs.large:
         growing = inputs.growing(crossing.root.lane)
-        draft.input, looks = growing.canonical(names, values), growing.looks
+        draft.input, snapshots = growing.canonical(names, values), growing.snapshots
     else:
         draft.input = body = canonical.canonical(names, values)
         inputs.large = len(body) > LARGE
-    look = (
+    take = (
         canonical.snapshot
         if inputs.whole and not canonical.is_cut(draft.input)
         else canonical.screened_snapshot
     )
-    draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, looks, look)
+    draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, snapshots, take)
     if inputs.globals is not None:
         watch_globals(crossing, draft, inputs)
     if draft.watch is not None:

@@ -1,14 +1,13 @@
 """Masking of secrets, before anything is stored.
 
-A field is masked by its name (see `names`), a string also by what it contains (see `secrets.toml`). The mask
-is the string
-`[masked]`; a container under a secret name is masked whole. Null, booleans, most numbers, empty strings and empty containers
-stay: a program may count with them. Everything else stays as it was, byte by byte.
+A field is masked if its name is secret (see `secret_names`). A part of a string is masked if it looks like a secret (see
+`secrets.toml`), or if the text around it says that it is one (see `contexts`). A string that is encoded and contains a
+secret is masked as a whole (see `encoded`). A whole number is masked only under the name of a code: `pin`, `otp`, `cvv`.
 
-A string is also masked by what stands around a secret in it (see `contexts`), and whole where it is encoded and holds one
-(see `encoded`). A whole number is masked under the name of a code only: `pin`, `otp`, `cvv`.
+The mask is the string `[masked]`. A container under a secret name is masked as a whole. Null, booleans, other numbers, empty
+strings and empty containers are kept, since a program may compute with them. All other bytes stay as they are.
 
-What can't be seen: a secret that is encoded twice, and one in a number under any other name.
+Two kinds of secrets are not found: one that is encoded twice, and one in a number under any other name.
 """
 
 from __future__ import annotations
@@ -42,19 +41,22 @@ T = TypeVar("T")
 __all__ = ["MASK", "Redactor"]
 
 _MAX_KEYS = 1024
+"""The largest number of keys of which the last input is kept."""
 _LARGEST_KEPT = 16 << 20
-"""Bytes of a body from which on the next one is masked whole."""
+"""The size in bytes of a body and its masked form above which they are not kept, so that the next one is scanned whole."""
 _MOST_KEPT = 64 << 20
-"""Bytes that are kept of all bodies."""
+"""The size in bytes of all bodies that are kept."""
 _MAX_TRIES = 16
-# Bytes of a body below which to scan it takes no longer than to find what of it is new.
+"""How often a place for the cut between shared and new parts is tried."""
+# Bytes of a body below which a scan takes no longer than the search for its new part.
 _SMALL = 512
 _PAIRS = b'$dict"'
+"""In a body that has a dictionary as pairs of key and value."""
 _CUT = b"},{"
 _MEMBERS = late(rb'\{"(events|lines|frames)":\[')
-"""How stored bodies begin that a stream was read from."""
+"""The beginning of a stored body that was read as a stream."""
 _BETWEEN = late(rb"(?:\},|\[)(?=\{)")
-"""Where an array has an object: no key that stands before it says what the object means."""
+"""What comes before an object in an array. No key before it has a meaning for the object."""
 # Names that are secret in the query of a URL only.
 _QUERY_NAMES = frozenset(
     {"key", "sig", "signature", "x-amz-signature", "x-amz-security-token", "x-goog-signature"}
@@ -62,7 +64,7 @@ _QUERY_NAMES = frozenset(
 _PARAMETER = late(r"(?<=[?&])([^=&#?\s]++)=([^&#\s]*+)")
 _USERINFO = late(r"\A([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*)@")
 _OURS = frozenset({"digest", "digests", "hash", "id", "key", "kind", "mode", "lines", "rough", "slug"})
-"""Fields of our structs that hold nothing of the program's."""
+"""Fields of our structs that never hold text of the program."""
 _WITHOUT_TEXT = frozenset({bool, bytes, float, int})
 _HEADERS = frozenset(
     {"x-amz-signature", "x-goog-iam-authorization-token", "www-authenticate", "proxy-authenticate"}
@@ -70,10 +72,14 @@ _HEADERS = frozenset(
 
 
 class _Previous(GrowingBody, frozen=True):
-    """The last body under a key: raw, masked, and where the two differ.
+    """The last body under a key.
 
-    `head` and `tail` are how much of it was taken over from the body before. With `pairs` it holds a dictionary as pairs,
-    whose keys a part of the text doesn't tell.
+    Attributes:
+        head, tail: how many bytes of its beginning and its end were shared with the body before.
+        masked: the body, masked.
+        spans: the ranges that were masked.
+        pairs: whether it has a dictionary as pairs of key and value. Then a part of the text does not show the keys, so the
+            next body can't be compared with it.
     """
 
     masked: bytes
@@ -87,31 +93,36 @@ class Redactor:
     def __init__(
         self, field_names: Iterable[str] = (), extra_paths: Iterable[str] = (), patterns: Iterable[str] = ()
     ) -> None:
-        """Make one.
+        """Prepare a redactor.
 
         Args:
-            field_names: names that are secret beside the built-in ones.
-            extra_paths: what stands there is masked as well.
-            patterns: regular expressions of more secrets; see `RedactRule`.
+            field_names: names of secret fields, besides the built-in ones.
+            extra_paths: paths of JSON values that are masked, too.
+            patterns: regular expressions of further secrets; see `RedactRule`.
         """
         self._scanner = _scanner(tuple(field_names), tuple(patterns))
         self._names = self._scanner.names
         self._paths = tuple(extra_paths)
         self._previous: Latest[object, _Previous] = Latest(_MAX_KEYS, _MOST_KEPT)
         self._clean: Latest[object, bytes] = Latest(_MAX_KEYS)
-        """Digests of the last inputs that were too large to be kept and had nothing to mask."""
+        """By key the digest of the last input, if it was too large to be kept and had no secret."""
 
     @classmethod
     def of(cls, rules: Rules) -> Redactor:
-        """Make one that knows what the rules say is a secret."""
+        """Return the redactor for the secret names and patterns of the rules."""
         return cls(rules.redact.names, patterns=rules.redact.patterns)
 
     def load(self) -> None:
-        """Read what masking reads from files, which is otherwise done when it is first needed."""
+        """Load the patterns from their file now. Otherwise that happens at the first use."""
         load_patterns()
 
     def mask_input(self, key: object, body: bytes) -> bytes:
-        """Mask an input, scanning only what is new since the last one under the same key."""
+        """Return an input with its secrets masked. Only the part is scanned that is new since the last one of the key.
+
+        Args:
+            key: identifies inputs that probably share most of their text, as those of one boundary in one lane.
+            body: the input as JSON.
+        """
         previous = self._previous.get(key)
         if previous is not None and previous.raw == body:
             return self._finish(previous.masked)
@@ -126,7 +137,7 @@ class Redactor:
         return self._finish(masked.masked)
 
     def _mask_large(self, key: object, body: bytes) -> bytes:
-        """Mask a body of which the next one keeps no more than a digest, where there was nothing to mask."""
+        """Mask a body that is too large to be kept. Only its digest is kept, if it has no secret."""
         from hashlib import blake2b  # lazy: hardly any input is so large
 
         digest = blake2b(body).digest()
@@ -142,19 +153,24 @@ class Redactor:
         return json_paths.redact_paths(masked, self._paths) if self._paths else masked
 
     def mask(self, body: bytes) -> bytes:
-        """Mask JSON text."""
+        """Return JSON text with its secrets masked."""
         return self.mask_outcome(body)[0]
 
     def mask_outcome(self, body: bytes) -> tuple[bytes, tuple[str, ...]]:
-        """Mask JSON text, and list the paths that were masked."""
+        """Mask the secrets in JSON text.
+
+        Returns:
+            The masked text, and the paths at which something was masked.
+        """
         spans = self._scan(body)
         masked = _apply(body, spans) if spans else body
-        held = _MEMBERS.match(masked)
-        if held is not None:
-            together = self._mask_members(masked, held[1].decode())
-            if together != masked:
-                spans = [*spans, Span(0, 0, "", held[1].decode())]
-                masked = together
+        members = _MEMBERS.match(masked)
+        if members is not None:
+            key = members[1].decode()
+            joined = self._mask_members(masked, key)
+            if joined != masked:
+                spans = [*spans, Span(0, 0, "", key)]
+                masked = joined
         if self._paths:
             redacted = json_paths.redact_paths(masked, self._paths)
             if redacted != masked:
@@ -167,56 +183,66 @@ class Redactor:
         return mask_members(body, key, self._scanner)
 
     def mask_items(self, bodies: Iterable[bytes]) -> list[tuple[bytes, tuple[str, ...]]]:
-        """Mask the items of a stream, each and together, and list the paths that were masked in each."""
+        """Mask the secrets in the items of a stream, also those that are spread over several items.
+
+        Args:
+            bodies: the items as JSON.
+
+        Returns:
+            For each item the masked text, and the paths at which something was masked.
+        """
         from autochron.redaction.joined import mask_together  # lazy: as above
 
-        found = [self.mask_outcome(body) for body in bodies]
-        if len(found) > 1:
-            together = mask_together([body for body, _ in found], self._scanner)
-            found = [
-                (now, paths if now == body else (*paths, "(value)"))
-                for now, (body, paths) in zip(together, found, strict=True)
+        items = [self.mask_outcome(body) for body in bodies]
+        if len(items) > 1:
+            joined = mask_together([body for body, _ in items], self._scanner)
+            items = [
+                (masked, paths if masked == body else (*paths, "(value)"))
+                for masked, (body, paths) in zip(joined, items, strict=True)
             ]
-        return found
+        return items
 
     def begin_stream(self) -> StreamMasker:
-        """Return what masks the items of a stream together as they come; each is to be masked for itself before."""
+        """Return the masker of secrets that are spread over items of a stream, for items that come one by one.
+
+        Each item has to be masked by itself first.
+        """
         from autochron.redaction.joined import StreamMasker  # lazy: as above
 
         return StreamMasker(self._scanner)
 
     def mask_text(self, text: str) -> str:
-        """Mask plain text, such as what a program printed."""
+        """Return plain text with its secrets masked, such as the output of a program."""
         return self._scanner.mask_string(text)
 
     def mask_name(self, name: str) -> str:
-        """Mask the name of a crossing, which is mostly that of another one before."""
+        """Return the name of a crossing with its secrets masked. Results are cached, since names are repeated."""
         return self._scanner.mask_name(name)
 
     def mask_texts(self, value: T) -> T:
-        """Mask every text in a struct of the model, and in its tuples."""
+        """Return a struct of the model with the secrets masked in all its texts, nested ones included."""
         return self._mask_texts(value)  # type: ignore[no-any-return]
 
     def _mask_texts(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.mask_text(value)
         if isinstance(value, tuple):
-            masked = tuple([self._mask_texts(each) for each in value])
+            masked = tuple([self._mask_texts(member) for member in value])
             return value if masked == value else masked
         if isinstance(value, Struct):
             changed = {}
             for name in value.__struct_fields__:
-                was = getattr(value, name)
+                field = getattr(value, name)
                 # Most fields are empty, or numbers.
-                if was and type(was) not in _WITHOUT_TEXT and name not in _OURS:
-                    now = self._mask_texts(was)
-                    if now != was:
-                        changed[name] = now
+                if field and type(field) not in _WITHOUT_TEXT and name not in _OURS:
+                    masked_field = self._mask_texts(field)
+                    if masked_field != field:
+                        changed[name] = masked_field
             return structs.replace(value, **changed) if changed else value
         return value
 
     def mask_headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Mask headers by name and value."""
+        """Return HTTP headers with their secrets masked, by name and by value."""
         return tuple((name, self._mask_header(name, value)) for name, value in headers)
 
     def _mask_header(self, name: str, value: str) -> str:
@@ -225,68 +251,68 @@ class Redactor:
         return self.mask_text(value)
 
     def mask_arguments(self, arguments: Iterable[str]) -> tuple[str, ...]:
-        """Mask a command line: the values of options with secret names, URLs, and what looks like a secret."""
+        """Return a command line with its secrets masked: values of options with secret names, URLs, and other secrets."""
         masked: list[str] = []
         is_secret = False
         for argument in arguments:
-            option = argument.startswith("-")
+            is_option = argument.startswith("-")
             name, equals, value = argument.partition("=")
-            named = name.lstrip("-") in self._names
-            if is_secret and not option:
+            has_secret_name = name.lstrip("-") in self._names
+            if is_secret and not is_option:
                 masked.append(MASK)
-            elif value and named and "://" not in name:
+            elif value and has_secret_name and "://" not in name:
                 masked.append(f"{name}={MASK}")
             else:
                 masked.append(
-                    f"{name}={self.mask_url(value)}" if equals and option else self.mask_url(argument)
+                    f"{name}={self.mask_url(value)}" if equals and is_option else self.mask_url(argument)
                 )
-            is_secret = option and named and not equals
+            is_secret = is_option and has_secret_name and not equals
         for index, argument in mask_sequence(masked, self._names, "arguments").items():
             masked[index] = argument
         return tuple(masked)
 
     def mask_url(self, url: str) -> str:
-        """Mask the user information and the secret query parameters of a URL."""
+        """Return a URL with its user information, secret query parameters and other secrets masked."""
         url = _USERINFO.sub(lambda match: f"{match[1]}{_userinfo(match[2])}@", url)
         return self.mask_text(_PARAMETER.sub(self._mask_parameter, url))
 
     def _mask_parameter(self, match: re.Match[str]) -> str:
         name = match[1]
-        secret = name in self._names or name.lower() in _QUERY_NAMES
-        return f"{name}={MASK}" if secret and match[2] else match[0]
+        is_secret = name in self._names or name.lower() in _QUERY_NAMES
+        return f"{name}={MASK}" if is_secret and match[2] else match[0]
 
-    # --- scanning what is new ---
+    # --- scanning only the new part ---
 
     def _scan(self, body: bytes) -> list[Span]:
         return self._scanner.spans(body.decode("latin-1")) if self._scanner.suspicious_body(body) else []
 
     def _mask_new(self, previous: _Previous | None, body: bytes) -> _Previous:
-        """Mask a body by way of the previous one, or whole where nothing can be shared safely."""
+        """Mask a body with the parts that it shares with the previous one copied; whole if nothing can be shared safely."""
         if previous is None or previous.pairs or len(body) < _SMALL:
             return self._mask_whole(body)
         start = _safe_prefix(previous, body)
         end, old_end = _safe_suffix(previous, body, start)
         if has_tag(body[start:end], _PAIRS):
             return self._mask_whole(body)
-        fresh = self._scan(body[start:end])
+        new_spans = self._scan(body[start:end])
         if (
-            fresh and fresh[-1].end == end - start and end < len(body)
+            new_spans and new_spans[-1].end == end - start and end < len(body)
         ):  # a masked container may go on after the cut
             end = old_end = -1
-            fresh = self._scan(body[start:])
-        shifted = [structs.replace(s, start=s.start + start, end=s.end + start) for s in fresh]
+            new_spans = self._scan(body[start:])
+        middle = [structs.replace(span, start=span.start + start, end=span.end + start) for span in new_spans]
         head = [span for span in previous.spans if span.end <= start]
         tail: list[Span] = []
         if end >= 0:
-            by = end - old_end
+            shift = end - old_end
             tail = [
-                structs.replace(s, start=s.start + by, end=s.end + by)
-                for s in previous.spans
-                if s.start >= old_end
+                structs.replace(span, start=span.start + shift, end=span.end + shift)
+                for span in previous.spans
+                if span.start >= old_end
             ]
-        spans = [*head, *shifted, *tail]
-        kept = len(body) - end if end >= 0 else 0
-        return _Previous(body, start, kept, _apply(body, spans), spans, pairs=False)
+        spans = [*head, *middle, *tail]
+        tail_size = len(body) - end if end >= 0 else 0
+        return _Previous(body, start, tail_size, _apply(body, spans), spans, pairs=False)
 
     def _mask_whole(self, body: bytes) -> _Previous:
         spans = self._scan(body)
@@ -295,7 +321,7 @@ class Redactor:
 
 @lru_cache(maxsize=16)
 def _scanner(field_names: tuple[str, ...], patterns: tuple[str, ...]) -> Scanner:
-    """Return the scanner of some names and patterns: what it learnt of harmless ones serves every session."""
+    """Return the scanner of these names and patterns. All sessions share it, and what it has cached."""
     return Scanner(SecretNames(field_names), patterns)
 
 
@@ -309,7 +335,7 @@ def _apply(body: bytes, spans: list[Span]) -> bytes:
 
 
 def _inside_string(text: bytes) -> bool:
-    """Return whether text that starts outside a string ends inside one, at C speed."""
+    """Return whether text that starts outside a string ends inside one. Counting quotes is fast, as it is done in C."""
     if b"\\" in text:
         text = text.replace(b"\\\\", b"")
         return (text.count(b'"') - text.count(b'\\"')) % 2 == 1
@@ -317,6 +343,7 @@ def _inside_string(text: bytes) -> bool:
 
 
 def _inside_mask(spans: list[Span], at: int) -> Span | None:
+    """Return the span that a position is inside of; None if it is in none."""
     position = bisect_left(spans, at, key=lambda span: span.start) - 1
     if position >= 0 and spans[position].start < at < spans[position].end:
         return spans[position]
@@ -324,10 +351,10 @@ def _inside_mask(spans: list[Span], at: int) -> Span | None:
 
 
 def _safe_prefix(previous: _Previous, body: bytes) -> int:
-    """Return how much of the start can be taken over: up to a comma between two objects of an array.
+    """Return how many bytes at the start can be copied from the previous body.
 
-    There the scan has no state: no key waits for its value, and the cut is in no string and in nothing that
-    is masked.
+    They end at a comma between two objects of an array, outside of strings and masked values. There the scan has no state:
+    no key waits for its value.
     """
     limit = previous.shared_prefix(body, min(len(previous.raw), len(body)))
     known = previous.head if previous.head <= limit else 0
@@ -346,16 +373,25 @@ def _safe_prefix(previous: _Previous, body: bytes) -> int:
 
 
 def _safe_suffix(previous: _Previous, body: bytes, start: int) -> tuple[int, int]:
-    """Return where the end that can be taken over starts, in the body and in the previous one."""
+    """Return where the end starts that can be copied from the previous body.
+
+    Args:
+        previous: the previous body.
+        body: the new one.
+        start: the end of what can be copied at the start.
+
+    Returns:
+        The positions in the new body and in the previous one; their lengths if nothing can be copied.
+    """
     raw, tail = previous.raw, previous.tail
     shared = previous.shared_suffix(body, min(len(raw), len(body)) - start)
-    # Where it was cut last it can mostly be cut again.
+    # The place of the last cut can usually be used again.
     at = len(body) - (tail + 2 if 0 < tail <= shared else shared)
     for _ in range(_MAX_TRIES):
-        found = _BETWEEN.search(body, max(at, start))
-        if found is None:
+        match = _BETWEEN.search(body, max(at, start))
+        if match is None:
             break
-        at = found.end()
+        at = match.end()
         old = at - len(body) + len(raw)
         inside = _inside_mask(previous.spans, old)
         if inside is not None:

@@ -1,1 +1,1 @@
-"""Replay: find each crossing's record, serve it, and tell where replay and record disagree."""
+"""Replay: find the record of each crossing, serve it, and note where replay and record differ."""

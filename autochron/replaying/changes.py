@@ -1,4 +1,4 @@
-"""Change a caller's own objects as a recorded call changed them."""
+"""Changing a caller's own objects as a recorded call changed them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from autochron.replaying.running import Running
 
 GLOBAL = "global:"
-"""Stands before the name of a global of the module, among what a call changed."""
+"""The prefix of a global's name among the changes of a call."""
 
 _KEPT: Any = type("Kept", (), {"__slots__": ()})()
-"""In the place of what was never recorded: the caller's own object stays."""
+"""Stands for a value that was not recorded. The caller's own object stays."""
 
 _NONE: Any = object()
 _NO_SPACES: Mapping[str, Any] = {}
@@ -37,34 +37,37 @@ _VALUES = (str, bytes, int, float, complex, frozenset)
 def apply_changes(
     body: bytes, arguments: Mapping[str, Any], spaces: Mapping[str, Any] = _NO_SPACES
 ) -> list[str]:
-    """Bring the arguments that a record tells of to their recorded state, in place and as deep as they correspond.
+    """Bring arguments, globals and cells to their recorded state. Objects of corresponding types are changed in place.
 
-    `spaces` has what stands for the module's globals and for the cells of the call, by what stands before their names; where
-    it lacks one, those are left.
+    Args:
+        body: the recorded states by name, as JSON.
+        arguments: the caller's objects by name.
+        spaces: the module's globals and the call's cells, each as a mapping from names to values, by the prefix of their
+            names. If one is missing, its names are left as they are.
 
     Returns:
-        The names of what could not be brought to its recorded state.
+        The names whose objects could not be brought to their recorded state.
 
     Raises:
         CodecError: the record can't be read.
     """
     failed: list[str] = []
     for name, after in codec.decode_partly(body, _KEPT).items():
-        prefix = next((each for each in (GLOBAL, CELL) if name.startswith(each)), None)
+        prefix = next((prefix for prefix in (GLOBAL, CELL) if name.startswith(prefix)), None)
         if prefix is not None and prefix not in spaces:
             continue
         if prefix is not None and "." not in name:
-            if not _bring_name(spaces[prefix], name.removeprefix(prefix), after):
+            if not _update_name(spaces[prefix], name.removeprefix(prefix), after):
                 failed.append(name)
             continue
         target = arguments.get(name, _NONE)
         if target is _NONE:
-            if not _bring_attribute(name, after, arguments):
+            if not _update_attribute(name, after, arguments):
                 failed.append(name)
             continue
-        brought = _brought(target, after, own=True)
-        # What `*args` caught is nobody's own tuple: its members are changed in it.
-        if brought is not target and not isinstance(target, tuple) and not _equal(brought, target):
+        updated = _updated(target, after, own=True)
+        # The tuple of `*args` belongs to no caller. Its members are changed in place.
+        if updated is not target and not isinstance(target, tuple) and not _equal(updated, target):
             failed.append(name)
     return failed
 
@@ -72,17 +75,17 @@ def apply_changes(
 def repeat_changes(
     changed: bytes, crossing: Crossing[Running], arguments: tuple[Any, ...], *, with_names: bool
 ) -> list[str]:
-    """Change again what a recorded crossing changed: its arguments, globals of its module, and cells.
+    """Repeat the changes that a recorded crossing made to its arguments, to globals of its module, and to cells.
 
     Args:
-        changed: what it changed, as in the record.
-        crossing: the crossing that stands for it now.
-        arguments: what it is called with.
-        with_names: whether globals and cells are changed, too. Beside something live the recorded state of a global would
-            undo what that did to it.
+        changed: the recorded changes (`Envelope.changed`, or those of a stream's step).
+        crossing: the served crossing.
+        arguments: its arguments, in the order of the point's parameters.
+        with_names: whether globals and cells are changed, too. In a partly live replay, the recorded state of a global
+            could undo what live code did to it.
 
     Returns:
-        The names of what could not be changed.
+        The names whose objects could not be changed.
 
     Raises:
         CodecError: the record can't be read.
@@ -99,66 +102,69 @@ def repeat_changes(
         frame = frame_of(point)
         spaces[CELL] = Cells(point)
         if frame is not None:
-            named |= {f"{CELL}{name}": held for name, held in locals_of(frame).items()}
+            named |= {f"{CELL}{name}": value for name, value in locals_of(frame).items()}
     with undisturbed():
         return apply_changes(changed, named, spaces)
 
 
-def _bring_name(space: Any, name: str, after: Any) -> bool:
-    """Change a global or a cell; return whether it could be: no trace says what a function of the program is."""
-    held = space.get(name, _NONE)
-    if callable(held) or isinstance(held, ModuleType) or (held is _NONE and hasattr(builtins, name)):
+def _update_name(space: Any, name: str, after: Any) -> bool:
+    """Change a global or a cell; return whether that was possible. A trace never replaces a function or module."""
+    current = space.get(name, _NONE)
+    if callable(current) or isinstance(current, ModuleType) or (current is _NONE and hasattr(builtins, name)):
         return after is _KEPT
-    brought = _brought(held, after, own=True)
-    if brought is not held and brought is not _KEPT:
-        space[name] = brought
+    updated = _updated(current, after, own=True)
+    if updated is not current and updated is not _KEPT:
+        space[name] = updated
     return True
 
 
-def _bring_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
-    """Change one attribute of an argument that is no value as a whole; return whether it could be."""
+def _update_attribute(path: str, after: Any, arguments: Mapping[str, Any]) -> bool:
+    """Change one attribute of an argument that was not recorded as a whole; return whether that was possible."""
     name, _, attribute = path.rpartition(".")
     owner = arguments.get(name, _NONE)
     if owner is _NONE or after is _KEPT or not _has_attributes(owner):
         return False
-    held = _state(owner).get(attribute, _NONE)
-    brought = _brought(held, after)
-    if brought is not held:
-        _set_state(owner, {attribute: brought})
+    current = _state(owner).get(attribute, _NONE)
+    updated = _updated(current, after)
+    if updated is not current:
+        _set_state(owner, {attribute: updated})
     return True
 
 
-def _brought(target: Any, after: Any, *, own: bool = False) -> Any:
-    """Return what stands for an object once it is in a state: itself where it could be changed in place.
+def _updated(target: Any, after: Any, *, own: bool = False) -> Any:
+    """Update an object to a recorded state. Return the object if it was changed in place, else what replaces it.
 
-    `own` says that it was changed in place, so even where it is frozen.
+    Args:
+        target: the object.
+        after: its recorded state.
+        own: whether the recorded call changed this very object in place. Then it is changed even if its class is frozen.
     """
     if after is _KEPT or _is_masked(target, after):
         return after if target is _NONE else target
     if isinstance(target, dict) and isinstance(after, dict):
-        _bring_dict(target, after)
+        _update_dict(target, after)
     elif isinstance(target, list) and isinstance(after, list):
-        _bring_list(target, after)
+        _update_list(target, after)
     elif isinstance(target, deque) and isinstance(after, deque):
         members = list(target)
-        _bring_list(members, list(after))
+        _update_list(members, list(after))
         target.clear()
         target.extend(members)
     elif isinstance(target, set) and isinstance(after, set):
-        _bring_set(target, after)
+        _update_set(target, after)
     elif isinstance(target, bytearray) and isinstance(after, bytearray):
         target[:] = after
     elif isinstance(target, tuple) and type(after) is type(target):
-        return _brought_tuple(target, after)
+        return _updated_tuple(target, after)
     elif type(target) is not type(after) or isinstance(target, _VALUES) or not _has_attributes(target):
         return target if type(target) is type(after) and _equal(target, after) else after
     if type(target) is type(after) and _has_attributes(target):
-        return _bring_attributes(target, after, own=own)
+        return _update_attributes(target, after, own=own)
     return target
 
 
 def _is_masked(target: Any, after: Any) -> bool:
-    """Return whether a recorded text was masked, and what the caller holds can be what the mask hides."""
+    """Return whether a recorded text was masked, and the caller's object may be the text that the mask hides."""
     if type(after) is not str or MASK not in after or target is _NONE:
         return False
     if after == MASK:
@@ -167,14 +173,14 @@ def _is_masked(target: Any, after: Any) -> bool:
     return type(target) is str and re.fullmatch(hidden, target, re.DOTALL) is not None
 
 
-def _bring_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
+def _update_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
     for key in [key for key in target if key not in after and _KEPT not in after]:
         del target[key]
     for key, value in after.items():
-        held = target.get(key, _NONE) if key in target else _NONE
-        brought = _brought(held, value)
-        if key is not _KEPT and brought is not _KEPT and brought is not held:
-            target[key] = brought
+        current = target.get(key, _NONE) if key in target else _NONE
+        updated = _updated(current, value)
+        if key is not _KEPT and updated is not _KEPT and updated is not current:
+            target[key] = updated
     order = [key for key in after if key in target]
     if len(order) == len(target) and list(target) != order:
         ordered = {key: target[key] for key in order}
@@ -182,24 +188,26 @@ def _bring_dict(target: dict[Any, Any], after: dict[Any, Any]) -> None:
         target.update(ordered)
 
 
-def _bring_list(target: list[Any], after: list[Any]) -> None:
+def _update_list(target: list[Any], after: list[Any]) -> None:
     members = [
-        _brought(target[index] if index < len(target) else _NONE, value) for index, value in enumerate(after)
+        _updated(target[index] if index < len(target) else _NONE, value) for index, value in enumerate(after)
     ]
     target[:] = [member for member in members if member is not _KEPT]
 
 
-def _bring_set(target: set[Any], after: set[Any]) -> None:
+def _update_set(target: set[Any], after: set[Any]) -> None:
     if target != after:
         if _KEPT not in after:
             target.intersection_update(after)
         target.update(after - {_KEPT})
 
 
-def _brought_tuple(target: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
-    held = [*target, *[_NONE] * (len(after) - len(target))]
-    members = [_brought(one, value) for one, value in zip(held, after, strict=False)]
-    if len(members) == len(target) and all(one is own for one, own in zip(members, target, strict=True)):
+def _updated_tuple(target: tuple[Any, ...], after: tuple[Any, ...]) -> Any:
+    current = [*target, *[_NONE] * (len(after) - len(target))]
+    members = [_updated(member, value) for member, value in zip(current, after, strict=False)]
+    if len(members) == len(target) and all(
+        updated is member for updated, member in zip(members, target, strict=True)
+    ):
         return target
     return tuple.__new__(type(target), [member for member in members if member is not _KEPT])
 
@@ -226,42 +234,46 @@ def _is_frozen(cls: Any) -> bool:
     return bool(getattr(config, "frozen", False))
 
 
-def _bring_attributes(target: Any, after: Any, *, own: bool) -> Any:
-    held, wanted = _state(target), _state(after)
+def _update_attributes(target: Any, after: Any, *, own: bool) -> Any:
+    current, wanted = _state(target), _state(after)
     changed = {}
     for name, value in wanted.items():
-        brought = _brought(held.get(name, _NONE), value)
-        if brought is not _KEPT and brought is not held.get(name, _NONE):
-            changed[name] = brought
-    if changed and not own and _is_frozen(type(target)):  # then another object took its place
+        updated = _updated(current.get(name, _NONE), value)
+        if updated is not _KEPT and updated is not current.get(name, _NONE):
+            changed[name] = updated
+    if changed and not own and _is_frozen(type(target)):  # the recorded call replaced it by another object
         _set_state(
             after,
-            {name: changed.get(name, held.get(name)) for name in wanted if name in held or name in changed},
+            {
+                name: changed.get(name, current.get(name))
+                for name in wanted
+                if name in current or name in changed
+            },
         )
         return after
     _set_state(target, changed)
-    for name in held:
+    for name in current:
         if name not in wanted:
             object.__delattr__(target, name)
     if shapes.is_pydantic(type(target)):
         for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
             object.__setattr__(
-                target, name, _brought(getattr(target, name, None), getattr(after, name, None))
+                target, name, _updated(getattr(target, name, None), getattr(after, name, None))
             )
     return target
 
 
 def _set_state(target: Any, state: dict[str, Any]) -> None:
-    """Write attributes past any `__setattr__` of the class: a frozen object's own code did so too."""
+    """Set attributes without calling a `__setattr__` of the class. The code of a frozen object does so, too."""
     if isinstance(target, msgspec.Struct):
         for name in [name for name in target.__struct_fields__ if name in state]:
             msgspec.structs.force_setattr(target, name, state.pop(name))
     shapes.set_attributes(target, state)
 
 
-def _equal(one: Any, other: Any) -> bool:
-    """Return whether two are alike: `1.0` and `1.00`, 0.0 and -0.0, or a moment in two zones are equal and look different."""
+def _equal(left: Any, right: Any) -> bool:
+    """Return whether two values are equal and encoded alike. Equal values such as 0.0 and -0.0 may look different."""
     try:
-        return bool(one == other) and codec.encode(one).body == codec.encode(other).body
+        return bool(left == right) and codec.encode(left).body == codec.encode(right).body
     except Exception:
         return False

@@ -1,8 +1,12 @@
-"""Whether the command that a trace names may be run: a trace may come from anyone, and a replay runs what it names.
+"""Trust in the command that a trace names. A replay runs this command, and a trace may come from anyone.
 
-It may where this machine's user recorded it in this very folder, which a tag in the trace's header shows, or where git
-tracks the trace file, as it tracks the program. It must lie inside the root in any case. Else it is asked for, with the
-command shown; where nobody can be asked, `--trust DIGEST` says yes, and the digest is of the command.
+The command runs without a question if it lies inside the root, and one of these holds:
+
+- This user recorded the trace in this folder. A tag in the trace's header proves that.
+- Git tracks the trace file, as it tracks the program.
+
+Otherwise the user is shown the command and asked. If nobody can be asked, `--trust DIGEST` allows it, with the digest of
+the command.
 """
 
 from __future__ import annotations
@@ -23,14 +27,19 @@ from autochron.model import Command, Header, Rules
 
 _PREFIX = {"script": (), "module": ("-m",), "console": ("--",), "block": ()}
 _DIGEST = 8
-"""Bytes of the digest that `--trust` takes."""
+"""The size in bytes of the digest that `--trust` takes."""
 
 _QUIET_GIT = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-"""What keeps git from running anything that a repository's settings name."""
+"""Options that keep git from running programs that a repository's settings name."""
 
 
 def seal(header: Header, root: str) -> Header:
-    """Return a header with a tag by which the user's own recordings are known again; without one where there is no key."""
+    """Return the header with a tag that marks the user's own recordings; without one if the user has no key.
+
+    Args:
+        header: of the recording that begins.
+        root: the root of the project, which the tag covers, too.
+    """
     key = user_key.user_key(b"command")
     return header if key is None else structs.replace(header, seal=_tag(key, header.command, root))
 
@@ -38,17 +47,17 @@ def seal(header: Header, root: str) -> Header:
 def refuse_foreign(
     header: Header, reference: str, rules: Rules, words: Sequence[str], trusted: str | None = None
 ) -> None:
-    """Ask whether the recorded command is to be run, where nothing shows that it may be.
+    """Ask the user whether to run the recorded command, unless it is known to be trusted.
 
     Args:
         header: of the trace.
-        reference: how the trace was given; a path ends with `.jsonl`.
-        rules: whose root the command is to lie in.
-        words: the command line of ours, to be shown with the option that says yes.
-        trusted: what was given with `--trust`.
+        reference: the trace as the user named it. A path ends with `.jsonl`.
+        rules: has the root in which the command must lie.
+        words: our own command line, which an error shows with the option `--trust` added.
+        trusted: the digest that the option `--trust` names; None without that option.
 
     Raises:
-        UntrustedTraceError: nobody said yes.
+        UntrustedTraceError: the command is not trusted, and the user did not agree or can't be asked.
     """
     command = header.command
     digest = digest_of(command)
@@ -61,15 +70,16 @@ def refuse_foreign(
     line = " ".join(
         ["python", *map(shell_word, [*_PREFIX[command.mode], command.target, *command.arguments])]
     )
-    what = f"trace {visible(header.id)} runs `{line}` in {os.path.normpath(os.path.join(root, visible(command.folder)))}"
+    folder = os.path.normpath(os.path.join(root, visible(command.folder)))
+    description = f"trace {visible(header.id)} runs `{line}` in {folder}"
     if trusted is not None:
         raise UntrustedTraceError(
-            f"{what}, whose digest is {digest} and not the {trusted} that --trust names"
+            f"{description}, whose digest is {digest} and not the {trusted} that --trust names"
         )
-    if _is_agreed(f"autochron: {what}, {reason}. Run it? [y/N] "):
+    if _is_agreed(f"autochron: {description}, {reason}. Run it? [y/N] "):
         return
-    again = " ".join(map(shell_word, ["autochron", *words]))
-    raise UntrustedTraceError(f"{what}, {reason}; if that is meant: {again} --trust {digest}")
+    own_command = " ".join(map(shell_word, ["autochron", *words]))
+    raise UntrustedTraceError(f"{description}, {reason}; if that is meant: {own_command} --trust {digest}")
 
 
 def digest_of(command: Command) -> str:
@@ -78,7 +88,7 @@ def digest_of(command: Command) -> str:
 
 
 def _reason(header: Header, reference: str, root: str) -> str | None:
-    """Return why a command is not run unasked; None where it may be."""
+    """Return why a command must not run without a question; None if it may."""
     command = header.command
     if not _is_inside(command, root):
         return "which lies outside the root"
@@ -99,7 +109,7 @@ def _text(command: Command) -> bytes:
 
 
 def _is_inside(command: Command, root: str) -> bool:
-    """Return whether the folder and the script of a command lie in the root, links followed."""
+    """Return whether the folder and the script of a command lie in the root. Symbolic links are resolved."""
     if "\0" in command.folder + command.target:
         return False
     top = os.path.join(os.path.realpath(root), "")
@@ -109,11 +119,11 @@ def _is_inside(command: Command, root: str) -> bool:
         if command.mode == "script"
         else [folder]
     )
-    return all(os.path.join(each, "").startswith(top) for each in places)
+    return all(os.path.join(place, "").startswith(top) for place in places)
 
 
 def _is_tracked(file: str) -> bool:
-    """Return whether git tracks a file. Nothing that its repository's settings name is run for that."""
+    """Return whether git tracks a file. Programs that the repository's settings name are not run for that."""
     folder, name = os.path.split(os.path.abspath(file))
     environment = {key: value for key, value in unpatched.environ.items() if not key.startswith("GIT_")}
     import subprocess  # lazy: every recording imports this module, and few replays ask git
@@ -135,7 +145,7 @@ def _is_tracked(file: str) -> bool:
 
 
 def _is_agreed(question: str) -> bool:
-    """Ask on the terminal; no where there is none."""
+    """Ask on the terminal, and return whether the answer is yes. Return False without a terminal."""
     try:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False

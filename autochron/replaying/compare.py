@@ -1,4 +1,4 @@
-"""How the input and the outcome of a crossing differ from the record's, in words that fit a screen."""
+"""Comparison of a crossing's input and outcome with its record, with the difference described in words."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ from autochron.redaction.json_paths import drop_paths, redact_paths
 
 
 class InputDifference(NamedTuple):
-    """The first field that differs, with what was recorded and what is now.
+    """The first field in which an input differs from the recorded one.
 
-    `label` says what the field is: `input`, `model`, or `sampling parameter temperature`.
+    Attributes:
+        path: of the field, with dots.
+        recorded: its recorded value, as text.
+        replayed: its value in the replay, as text.
+        label: `input`, `model`, or a text such as `sampling parameter temperature`.
     """
 
     path: str
@@ -35,12 +39,15 @@ class InputDifference(NamedTuple):
 
 
 def differs(envelope: Envelope, replayed: bytes, rule: BoundaryRule) -> bool:
-    """Return whether an input is another than the recorded one, where it counts."""
+    """Return whether an input differs from the recorded one in a field that the rule has compared."""
     return replayed != envelope.input and _first(*_comparable(envelope.input, replayed, rule)) is not None
 
 
 def input_difference(envelope: Envelope, replayed: bytes, rule: BoundaryRule) -> InputDifference | None:
-    """Return where an input differs; a model or a sampling parameter before anything else."""
+    """Return how an input differs from the recorded one; None if it does not.
+
+    A model or a sampling parameter comes before any other field.
+    """
     if replayed == envelope.input:
         return None
     recorded, replayed = _comparable(envelope.input, replayed, rule)
@@ -52,7 +59,7 @@ def input_difference(envelope: Envelope, replayed: bytes, rule: BoundaryRule) ->
 
 def _comparable(recorded: bytes, replayed: bytes, rule: BoundaryRule) -> tuple[bytes, bytes]:
     if rule.redact:
-        # Both: the record may be of a time before the rule, or lack what another path has masked since.
+        # Mask both inputs: the record may be older than the rule, or than one of the rule's paths.
         recorded, replayed = redact_paths(recorded, rule.redact), redact_paths(replayed, rule.redact)
     if rule.volatile:
         recorded, replayed = drop_paths(recorded, rule.volatile), drop_paths(replayed, rule.volatile)
@@ -64,24 +71,25 @@ def _first(recorded: bytes, replayed: bytes) -> InputDifference | None:
     return None if difference is None else InputDifference(*difference)
 
 
-def _parameter_difference(recorded: bytes, given: bytes, rule: BoundaryRule) -> InputDifference | None:
+def _parameter_difference(recorded: bytes, replayed: bytes, rule: BoundaryRule) -> InputDifference | None:
+    """Return the first difference of a model or a sampling parameter; None if there is none."""
     meta = rule.meta
     if not (meta.model or meta.sampling):
         return None
-    before, now = decode(recorded), decode(given)
-    for path, label in (*((each, "model") for each in meta.model), *((each, "") for each in meta.sampling)):
-        where = _in_input(path)
-        if where is None:
+    before, after = decode(recorded), decode(replayed)
+    for path, label in (*((path, "model") for path in meta.model), *((path, "") for path in meta.sampling)):
+        steps = _in_input(path)
+        if steps is None:
             continue
-        one, other = _at(before, where), _at(now, where)
-        if one != other:
-            name = label or f"sampling parameter {where[-1]}"
-            return InputDifference(".".join(where), _show(one), _show(other), name)
+        old, new = _at(before, steps), _at(after, steps)
+        if old != new:
+            name = label or f"sampling parameter {steps[-1]}"
+            return InputDifference(".".join(steps), _show(old), _show(new), name)
     return None
 
 
 def _in_input(path: str) -> list[str] | None:
-    """Return where a fact of a rule's `meta` stands in the input; None where it isn't there, or may be several."""
+    """Return the steps to a `meta` field of a rule in the input; None if it is not in the input, or may be several."""
     source, _, rest = path.partition(".")
     steps = rest.split(".")
     if source == "request" and "*" not in rest:
@@ -104,13 +112,18 @@ def _show(value: Any) -> str:
 def outcome_difference(
     recorded: Outcome, replayed: Outcome, rule: BoundaryRule
 ) -> tuple[str, str | None, str | None, str | None] | None:
-    """Return (what differs in words, path, recorded, replayed), or None where both ended alike."""
-    was, now = _ending(recorded), _ending(replayed)
-    if was != now and not _same_error(recorded, replayed):
-        return f"{now}; when it was recorded it {was}", None, was, now
+    """Return how an outcome differs from the recorded one; None if both are alike.
+
+    Returns:
+        (description, path, recorded, replayed). The description follows the crossing's address in a message. The path is
+        None if the crossings ended in different ways, and all but the description may be None.
+    """
+    old_end, new_end = _ending(recorded), _ending(replayed)
+    if old_end != new_end and not _same_error(recorded, replayed):
+        return f"{new_end}; when it was recorded it {old_end}", None, old_end, new_end
     if isinstance(recorded, Streamed) and isinstance(replayed, Streamed):
-        for index, (one, other) in enumerate(zip(recorded.items, replayed.items, strict=False)):
-            difference = first_difference(one, other, _same_type)
+        for index, (old, new) in enumerate(zip(recorded.items, replayed.items, strict=False)):
+            difference = first_difference(old, new, _same_type)
             if difference is not None:
                 path, before, after = difference
                 where = f"item {index + 1}" + ("" if path == "(value)" else f", {path}")
@@ -132,20 +145,22 @@ def _value_difference(
     difference = None if before == after else first_difference(before, after, _same_type)
     if difference is None:
         return None
-    path, was, now = difference
+    path, old, new = difference
     verb = "raised" if isinstance(replayed, Raised) else "gave"
     field = "it" if path == "(value)" else path
-    return f"{verb} something else: {field} was {was}, now it is {now}", path, was, now
+    return f"{verb} something else: {field} was {old}, now it is {new}", path, old, new
 
 
-def _same_type(path: str, one: Any, other: Any) -> bool:
-    """Excuse another name of the same type."""
-    is_name = path.rpartition(".")[2].startswith("$") and isinstance(one, str) and isinstance(other, str)
-    return is_name and types.is_same(one, other)
+def _same_type(path: str, recorded: Any, replayed: Any) -> bool:
+    """Return whether two values at a path are different names of one type."""
+    is_name = (
+        path.rpartition(".")[2].startswith("$") and isinstance(recorded, str) and isinstance(replayed, str)
+    )
+    return is_name and types.is_same(recorded, replayed)
 
 
 def _same_error(recorded: Outcome, replayed: Outcome) -> bool:
-    ends = [each.end if isinstance(each, Streamed) else each for each in (recorded, replayed)]
+    ends = [outcome.end if isinstance(outcome, Streamed) else outcome for outcome in (recorded, replayed)]
     names = [error_name(end.error) for end in ends if isinstance(end, Raised)]
     return len(names) == 2 and types.is_same(*names)
 
@@ -166,13 +181,13 @@ def _body(outcome: Outcome) -> bytes | None:
 
 
 def _without_traceback(body: bytes) -> bytes:
-    """Leave out where an exception and those it came from were raised: code moves."""
+    """Return an encoded exception without its tracebacks and those of its causes: line numbers change with the code."""
     return encode(_bare(decode(body))) if b'"traceback":' in body else body
 
 
 def _bare(tree: Any) -> Any:
     if isinstance(tree, list):
-        return [_bare(each) for each in tree]
+        return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
     is_error = "$error" in tree
@@ -180,7 +195,7 @@ def _bare(tree: Any) -> Any:
 
 
 def _ending(outcome: Outcome) -> str:
-    """Say how a crossing ended."""
+    """Return how a crossing ended, as words that follow its address."""
     end = outcome.end if isinstance(outcome, Streamed) else outcome
     if isinstance(end, Raised):
         return f"raised {error_name(end.error)}"
@@ -192,7 +207,7 @@ def _ending(outcome: Outcome) -> str:
 
 
 def other_error(envelope: Envelope, error: BaseException) -> str | None:
-    """Say that a crossing raised what was not recorded; None where it was."""
+    """Return a message that a crossing raised another error than in the recording; None if the type is the same."""
     outcome = envelope.outcome
     end = outcome.end if isinstance(outcome, Streamed) else outcome
     if isinstance(end, Raised) and is_of_type(end.error, error):
@@ -203,12 +218,17 @@ def other_error(envelope: Envelope, error: BaseException) -> str | None:
 
 
 def is_of_type(body: bytes, error: BaseException) -> bool:
-    """Return whether an exception is of the type of a recorded one."""
+    """Return whether an exception is of the same type as a recorded one.
+
+    Args:
+        body: the recorded exception, as JSON.
+        error: the exception.
+    """
     return types.is_same(error_name(body), f"{type(error).__module__}:{type(error).__qualname__}")
 
 
 def error_name(body: bytes) -> str:
-    """Return the type of a recorded exception, as `module:Name`."""
+    """Return the type of a recorded exception, as `module:Name`; `?` if it is not known."""
     tree = decode(body)
-    # One whose type can't be found again by its name, such as those that botocore makes, is compared by the name.
+    # A type that can't be imported by its name, such as those that botocore makes at run time, is compared by the name.
     return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"

@@ -1,4 +1,4 @@
-"""What follows from something live: there, replay and record may disagree."""
+"""Which crossings follow from something live. They may differ from the record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 
 class _Moment(NamedTuple):
-    """When the earliest live crossing of a lane was recorded to start, and when one first ended."""
+    """The earliest live crossing of a lane.
+
+    Attributes:
+        seq: the lowest `seq` of the lane's live crossings.
+        started: when the first of them started, in nanoseconds of the recording.
+        ended: when the first of them ended.
+    """
 
     seq: int
     started: int
@@ -19,21 +25,23 @@ class _Moment(NamedTuple):
 
 
 class Consequences:
-    """Knows what of a record may be otherwise because something before it, around it or upstream of it is live.
+    """Decides which recorded crossings may differ because something before, around or upstream of them is live.
 
-    Judged by the record alone, which is the same in every replay: in one lane by order, in lanes that were started from
-    each other by when, and between others only where one had ended before the other began.
+    It decides by the record alone, so that the answer is the same in every replay. Crossings of one lane are compared by
+    their order. If one lane was started from the other, they are compared by their times. In other lanes, a crossing
+    follows only if the live one had ended before the branch of lanes that it belongs to began.
     """
 
     def __init__(self) -> None:
         self._lanes: dict[str, _Moment] = {}
         self._beginnings: dict[str, int] = {}
-        """When each lane, and what was started in it, first crossed anything."""
+        """When each lane or a lane that was started in it first crossed anything, in nanoseconds of the recording."""
         self._live = Marks()
         self._above: dict[int, int] = {}
+        """The parent of each envelope that has one, by `seq`."""
 
     def read(self, envelope: Envelope, *, is_live: bool) -> None:
-        """Take in an envelope of the record, in order of start."""
+        """Add an envelope of the record. They come in order of start."""
         if envelope.parent is not None:
             self._above[envelope.seq] = envelope.parent
         lane = envelope.lane
@@ -44,14 +52,18 @@ class Consequences:
             self.happened(envelope)
 
     def happened(self, envelope: Envelope) -> None:
-        """Note that a crossing is live."""
+        """Note that a recorded crossing is live."""
         self._live.add(envelope.seq)
         self._note(envelope.lane, envelope.seq, envelope.started, envelope.started + envelope.duration)
 
     def happened_anew(self, lane: str, after: Envelope | None, around: Envelope | None) -> None:
-        """Note that something live happened that was not recorded, after a crossing of its lane or as the first there.
+        """Note a live crossing that was not recorded.
 
-        `around` is the latest of the lanes that its own was started from: as the first in its lane it came after that.
+        Args:
+            lane: its recorded lane.
+            after: the furthest envelope of the lane that was met; None if the crossing is the first of its lane.
+            around: the furthest envelope that was met in the lanes that its own was started from. The first crossing of
+                a lane came after it.
         """
         latest = around if after is None else after
         end = 0 if latest is None else latest.started + latest.duration
@@ -64,7 +76,7 @@ class Consequences:
         self._lanes[lane] = _Moment(seq, started, ended)
 
     def include(self, envelope: Envelope) -> bool:
-        """Return whether a crossing lies below, after or downstream of something live."""
+        """Return whether a crossing is inside, after or downstream of something live."""
         if not self._lanes:
             return False
         parent = envelope.parent
@@ -78,7 +90,7 @@ class Consequences:
         own = envelope.lane
         if lane == own:
             return moment.seq < envelope.seq
-        if lane.startswith(f"{own}/"):  # it was started from here
+        if lane.startswith(f"{own}/"):  # the live lane was started from this one
             return moment.ended <= envelope.started
         shared = _shared(lane, own)
         branch = "/".join(own.split("/")[: shared + 1])
@@ -89,14 +101,14 @@ class Consequences:
 
 
 NOTHING_LIVE = Consequences()
-"""Those of a replay in which nothing is live: none."""
+"""The consequences in a replay in which nothing is live: none."""
 
 
-def _shared(one: str, other: str) -> int:
-    """Count the steps that two lanes begin with alike."""
+def _shared(first: str, second: str) -> int:
+    """Return the number of steps with which both lanes begin."""
     count = 0
-    for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
-        if mine != theirs:
+    for step, other in zip(first.split("/"), second.split("/"), strict=False):
+        if step != other:
             break
         count += 1
     return count

@@ -1,4 +1,4 @@
-"""Which envelope belongs to a crossing: by lane, parent, name and its place under that parent."""
+"""The envelopes of a record by lane, parent, name and number, with those that were met, and the order of their ends."""
 
 from __future__ import annotations
 
@@ -15,45 +15,62 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 Key: TypeAlias = tuple[str, int | None, str]
-"""A lane, or what lanes that were started alike share; the parent's place; a name."""
+"""(lane, or the family name of lanes that were started alike; `seq` of the parent; name)."""
 
 
 class Cursor:
-    """The envelopes of a record, and which of them were met again."""
+    """The envelopes of a record, and which of them were met: matched with a crossing of the replay.
+
+    Attributes:
+        window: the envelopes in memory.
+        is_short: whether the whole record stays in memory, so that `let_go` need not be called.
+        on_read: called with each envelope as it is read, in order of start.
+        passes_values: whether ambient values that are not asked for again don't count as overtaken. A fixed program may
+            not need them.
+        keeps_time: whether `time` is kept up to date.
+        time: the latest moment of the recording that was met, in nanoseconds since its start.
+        on_change: called with `met`, `released` or `closed`, and the `seq`. A child process reports these to the first
+            process. None in the first process.
+    """
 
     def __init__(self, record: Record, on_read: Callable[[Envelope], object]) -> None:
+        """Read the beginning of a record.
+
+        Args:
+            record: the trace.
+            on_read: called with each envelope as it is read.
+        """
         self.window = Window(record)
         self.is_short = record.is_whole and record.size <= SHORT
-        """Whether all of it stays at hand, so that nothing is to be let go."""
         self.on_read = on_read
-        """Told of each envelope as it is read, in order of start."""
         self._places: dict[Key, list[Envelope | None]] = {}
-        """What a lane crossed of a name under a parent, in order; None for what can't be met, or was let go."""
+        """The envelopes of a lane, parent and name, in order. None stands for one that can't be met, or was let go."""
         self._nth: dict[int, int] = {}
-        """Of a long record: the place under its parent of each envelope, by which it is let go."""
+        """Of a long record: the index of each envelope in its list of `_places`, by `seq`. `let_go` needs it."""
         self._siblings: dict[Key, dict[int, Envelope]] | None = None
-        """What lanes that were started alike have crossed: by key, and there by seq. None as long as nobody has asked."""
+        """The envelopes of lanes that were started alike, by key and `seq`. None until they are needed."""
         self._wide: set[Key] = set()
+        """The keys of `_siblings` with envelopes of several lanes."""
         self._lanes: dict[str, deque[Envelope]] = {}
-        """What was not met yet of each lane, in order of start."""
+        """The envelopes of each lane that were not met yet, in order of start."""
         self._above: dict[int, int] = {}
+        """The parent of each envelope that has one, by `seq`."""
         self._identity: dict[str, str] = {}
+        """The recorded lane of each lane of the replay that has another name."""
         self._met = marks(record.size)
         self._closed = marks(record.size)
         self._reordered: set[str] = set()
+        """The lanes of which another order was noted. It is noted once for each."""
         self.passes_values = False
-        """Whether an ambient value that isn't asked for again is no matter of order: a fix may do without."""
         self._begun: dict[str, Envelope] = {}
-        """The recorded lanes of which something was met, with the furthest."""
+        """By recorded lane: the furthest envelope that was met."""
         self._reached = 0
+        """The highest `seq` that was met."""
         self.keeps_time = False
-        """Whether somebody wants to know `time`."""
         self.time = 0
-        """How far into the record what was met goes, in nanoseconds since it began."""
         self._left = 0
-        """How many were read and not met."""
-        self.tell: Callable[[Literal["met", "released", "closed"], int], object] | None = None
-        """Told of what is met, released and closed, by place: in a child process, for the first one to know."""
+        """The number of envelopes that were read and not met."""
+        self.on_change: Callable[[Literal["met", "released", "closed"], int], object] | None = None
         self._read_on()
 
     def _read_on(self) -> None:
@@ -87,8 +104,10 @@ class Cursor:
     def _every_sibling(self) -> dict[Key, dict[int, Envelope]]:
         if self._siblings is None:
             self._siblings = {}
-            at_hand = [each for places in self._places.values() for each in places if each is not None]
-            for envelope in sorted(at_hand, key=lambda each: each.seq):
+            at_hand = [
+                envelope for places in self._places.values() for envelope in places if envelope is not None
+            ]
+            for envelope in sorted(at_hand, key=lambda envelope: envelope.seq):
                 self._add_sibling(self._siblings, envelope)
         return self._siblings
 
@@ -102,16 +121,25 @@ class Cursor:
     # --- finding -----------------------------------------------------------------------------------------------------
 
     def has_likes(self, lane: str, parent: int | None, name: str) -> bool:
-        """Return whether a name was recorded in several lanes that were started alike: a cheap question before `alike`."""
+        """Return whether `alike` has envelopes of several lanes. This is cheaper than `alike`."""
         if len(self._lanes) < 2:
             return False
         self._every_sibling()
         return (_family(lane), parent, name) in self._wide
 
     def sure(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
-        """Return the envelope at a place where nothing else can be meant: one lane was recorded, and this is it.
+        """Return the envelope of a place if the record has one lane only, so that no other can be meant.
 
-        None where it takes more to tell: a cheap question before all others.
+        This is the cheapest lookup, and comes first.
+
+        Args:
+            lane: of the crossing.
+            parent: the `seq` of the parent's envelope, or None.
+            name: of the crossing.
+            nth: its number among those of its name under the parent, from 1.
+
+        Returns:
+            The envelope; None if the record has several lanes, the place is empty, or its envelope was met.
         """
         if self._identity or len(self._lanes) != 1:
             return None
@@ -122,21 +150,21 @@ class Cursor:
         return None if envelope is None or envelope.seq in self._met else envelope
 
     def at(self, lane: str, parent: int | None, name: str, nth: int) -> Envelope | None:
-        """Return the envelope recorded at a place, unless it was met and let go."""
+        """Return the envelope of a place, as for `sure`; None if the place is empty, or its envelope was let go."""
         places = self._places.get((lane, parent, name))
         return places[nth - 1] if places is not None and 0 < nth <= len(places) else None
 
     def alike(self, lane: str, parent: int | None, name: str) -> list[Envelope]:
-        """Return what was recorded under a name in the lanes that were started alike, that of this very lane first."""
+        """Return the envelopes of a parent and name in the lanes that were started alike. Those of this lane come first."""
         family = self._every_sibling().get((_family(lane), parent, name), {}).values()
         return sorted(family, key=lambda envelope: envelope.lane != lane)
 
     def get(self, seq: int) -> Envelope:
-        """Return the envelope of a place in the record."""
+        """Return the envelope of a `seq`."""
         return self.window.get(seq)
 
     def recorded_lane(self, lane: str) -> str:
-        """Return the recorded lane that a lane has turned out to be: its own name, until `identify` knows better."""
+        """Return the recorded lane that a lane of the replay stands for: the one of its own name, unless identified."""
         if not self._identity:
             return lane
         known = self._identity.get(lane)
@@ -146,7 +174,10 @@ class Cursor:
         return f"{self.recorded_lane(above)}/{step}" if slash else lane
 
     def identify(self, lane: str, recorded: str) -> None:
-        """Note which recorded lane a lane is, and so are those that it was started from, where they are as many."""
+        """Note which recorded lane a lane of the replay stands for.
+
+        If both are nested equally deep, the lanes that enclose them are identified, too.
+        """
         if lane.count("/") != recorded.count("/"):
             self._identity[lane] = recorded
             return
@@ -155,45 +186,53 @@ class Cursor:
             lane, recorded = lane.rpartition("/")[0], recorded.rpartition("/")[0]
 
     def is_known(self, lane: str) -> bool:
-        """Return whether anything was recorded in a lane, as far as the record was read."""
+        """Return whether a lane has envelopes, as far as the record was read."""
         return lane in self._lanes
 
     def beginnings(self, parent: int | None, name: str) -> Iterator[Envelope]:
-        """Yield what a lane of another name may be: the first crossing of each lane of which none was met yet."""
+        """Yield the first envelope of each lane that was not begun yet, if it has this parent and name.
+
+        A lane that was recorded under another name may be one of these.
+        """
         for lane, queue in self._lanes.items():
             if queue and lane not in self._begun and (queue[0].name, queue[0].parent) == (name, parent):
                 yield queue[0]
 
     def continuations(self, lane: str, parent: int | None, name: str) -> Iterator[Envelope]:
-        """Yield what a recorded lane may have gone on with in another: in one that it was started from, or that it started.
+        """Yield envelopes with which a lane may go on, from the lanes that it was started from and that it started.
 
-        A test awaits in one task what the recorded program ran in several: `load()`, and then `run_until_complete(main())`.
+        A test may await in one task what the recorded program ran in several: `load()`, and then
+        `run_until_complete(main())`.
         """
         own = self._lanes.get(lane)
         ahead = own[0].seq if own else None
         for other, queue in self._lanes.items():
             if not queue or other == lane:
                 continue
-            if other.startswith(f"{lane}/"):  # not one that has begun, nor before its time
+            if other.startswith(
+                f"{lane}/"
+            ):  # only a lane that has not begun, and is due before this one goes on
                 first = queue[0]
                 is_due = other not in self._begun and (ahead is None or first.seq < ahead)
                 if is_due and (first.name, first.parent) == (name, parent):
                     yield first
             elif lane.startswith(f"{other}/"):
-                yield from (each for each in queue if (each.name, each.parent) == (name, parent))
+                yield from (
+                    envelope for envelope in queue if (envelope.name, envelope.parent) == (name, parent)
+                )
 
     def next_of(self, lane: str, parent: int | None, name: str) -> Envelope | None:
-        """Return the next envelope of a name in a recorded lane that was not met yet."""
+        """Return the next envelope of a parent and name in a recorded lane that was not met yet; None if there is none."""
         queue = self._lanes.get(lane, ())
-        alike = (each for each in queue if (each.name, each.parent) == (name, parent))
-        return next((each for each in alike if each.seq not in self._met), None)
+        alike = (envelope for envelope in queue if (envelope.name, envelope.parent) == (name, parent))
+        return next((envelope for envelope in alike if envelope.seq not in self._met), None)
 
     def latest(self, lane: str) -> Envelope | None:
-        """Return the furthest envelope of a recorded lane that was met."""
+        """Return the furthest envelope of a recorded lane that was met; None if none was."""
         return self._begun.get(lane)
 
     def latest_around(self, lane: str) -> Envelope | None:
-        """Return the furthest envelope that was met of the nearest lane that one was started from."""
+        """Return the furthest met envelope of the nearest enclosing lane that has one; None if none has."""
         while "/" in lane:
             lane = lane.rpartition("/")[0]
             if lane in self._begun:
@@ -207,7 +246,12 @@ class Cursor:
         return envelope.seq in self._met
 
     def meet(self, envelope: Envelope) -> Envelope | None:
-        """Note that an envelope was met; return what should have come before it in its lane, the first time in a lane."""
+        """Note that an envelope was met.
+
+        Returns:
+            An envelope of the same lane that should have come earlier; None if there is none. A lane's second and later
+            ones are not returned.
+        """
         seq, lane = envelope.seq, envelope.lane
         if seq not in self._met:
             self._met.add(seq)
@@ -217,8 +261,8 @@ class Cursor:
             self._begun[lane] = envelope
         if self.keeps_time:
             self.time = max(self.time, envelope.started)
-        if self.tell is not None:
-            self.tell("met", seq)
+        if self.on_change is not None:
+            self.on_change("met", seq)
         if seq > self._reached:
             self._reached = seq
             if not self.window.is_whole:
@@ -236,25 +280,25 @@ class Cursor:
         return None
 
     def release(self, envelope: Envelope) -> None:
-        """Note that an envelope was not met after all."""
+        """Note that an envelope was not met after all, because its crossing got another one."""
         self._met.discard(envelope.seq)
         self._left += 1
-        if self.tell is not None:
-            self.tell("released", envelope.seq)
+        if self.on_change is not None:
+            self.on_change("released", envelope.seq)
         queue = self._lanes[envelope.lane]
         if envelope not in queue:
-            queue.appendleft(envelope)  # all that came before it was met
+            queue.appendleft(envelope)  # all earlier ones of the lane were met
 
     def close(self, envelope: Envelope) -> None:
-        """Note that an envelope's body is not run: nothing that was recorded inside will be met."""
+        """Note that the body of an envelope's crossing does not run, so that no envelope inside it will be met."""
         self._closed.add(envelope.seq)
         if self.keeps_time:
             self.time = max(self.time, _end(envelope))
-        if self.tell is not None:
-            self.tell("closed", envelope.seq)
+        if self.on_change is not None:
+            self.on_change("closed", envelope.seq)
 
     def let_go(self, envelope: Envelope) -> None:
-        """Keep no longer what was met and has ended: a long record is never whole in memory."""
+        """Drop an envelope that was met and has ended. So a long record is never in memory as a whole."""
         self.window.let_go(envelope)
         lane, parent, name, seq = envelope.lane, envelope.parent, envelope.name, envelope.seq
         nth = self._nth.pop(seq, None)
@@ -264,7 +308,7 @@ class Cursor:
                 del self._siblings[_family(lane), parent, name][seq]
 
     def merge(self, met: Collection[int], closed: Collection[int]) -> None:
-        """Note what another process met and closed."""
+        """Note the envelopes that another process met and closed, by `seq`."""
         for seq in met:
             self._met.add(seq)
         for seq in closed:
@@ -272,17 +316,17 @@ class Cursor:
 
     @property
     def is_over(self) -> bool:
-        """Whether all of the record has been met."""
+        """Whether the whole record was met."""
         return self.window.is_whole and not self._left
 
     def missing(self) -> Iterator[Envelope]:
-        """Yield what was recorded and never met.
+        """Yield the envelopes that were never met.
 
-        Without what lies inside a served crossing, or at the end of a daemon's lane.
+        Those inside a served crossing and those at the end of a daemon's lane are left out.
         """
         if self.is_over:
             return
-        for envelope in sorted(self.window.by_seq.values(), key=lambda each: each.seq):
+        for envelope in sorted(self.window.by_seq.values(), key=lambda envelope: envelope.seq):
             if self._is_missing(envelope):
                 yield envelope
         for envelope in self.window.rest():
@@ -300,16 +344,16 @@ class Cursor:
         )
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Return whether an envelope was not met and may still be: it lies inside nothing that was served."""
+        """Return whether an envelope was not met and may still be, because it is not inside a served crossing."""
         return envelope.seq not in self._met and not self._is_inside_closed(envelope)
 
     def _is_tail(self, envelope: Envelope) -> bool:
-        """Return whether nothing that was met came after an envelope in its lane."""
+        """Return whether no later envelope of the same lane was met."""
         furthest = self._begun.get(envelope.lane)
         return furthest is None or furthest.seq < envelope.seq
 
     def nearest(self, name: str) -> Envelope | None:
-        """Return the first envelope of a name that was not met, or the last one of that name, as far as was read."""
+        """Return the first envelope of a name in memory that was not met. If all were met, return the last one, or None."""
         last = None
         for envelope in self.window.by_seq.values():
             if envelope.name == name:
@@ -328,27 +372,34 @@ class Cursor:
 
 
 def _family(lane: str) -> str:
-    """Return a lane's name without numbers: lanes that were started alike share it."""
+    """Return a lane's name without numbers. Lanes that were started alike share it."""
     if "/" not in lane:
         return lane
     return "/".join(step.rpartition(".")[0] or step for step in lane.split("/"))
 
 
 class Turns:
-    """The recorded order in which crossings of different lanes ended, in one process: none waits for another."""
+    """The recorded order in which the crossings of one process ended. No process waits for another.
+
+    Attributes:
+        parallel: whether the process has several lanes, so that there is an order to keep.
+    """
 
     def __init__(self, process: str) -> None:
+        """Start without envelopes, for the process of this name."""
         self.parallel = False
         self._process = process
         self._lane: str | None = None
+        """The first lane of the process."""
         self._open: dict[int, Envelope] = {}
-        """What has not ended yet."""
+        """The envelopes that have not ended yet, by `seq`."""
         self._order: list[tuple[int, int]] = []
-        """Its ends and places, in order; empty as long as there is one lane."""
+        """(end in nanoseconds, `seq`) of these envelopes, sorted. Empty as long as there is one lane."""
         self._inside: dict[int, list[int]] = {}
+        """The `seq` numbers of the envelopes directly inside each."""
 
     def add(self, envelope: Envelope) -> None:
-        """Take in an envelope of the record."""
+        """Add an envelope of the record. Those of other processes are left out."""
         lane = envelope.lane
         if lane != self._lane:
             if process_of(lane) != self._process:
@@ -357,7 +408,7 @@ class Turns:
                 self._lane = lane
             elif not self.parallel:
                 self.parallel = True
-                self._order = sorted((_end(each), seq) for seq, each in self._open.items())
+                self._order = sorted((_end(earlier), seq) for seq, earlier in self._open.items())
         self._open[envelope.seq] = envelope
         if self.parallel:
             insort(self._order, (_end(envelope), envelope.seq))
@@ -365,14 +416,14 @@ class Turns:
             self._inside.setdefault(envelope.parent, []).append(envelope.seq)
 
     def finish(self, envelope: Envelope) -> None:
-        """Note that a crossing has ended, and so has what was recorded inside, whether it happened again or not."""
+        """Note that a crossing has ended, and with it all that was recorded inside, whether that happened or not."""
         if self._inside or self.parallel:
             self._end([envelope.seq])
         else:
             self._open.pop(envelope.seq, None)
 
     def close(self, envelope: Envelope) -> bool:
-        """Note that a crossing is served, so that what was recorded inside won't happen; return whether anything was."""
+        """Note that a crossing is served, so that what was recorded inside will not happen. Return whether there was any."""
         inside = self._inside.get(envelope.seq)
         if inside:
             self._end(list(inside))
@@ -389,22 +440,21 @@ class Turns:
 
     @property
     def is_over(self) -> bool:
-        """Whether all that was recorded has ended."""
+        """Whether all envelopes have ended."""
         return not self._open
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Return whether all that ended before this crossing, in other lanes, have ended."""
+        """Return whether all crossings of other lanes that ended earlier in the recording have ended."""
         return next(self.earlier(envelope), None) is None
 
     def give_up(self, envelope: Envelope) -> None:
-        """Wait no longer for what should have ended before: it may never begin."""
+        """Treat all crossings that should end earlier as ended: some may never begin."""
         for other in list(self.earlier(envelope)):
             self.finish(other)
 
     def earlier(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Yield what should have ended before and has not."""
+        """Yield the crossings of unrelated lanes that should have ended earlier and have not."""
         if self.parallel and envelope.seq in self._open:
-            # What another process began to work on comes in no order here.
             for _, seq in self._order[: bisect_left(self._order, (_end(envelope), envelope.seq))]:
                 other = self._open.get(seq)
                 if (
@@ -419,6 +469,6 @@ def _end(envelope: Envelope) -> int:
     return envelope.started + envelope.duration
 
 
-def _related(one: str, other: str) -> bool:
+def _related(first: str, second: str) -> bool:
     """Return whether one lane was started inside the other."""
-    return one.startswith(f"{other}/") or other.startswith(f"{one}/")
+    return first.startswith(f"{second}/") or second.startswith(f"{first}/")

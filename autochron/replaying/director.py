@@ -1,4 +1,4 @@
-"""The director: serves recorded crossings, lets live ones run, and notes each disagreement of replay and record."""
+"""The director: serves recorded crossings, lets live ones run, and notes each difference between replay and record."""
 
 from __future__ import annotations
 
@@ -38,14 +38,20 @@ if TYPE_CHECKING:
 _process = unpatched.process
 
 _AFTER = b'"after":'
-"""Stands in the meta of an envelope that others of other lanes had to come before."""
+"""In the `meta` of an envelope: it lists crossings of other lanes that started this one, or that it waited for."""
 
 _BEYOND = b'"$beyond":'
-"""Stands among the types of an input in which something is too large to be compared."""
+"""Among the types of an input: it lists the parts that are too large to be compared."""
 
 
 class Director:
-    """A `CrossingHandler` that serves a record but for what its plan says is live."""
+    """A `CrossingHandler` that serves a record, except for the crossings that the plan makes live.
+
+    Attributes:
+        state: what the parts of this replay share.
+        note: adds a divergence (`DivergenceLog.note`).
+        runs: the crossings whose body runs.
+    """
 
     def __init__(
         self,
@@ -54,7 +60,14 @@ class Director:
         plan: ReplayPlan = FULL,
         state_of: Callable[[Envelope], str | None] = stateless,
     ) -> None:
-        """Take `state_of`, which returns the `state` that a recorded crossing shares with others."""
+        """Prepare the replay of a record.
+
+        Args:
+            record: the trace that is replayed.
+            redactor: masks inputs and outcomes as they were masked in the recording.
+            plan: which crossings are live.
+            state_of: returns the `state` of a recorded crossing's rule; None if it shares no state.
+        """
         self.state = state = ReplayState(record, redactor, plan, state_of)
         self.note = state.divergence_log.note
         self._is_full = plan.is_full
@@ -65,13 +78,21 @@ class Director:
 
     @property
     def divergences(self) -> list[Divergence]:
-        """Where replay and record disagree, in the order in which it was noticed."""
+        """The divergences, in the order in which they were noted."""
         return self.state.divergence_log.divergences
 
-    # --- told by the kernel ----------------------------------------------------------------------------------------
+    # --- called by the kernel --------------------------------------------------------------------------------------
 
     def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
-        """Find the record of a crossing and serve it, or let it run."""
+        """Find the record of a crossing and serve it, or let the crossing run.
+
+        Returns:
+            What serves the crossing; None if its body is to run.
+
+        Raises:
+            DivergenceError: the crossing can neither be served nor run, or this process was forked and was not recorded.
+            ReplayStoppedError: the program goes on although many crossings were refused.
+        """
         if _process[0] != self._process:  # before the lock, which another thread may have held at the fork
             raise self._refuse_child(crossing.address)
         state, schedule = self.state, self.state.schedule
@@ -85,14 +106,14 @@ class Director:
             is_run = mode != "served" or envelope.reenters
             running = self.runs.begin(crossing, mode, envelope) if is_run else None
             if state.report is not None:
-                state.report.tell(ChildEvent(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
+                state.report.write(ChildEvent(kind="crossed", seq=envelope.seq, lane=crossing.root.lane))
         has_more = envelope.meta != NOTHING_BESIDE
         if has_more or earlier is not None:
             self._compare_order(envelope, earlier)
-        if envelope.reenters:  # what it was asked is known with its first request
+        if envelope.reenters:  # its input is known only with its first request
             if running is None or mode == "live" or not crossing.point.transport:
                 return None
-            # Not a whole `Serving`: a client's request is a function's call, so it is only asked for its outcome.
+            # Not a complete `Serving`: a client's request is the call of a function, so woven code asks only for its outcome.
             serving: Any = ServedRequest(state, self.runs, running, crossing, crossing.point, arguments)
             return serving  # type: ignore[no-any-return]
         input_body = state.inputs.raw(crossing, arguments)
@@ -104,7 +125,7 @@ class Director:
         state.cursor.close(envelope)
         with schedule.lock:
             self._note_served(crossing, envelope, input_body)
-            # Nobody may wait for what was recorded inside until this is served: it may be waiting for them.
+            # The crossings recorded inside will not happen. Waiting for them could block this one, which waits for its turn.
             if schedule.turns.close(envelope):
                 schedule.waiters.wake(schedule.is_due)
         if has_more or state.printing.waiting:
@@ -115,7 +136,7 @@ class Director:
         return served
 
     def _compare_order(self, envelope: Envelope, earlier: Envelope | None) -> None:
-        """Note what a crossing comes before now, and was begun or waited for before it when it was recorded."""
+        """Note crossings that came earlier than this one in the recording, and have not come yet."""
         state = self.state
         if earlier is not None:
             state.divergence_log.order(envelope, earlier)
@@ -123,17 +144,17 @@ class Director:
             return
         for seq in decode(envelope.meta)["after"]:
             other = state.cursor.get(seq) if 0 < seq <= state.record.size else None
-            # Lanes that were started alike are told apart by input, and share out their work in any order.
+            # Lanes that were started alike are matched by input. They may share their work in any order.
             if other is None or _kin(other.lane) == _kin(envelope.lane):
                 continue
             if state.cursor.is_due(other):
                 state.divergence_log.order(envelope, other)
 
     def _compared(self, crossing: Crossing[Running], raw: bytes, envelope: Envelope) -> bytes:
-        """Compare what a crossing is given with its record; return it, masked."""
+        """Compare the input of a crossing with its record. Return the input, masked."""
         state = self.state
         input_body = raw
-        if input_body != envelope.input:  # else it needs no masking: what was recorded was masked
+        if input_body != envelope.input:  # an equal input needs no masking: the recorded one was masked
             input_body = state.inputs.masked(crossing, raw)
             state.divergence_log.compare_input(envelope, input_body, crossing.rule)
         if MASKED in envelope.meta:
@@ -167,7 +188,11 @@ class Director:
         return "opened" if envelope.seq in plan.opened or state.states.holds_needed(envelope) else "served"
 
     def returned(self, crossing: Crossing[Running], value: Any) -> Any:
-        """Hear that a crossing that ran has returned; keep it, and compare."""
+        """Keep what a crossing returned whose body ran, and compare it with the record.
+
+        Returns:
+            The value, unchanged.
+        """
         running = self.runs.end(crossing)
         if running is None:
             return value
@@ -193,12 +218,12 @@ class Director:
         return value
 
     def raised(self, crossing: Crossing[Running], error: BaseException) -> None:
-        """Hear that a crossing that ran has raised; keep it, and compare."""
+        """Keep the error of a crossing whose body ran, and compare it with the record."""
         running = self.runs.end(crossing)
         if running is not None and self.runs.observer is not None and running.mode == "live":
             self.runs.observer.left(crossing, error)
         if running is None or crossing.boundary.outcome is not None:
-            return  # what is on record of the latter is an argument, and not how the body ended
+            return  # of the latter, an argument is recorded, and not how the body ended
         envelope = running.envelope
         if running.mode != "served":
             running.entry.raised(crossing, error)
@@ -212,21 +237,25 @@ class Director:
             self._note_end(envelope, message)
 
     def _note_end(self, envelope: Envelope, message: str) -> None:
-        # What encloses something live may end otherwise for that.
+        # A crossing that encloses a live one may end differently because of it.
         severity: Severity | None = "consequence" if envelope.seq in self.state.plan.opened else None
         self.note("outcome", envelope.address, message, envelope=envelope, severity=severity)
 
     def item(self, crossing: Crossing[Running], item: Any) -> None:
-        """Keep an item of a stream that is live."""
+        """Keep an item of a live stream."""
         running = crossing.record
         if isinstance(running, Running) and running.mode != "served" and not crossing.boundary.runs:
             running.entry.item(item)
 
     def sent(self, crossing: Crossing[Running], value: Any, thrown: BaseException | None) -> None:
-        """Nothing: what runs is given what is sent; a serving compares."""
+        """Do nothing: a body that runs gets the value itself, and a served stream compares it."""
 
     def substituted(self, crossing: Crossing[Running], argument: Any) -> Any:
-        """Return the argument that was recorded; what is live keeps its own, as it is before the body can change it."""
+        """Return the recorded argument. A live crossing keeps its own, which is compared before the body can change it.
+
+        Raises:
+            AutochronError: the recorded argument can't be rebuilt.
+        """
         running = crossing.record
         assert running is not None  # noqa: S101 - its body runs
         envelope = running.envelope
@@ -244,31 +273,43 @@ class Director:
             raise
 
     def follows(self, crossing: Crossing[Running]) -> bool:
-        """Follow what is live, and what sends its request when it is first read: its body runs again."""
+        """Return whether to follow an iterator: if it is live, or sends its request only when it is first read."""
         running = crossing.record
         if not isinstance(running, Running) or crossing.boundary.runs:
             return False
         return running.mode == "live" or not running.served
 
     def detach(self, crossing: Crossing[Running]) -> None:
-        """Nothing: what runs is compared by what was noted of it."""
+        """Do nothing: a crossing whose body runs is compared by its log entry."""
 
     def attach(self, crossing: Crossing[Running], objects: Any) -> None:
-        """Nothing: `detach` returned nothing."""
+        """Do nothing: `detach` returned nothing."""
 
     def dropped(self, crossing: Crossing[Running]) -> None:
-        """Nothing: what never ends is told of when the program does."""
+        """Do nothing: a crossing that never ends is noted at the end of the program."""
 
     def follows_object(self, crossing: Crossing[Running], value: Any) -> bool:
-        """Follow what is live, and what sends its request when it is first read."""
+        """Return whether to follow an object: if it is live, or sends its request only when it is first read."""
         cls = type(value)
         return shapes.kind_of(cls) == "none" and self.follows(crossing) and streams.can_follow(cls)
 
     def looked(self, crossing: Crossing[Running], value: Any, *, at_end: bool = False) -> None:
-        """Nothing: what is live is in its own state."""
+        """Do nothing: a live object has its own state."""
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
-        """Serve a request inside a model crossing that runs again."""
+        """Serve an HTTP request inside a crossing whose requests were recorded. Compare that of a live model call.
+
+        Args:
+            current: the crossing in which the request is sent.
+            point: where the client sends it.
+            arguments: those of the client's function.
+
+        Returns:
+            What serves the request; None if it is to be sent.
+
+        Raises:
+            DivergenceError: this process was forked and was not recorded.
+        """
         if type(current) is not Crossing or not isinstance(current.record, Running):
             return None
         running = current.record
@@ -281,7 +322,7 @@ class Director:
         return ServedRequest(self.state, self.runs, running, current, point, arguments)
 
     def take_over(self) -> None:
-        """Serve a fork in the place of the process that was forked."""
+        """Serve this process, which was forked from the one that was served so far."""
         self._process = _process[0]
 
     def _refuse_child(self, address: str) -> DivergenceError:
@@ -293,13 +334,18 @@ class Director:
     # --- processes -----------------------------------------------------------------------------------------------------
 
     def serve_child(self, report: ChildReport, lane: str) -> None:
-        """Serve a child process from now on, whose lane this is; what is noted goes into its report."""
+        """Serve a child process from now on.
+
+        Args:
+            report: where the child writes its divergences and crossings.
+            lane: the lane of the child.
+        """
         self._process = _process[0]
         self.state.serve_child(report, lane)
-        self._finder.unasked.clear()
+        self._finder.awaiting_request.clear()
 
     def merge(self, events: Iterable[ChildEvent]) -> None:
-        """Take in what a child process told."""
+        """Add the events that a child process reported."""
         state = self.state
         met: dict[int, None] = {}
         closed: list[int] = []
@@ -327,9 +373,10 @@ class Director:
         state.cursor.merge(met, closed)
 
     def finish(self, running: tuple[str, ...] = ()) -> None:
-        """Note what did not happen again; another order is a warning where threads share their work.
+        """Note the recorded crossings that are missing. Another order becomes a warning where threads share their work.
 
-        `running` are the lanes of processes that may still come to it, each with a slash behind.
+        Args:
+            running: the lanes of processes that still run, each with a slash at its end. Their crossings are not missing.
         """
         state = self.state
         state.end_streams()
@@ -345,7 +392,9 @@ class Director:
         if state.record.size > 1 and not len(state.log):
             state.divergence_log.nothing(state.record)
         else:
-            overtaken = {each.nearest for each in self.divergences if each.kind == "reordered"}
+            overtaken = {
+                divergence.nearest for divergence in self.divergences if divergence.kind == "reordered"
+            }
             never: set[str | None] = set()
 
             def missing() -> Iterator[Envelope]:
@@ -356,21 +405,26 @@ class Director:
                         yield envelope
 
             state.divergence_log.missing(missing())
-            # What came before something that never came is in no other order.
+            # A crossing is not in another order if the one that it overtook never came.
             self.divergences[:] = [
-                each for each in self.divergences if each.kind != "reordered" or each.nearest not in never
+                divergence
+                for divergence in self.divergences
+                if divergence.kind != "reordered" or divergence.nearest not in never
             ]
 
     def replayed(self) -> list[tuple[Replayed, LogEntry | None]]:
-        """Return the crossings as they were in the replay, and what more is kept of each."""
+        """Return the crossings of the replay, each with its log entry; None where it has none."""
         with self.state.schedule.lock:
             return list(self.each_replayed())
 
     def each_replayed(self) -> Iterator[tuple[Replayed, LogEntry | None]]:
-        """Yield the same one by one, in the memory of one, once nothing crosses any more."""
+        """Yield the same as `replayed`, with one crossing in memory at a time.
+
+        It takes no lock, so nothing may cross meanwhile.
+        """
         return self.state.log.replayed(self.state.inputs)
 
 
 def _kin(lane: str) -> str:
-    """Return a lane's name without its last number: lanes that were started alike share it."""
+    """Return a lane's name without its last number. Lanes that were started alike share it."""
     return lane.rpartition(".")[0]

@@ -1,13 +1,13 @@
-"""The environment variables by which a process tells another one how to replay."""
+"""Environment variables for a replay that another process starts."""
 
 REPORT = "AUTOCHRON_REPLAY_REPORT"
-"""Names the file into which a replay that another process has started writes what became of it."""
+"""The file into which such a replay writes its report."""
 
 PLAN = "AUTOCHRON_REPLAY_PLAN"
-"""Names the file with the plan of such a replay."""
+"""The file with the plan of such a replay."""
 
 SCRATCH = "AUTOCHRON_REPLAY_SCRATCH"
-"""Names the scratch folder of such a replay, which the process that started it removes."""
+"""The scratch folder of such a replay. The process that started the replay removes it."""
 
 PLACES = "AUTOCHRON_REPLAY_SNAPSHOTS"
-"""Names the folders in which such a replay finds the contents of snapshots."""
+"""The folders in which such a replay finds the contents of snapshots."""

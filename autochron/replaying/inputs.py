@@ -1,4 +1,4 @@
-"""What a crossing is given in a replay, in the form in which it was recorded."""
+"""The inputs of crossings in a replay, in the form in which inputs are recorded."""
 
 from __future__ import annotations
 
@@ -18,20 +18,28 @@ if TYPE_CHECKING:
 
 
 class InputReader:
-    """Reads inputs, and masks them as they were masked when they were recorded."""
+    """Reads inputs, and masks inputs and outcomes as a recording does.
+
+    Attributes:
+        why_no_key: why digests of masked values can't be compared. Empty if they can, None before `mask_key` is called.
+    """
 
     __slots__ = ("_key", "_redactor", "_typed", "why_no_key")
 
     def __init__(self, redactor: Redactor, *, typed: bool = True) -> None:
-        """Take whether the inputs of the record tell types and state."""
+        """Prepare a reader.
+
+        Args:
+            redactor: masks secrets.
+            typed: whether the recorded inputs hold types and state. Those of old traces don't.
+        """
         self._redactor = redactor
         self._typed = typed
         self._key: MaskKey | None = None
         self.why_no_key: str | None = None
-        """Why digests of what is masked can't be compared; empty where they can, None where the key was not asked for yet."""
 
     def raw(self, crossing: Crossing[Any], arguments: tuple[Any, ...]) -> bytes:
-        """Write the input of a crossing as it is."""
+        """Return the input of a crossing as canonical JSON, not masked."""
         inputs = crossing.boundary.inputs or inputs_of(crossing)
         names, values = inputs.read(arguments)
         if inputs.large:
@@ -41,29 +49,33 @@ class InputReader:
         return raw
 
     def input(self, crossing: Crossing[Any], arguments: tuple[Any, ...]) -> bytes:
-        """Write the input of a crossing, masked."""
+        """Return the input of a crossing as canonical JSON, masked."""
         return self.masked(crossing, self.raw(crossing, arguments))
 
     def masked(self, crossing: Crossing[Any], raw: bytes) -> bytes:
-        """Mask an input of a crossing."""
+        """Return the input of a crossing with its secrets masked."""
         return self._redactor.mask_input((crossing.name, crossing.root.lane), raw)
 
     def mask_key(self, recorded: str) -> MaskKey | None:
-        """Return the user's key if it is the one by which a record was made; else `why_no_key` tells why not."""
+        """Return the user's key if the record's digests were made with it. If not, return None, and set `why_no_key`.
+
+        Args:
+            recorded: the id of the key with which the digests were made.
+        """
         if self.why_no_key is None:
             self._key, self.why_no_key = _mask_key(recorded)
         return self._key
 
     def mask(self, body: bytes) -> bytes:
-        """Mask what is to leave the process, as it is when it is recorded."""
+        """Return an outcome with its secrets masked, as it would be recorded."""
         return self._redactor.mask_outcome(body)[0]
 
     def mask_items(self, items: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Mask the items of a stream, each and together, as they are when they are recorded."""
+        """Return the items of a stream with their secrets masked, also those that are spread over several items."""
         return tuple([body for body, _ in self._redactor.mask_items(items)])
 
     def path_of(self, wire: exchange.Wire) -> str:
-        """Return the path of a request, masked as it was recorded."""
+        """Return the path of a request, masked as in the recording."""
         return exchange.path_of(self._redactor.mask_url(wire.url))
 
 

@@ -1,4 +1,4 @@
-"""What crossed in a replay, so that a test can ask after it: little is kept of what went as it was recorded."""
+"""The log of a replay: what crossed, for tests and reports. Of a crossing equal to its record only the `seq` is kept."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from autochron.replaying.inputs import InputReader
 
 VALUES = 4096
-"""Results of model calls that are kept as the objects that they were; of older ones there is what is on record."""
+"""The number of model results that are kept as objects. Older ones are decoded from the record."""
 
 _CHANGED = frozenset({dict, list, set, bytearray})
 
 NOTHING: Any = type("Nothing", (), {"__slots__": (), "__bool__": lambda _self: False})()
-"""In the place of a value that was not kept, or is not there yet."""
+"""Stands for a value that was not kept, or does not exist yet."""
 
 
 class LogEntry:
@@ -33,14 +33,16 @@ class LogEntry:
 
     Attributes:
         place: its place in the order of starts, from 1.
-        address: that of its record, or the next of its name.
+        address: name and occurrence of its record; without a record the next occurrence of its name.
         recorded: its record, or None.
-        parent: the place of what encloses it, or None.
-        input: where it is not that of the record.
-        value: what it gave, as the object that it was; `NOTHING` where that was not kept.
-        error: what it raised.
-        items: of a stream, encoded.
-        outcome: encoded; None while it is open, and where it is that of the record.
+        parent: the place of the crossing that encloses it, or None.
+        input: its input if it differs from that of the record, else None.
+        value: the object that it returned; `NOTHING` if that was not kept.
+        error: the exception that it raised, or None.
+        items: the encoded items of a stream, or None.
+        outcome: its encoded outcome; None while it is open, and if it equals that of the record.
+        started: nanoseconds of the performance counter.
+        duration: nanoseconds.
     """
 
     __slots__ = (
@@ -75,22 +77,22 @@ class LogEntry:
 
     @property
     def full_address(self) -> str:
-        """Name and occurrence."""
+        """The address as text: `NAME[K]`."""
         return f"{self.address[0]}[{self.address[1]}]"
 
-    # --- told of a crossing whose body runs ----------------------------------------------------------------------------
+    # --- for a crossing whose body runs --------------------------------------------------------------------------------
 
     def returned(self, crossing: Crossing[Any], value: Any) -> None:
-        """Keep the value."""
+        """Keep the value that the crossing returned."""
         self._ended(crossing)
         encoded = codec.encode(value)
-        # What a model's SDK gave is kept as it is. Plain data may be changed by the agent later, and is made again as it was.
+        # The object of a model's SDK is kept. The agent may change plain data later, so that is decoded from the outcome.
         if encoded.opaque or (self.kind == "model" and type(value) not in _CHANGED):
             self.value = value
         self._end_with(Returned(encoded.body))
 
     def raised(self, crossing: Crossing[Any], error: BaseException) -> None:
-        """Keep the error."""
+        """Keep the error that the crossing raised. GeneratorExit means that its stream was closed."""
         self._ended(crossing)
         if isinstance(error, GeneratorExit):
             self._end_with(Closed())
@@ -116,24 +118,31 @@ class LogEntry:
 
 
 class Log:
-    """What crossed, in order of start."""
+    """The crossings of a replay, in order of start."""
 
     def __init__(self, get: Callable[[int], Envelope], began: int) -> None:
+        """Start an empty log.
+
+        Args:
+            get: returns the envelope of a `seq`.
+            began: when the replay began, in nanoseconds of the performance counter.
+        """
         self._get = get
         self._began = began
         self._order = array("q")
-        """The place in the record of each; 0 where it has none."""
+        """The `seq` of the record of each crossing; 0 if it has none."""
         self._entries: dict[int, LogEntry] = {}
-        """Those of which more is kept."""
+        """The entries of the crossings that differ from their record, by place."""
         self._elsewhere: dict[int, Replayed] = {}
-        """Those of other processes that did not go as they were recorded."""
+        """The crossings of other processes that differ from their record, by place."""
         self._kept: list[int] = []
+        """The places of the entries whose value was kept, oldest first."""
 
     def __len__(self) -> int:
         return len(self._order)
 
     def served(self, envelope: Envelope) -> int:
-        """Note a crossing that goes as it was recorded; return its place."""
+        """Add a crossing that equals its record. Return its place."""
         self._order.append(envelope.seq)
         return len(self._order)
 
@@ -144,7 +153,14 @@ class Log:
         recorded: Envelope | None,
         address: tuple[str, int] | None = None,
     ) -> LogEntry:
-        """Note a crossing of which more is to be kept."""
+        """Add a crossing with an entry of its own.
+
+        Args:
+            crossing: the crossing.
+            mode: how it is replayed.
+            recorded: its record, or None.
+            address: name and occurrence, instead of those of the record or the crossing.
+        """
         self._order.append(0 if recorded is None else recorded.seq)
         place = len(self._order)
         if address is None:
@@ -153,20 +169,23 @@ class Log:
         return entry
 
     def keep_value(self, entry: LogEntry, value: Any) -> None:
-        """Keep what a model call gave, for as long as there are not too many."""
+        """Keep the object that a model call returned, and drop the oldest one if there are more than `VALUES`."""
         entry.value = value
         self._kept.append(entry.place)
         if len(self._kept) > VALUES:
             self._entries[self._kept.pop(0)].value = NOTHING
 
     def replaced(self, entry: LogEntry, envelope: Envelope) -> None:
-        """Note that a crossing stands for another record than was thought."""
+        """Assign another record to a crossing."""
         entry.recorded = envelope
         entry.address = (envelope.name, envelope.nth)
         self._order[entry.place - 1] = envelope.seq
 
     def add(self, replayed: Replayed) -> None:
-        """Take in how a crossing went in another process; where it has a record, it was served as far as was known."""
+        """Add a crossing of another process that differs from its record.
+
+        If it has a record, the crossing is in the log already, as a served one.
+        """
         recorded = replayed.recorded
         if recorded is None:
             self._order.append(0)
@@ -178,19 +197,21 @@ class Log:
                 return
 
     def live(self) -> tuple[str, ...]:
-        """Return the addresses of what ran live."""
+        """Return the addresses of the crossings that ran live, in order of start."""
         own = [(place, entry.full_address) for place, entry in self._entries.items() if entry.mode == "live"]
         others = [
-            (place, each.envelope.address) for place, each in self._elsewhere.items() if each.mode == "live"
+            (place, replayed.envelope.address)
+            for place, replayed in self._elsewhere.items()
+            if replayed.mode == "live"
         ]
         return tuple(address for _, address in sorted(own + others))
 
     def entry(self, place: int) -> LogEntry | None:
-        """Return what more is kept of a crossing."""
+        """Return the entry of a crossing by its place; None if it has none."""
         return self._entries.get(place)
 
     def __iter__(self) -> Iterator[tuple[int, Envelope | None, LogEntry | None]]:
-        """Yield place, record, and what more is kept."""
+        """Yield (place, record, entry) of each crossing. Record and entry may be None."""
         for place, seq in enumerate(list(self._order), 1):
             entry = self._entries.get(place)
             yield (
@@ -200,7 +221,11 @@ class Log:
             )
 
     def replayed(self, inputs: InputReader) -> Iterator[tuple[Replayed, LogEntry | None]]:
-        """Yield the crossings as they were, and what more is kept of each; `mask` is applied to what is not on record."""
+        """Yield each crossing as it was in the replay, with its entry; None where it has none.
+
+        Args:
+            inputs: masks the outcomes that are not in the record.
+        """
         places: dict[int, int] = {}
         for place, recorded, entry in self:
             if recorded is not None:
@@ -210,7 +235,7 @@ class Log:
                 envelope = structs.replace(elsewhere.envelope, seq=place, parent=None)
                 yield structs.replace(elsewhere, envelope=envelope), None
             elif entry is None:
-                assert recorded is not None  # noqa: S101 - what has no record is kept
+                assert recorded is not None  # noqa: S101 - a crossing without a record has an entry
                 parent = None if recorded.parent is None else places.get(recorded.parent)
                 envelope = structs.replace(recorded, seq=place, parent=parent)
                 yield Replayed(mode="served", envelope=envelope, recorded=recorded), None
@@ -218,7 +243,7 @@ class Log:
                 yield self.replayed_at(entry, inputs), entry
 
     def replayed_at(self, entry: LogEntry, inputs: InputReader) -> Replayed:
-        """Return one crossing as it was."""
+        """Return one crossing as it was in the replay."""
         return Replayed(mode=entry.mode, envelope=self._envelope(entry, inputs), recorded=entry.recorded)
 
     def _envelope(self, entry: LogEntry, inputs: InputReader) -> Envelope:
@@ -227,7 +252,7 @@ class Log:
         if entry.input is not None:
             changes["input"] = entry.input
         outcome = entry.outcome
-        if outcome is None and entry.mode == "live":  # it has not ended, whatever the recorded one came to
+        if outcome is None and entry.mode == "live":  # it has not ended, however the recorded one did
             outcome = Streamed(tuple(entry.items or ()), Abandoned())
         if outcome is not None:
             changes["outcome"] = masked(outcome, inputs)
@@ -242,7 +267,7 @@ class Log:
 
 
 def masked(outcome: Outcome, inputs: InputReader) -> Outcome:
-    """Mask an outcome."""
+    """Return an outcome with its secrets masked."""
     if isinstance(outcome, Returned):
         return Returned(inputs.mask(outcome.value), outcome.argument)
     if isinstance(outcome, Raised):

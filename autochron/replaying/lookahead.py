@@ -1,4 +1,4 @@
-"""A record, read as far ahead of a replay as is needed to tell crossings apart."""
+"""A record that is read ahead of a replay, only as far as is needed to match crossings with it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 AHEAD = 8192
-"""Envelopes that are read beyond the furthest one that was met, and which a late lane may lag behind."""
+"""The number of envelopes that are read beyond the furthest one that was met. A late lane may lag behind by as many."""
 
 LEAST = 128
-"""As many are read whatever their size."""
+"""The number of envelopes that are read ahead whatever their size."""
 
 VOLUME = 16 << 20
-"""Bytes of their inputs, beyond which no more than that are read ahead."""
+"""Bytes of the inputs at hand, beyond which no more than `LEAST` envelopes are read ahead."""
 
 _BATCH = 1024
 
 SHORT = 4096
-"""A record of no more crossings stays in memory while it is replayed."""
+"""A record of at most so many crossings stays in memory while it is replayed."""
 
 
 class Marks:
-    """A set of places in a record: a bit each."""
+    """A set of `seq` numbers that takes one bit for each."""
 
     __slots__ = ("_bits",)
 
@@ -33,14 +33,14 @@ class Marks:
         self._bits = bytearray(64)
 
     def add(self, seq: int) -> None:
-        """Put in."""
+        """Add a number."""
         at = seq >> 3
         if at >= len(self._bits):
             self._bits.extend(bytes(max(at + 1 - len(self._bits), len(self._bits))))
         self._bits[at] |= 1 << (seq & 7)
 
     def discard(self, seq: int) -> None:
-        """Take out."""
+        """Remove a number, if it is in the set."""
         at = seq >> 3
         if at < len(self._bits):
             self._bits[at] &= ~(1 << (seq & 7))
@@ -51,17 +51,17 @@ class Marks:
 
 
 def marks(size: int) -> Marks | set[int]:
-    """Make a set of places in a record of a size."""
+    """Return an empty set for the `seq` numbers of a record of `size` crossings."""
     return set() if size <= SHORT else Marks()
 
 
 class Window:
-    """The envelopes that were read and not yet let go.
+    """The envelopes of a record that were read and not yet let go.
 
     Attributes:
-        by_seq: those at hand.
-        is_whole: whether all of the record has been read.
-        last: the place up to which it was read.
+        by_seq: these envelopes, by `seq`.
+        is_whole: whether the record was read to its end.
+        last: the `seq` of the envelope that was read last.
     """
 
     def __init__(self, record: Record) -> None:
@@ -73,8 +73,12 @@ class Window:
         self._source: Iterator[Envelope] = iter(record)
 
     def read(self, reached: int) -> Iterable[Envelope]:
-        """Read on, where that is due, once a replay has got to a place; return what is new."""
-        # At once: hardly any record of a test is longer.
+        """Read on if that is due, and return the new envelopes. They may be read only as the result is iterated.
+
+        Args:
+            reached: the furthest `seq` that the replay has met.
+        """
+        # A short record is read at once: hardly any record of a test is longer.
         if self.record.is_whole and self.record.size <= SHORT and not self.last:
             self.by_seq = {envelope.seq: envelope for envelope in self._source}
             self.is_whole = True
@@ -94,18 +98,18 @@ class Window:
         self.is_whole = True
 
     def rest(self) -> Iterator[Envelope]:
-        """Read what is left, one by one, without keeping it."""
+        """Yield the envelopes that were not read yet, without keeping them."""
         for envelope in self._source:
             self.last = envelope.seq
             yield envelope
         self.is_whole = True
 
     def let_go(self, envelope: Envelope) -> None:
-        """Keep an envelope no longer."""
+        """Drop an envelope from memory."""
         if self.by_seq.pop(envelope.seq, None) is not None:
             self._volume -= len(envelope.input)
 
     def get(self, seq: int) -> Envelope:
-        """Return an envelope, from the record where it was let go."""
+        """Return an envelope, from the record if it is not in memory."""
         envelope = self.by_seq.get(seq)
         return self.record.get(seq) if envelope is None else envelope

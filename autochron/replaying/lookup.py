@@ -1,4 +1,4 @@
-"""Find the record of a crossing: by its place, and where several lanes were started alike by what it was given."""
+"""Finding the record of a crossing: by its place, and by its input if several lanes were started alike."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Matches crossings with envelopes, under the schedule's lock.
+    """Matches crossings with envelopes. Its caller holds the schedule's lock.
 
     Attributes:
-        unasked: crossings that run again and have sent nothing yet, by the place of the record that they stand for so far.
+        awaiting_request: crossings that run again and have not sent a request yet, by the `seq` of the record that is
+            assigned to them so far.
     """
 
     def __init__(self, cursor: Cursor, read: Callable[[Crossing[Running], tuple[Any, ...]], bytes]) -> None:
+        """Take the cursor of the record, and the function that returns the input of a crossing."""
         self._cursor = cursor
         self._read = read
-        """Returns the input of a crossing."""
-        self.unasked: dict[int, Running] = {}
+        self.awaiting_request: dict[int, Running] = {}
         self._mixed: set[str] = set()
-        """Lanes that go on with what was recorded in several."""
+        """Lanes whose crossings were recorded in several lanes."""
         self._own: set[str] = set()
-        """Recorded lanes of which something was met in a lane of the same name."""
+        """Recorded lanes with an envelope that was met in the lane of the same name."""
         self._others: dict[str, set[str]] = {}
-        """The other lanes in which the records of a recorded lane were met."""
+        """By recorded lane: the lanes of other names in which its envelopes were met."""
 
     def find(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Envelope | None:
-        """Return the envelope that a crossing is the replay of; None where it was not recorded."""
+        """Return the record of a crossing; None if it has none."""
         above, lane = crossing.parent, crossing.root.lane
         parent = None if above is None else parent_of(above)
         envelope = self._cursor.sure(lane, parent, crossing.name, crossing.within)
@@ -45,18 +46,18 @@ class Finder:
             return envelope
         if lane not in self._mixed:
             envelope = self._find_in_lane(crossing, arguments, parent)
-        else:  # how many of a name it has crossed says nothing of how many the recorded lane had
+        else:  # the number of its crossings of a name is not that of the recorded lane
             envelope = self._cursor.next_of(self._cursor.recorded_lane(lane), parent, crossing.name)
         return envelope or self._find_continued(crossing, arguments, parent)
 
     def _find_continued(
         self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
-        """Find what a lane may have gone on with where the recorded program did so in a lane of its own."""
+        """Find the record in another lane, in which the recorded program did what this lane goes on with."""
         lane, cursor = crossing.root.lane, self._cursor
         input_body: bytes | None = None
         for candidate in list(cursor.continuations(cursor.recorded_lane(lane), parent, crossing.name)):
-            if not candidate.reenters:  # what a model was asked is known with its first request
+            if not candidate.reenters:  # the input of a model call is known only with its first request
                 input_body = input_body or self._read(crossing, arguments)
                 if compare.differs(candidate, input_body, crossing.rule):
                     continue
@@ -85,24 +86,24 @@ class Finder:
         ]
         if not alike or (envelope is not None and envelope.reenters):
             return envelope
-        # Lanes that were started alike may start in any order: the input tells them apart.
+        # Lanes that were started alike may start in any order, so they are matched by input.
         input_body = self._read(crossing, arguments)
         if envelope is not None and not compare.differs(envelope, input_body, crossing.rule):
             return envelope
-        # For each crossing anew, not once a lane: threads that take their work from one queue may share it out otherwise.
+        # For each crossing, and not once for a lane: threads that take work from one queue may share it differently.
         for candidate in alike:
             if not compare.differs(candidate, input_body, crossing.rule):
                 cursor.identify(crossing.root.lane, candidate.lane)
                 return candidate
-        # What a model was asked is known with its first request.
+        # The input of a model call is known only with its first request.
         return envelope or next((candidate for candidate in alike if candidate.reenters), None)
 
     def _find_lane(
         self, crossing: Crossing[Running], arguments: tuple[Any, ...], parent: int | None
     ) -> Envelope | None:
-        """Find what a lane of a name that was not recorded may be, by what it crosses first.
+        """Find the record of the first crossing of a lane that was recorded under another name.
 
-        A test awaits the agent in a task of its own; a thread's function gets another name.
+        A test may await the agent in a task of its own, or a thread's function may have been renamed.
         """
         lane, cursor = crossing.root.lane, self._cursor
         alike = cursor.alike(cursor.recorded_lane(lane), parent, crossing.name)
@@ -117,15 +118,21 @@ class Finder:
         return candidates[0]
 
     def exchange(self, running: Running, input_body: bytes, crossing: Crossing[Running], log: Log) -> None:
-        """Assign to a crossing the record that was asked the same, in a lane that was started alike.
+        """Assign to a crossing the record with the same input, in a lane that was started alike.
 
-        Where another crossing stands for that one so far, it gets this one's.
+        If this record is assigned to another crossing so far, the two crossings exchange their records.
+
+        Args:
+            running: a crossing that has sent its first request.
+            input_body: the input of that request.
+            crossing: the same crossing, as the kernel knows it.
+            log: of the replay.
         """
         own, cursor = running.envelope, self._cursor
-        assert own is not None  # noqa: S101 - it answers from it
+        assert own is not None  # noqa: S101 - its requests are answered from it
         lane = cursor.recorded_lane(crossing.root.lane)
         for candidate in cursor.alike(lane, parent_of(crossing.parent), crossing.name):
-            holder = self.unasked.get(candidate.seq)
+            holder = self.awaiting_request.get(candidate.seq)
             if candidate is own or not candidate.reenters or (holder is None and cursor.is_met(candidate)):
                 continue
             if not compare.differs(candidate, input_body, crossing.rule):
@@ -138,26 +145,26 @@ class Finder:
                 else:
                     holder.envelope = own
                     log.replaced(holder.entry, own)
-                    self.unasked[own.seq] = holder
+                    self.awaiting_request[own.seq] = holder
                 return
 
     def met_in(self, envelope: Envelope, lane: str) -> None:
-        """Note the lane in which a record was met."""
+        """Note the lane in which an envelope was met."""
         if envelope.lane == lane:
             self._own.add(lane)
         else:
             self._others.setdefault(envelope.lane, set()).add(lane)
 
     def is_shared_out(self, address: str, record: Record) -> bool:
-        """Return whether the lane that a crossing was recorded in was met in several lanes: who did what was up to timing."""
-        return any(each.address == address and self._lanes_of(each.lane) > 1 for each in record)
+        """Return whether the recorded lane of a crossing was met in several lanes. Then timing decides the order."""
+        return any(envelope.address == address and self._lanes_of(envelope.lane) > 1 for envelope in record)
 
     def _lanes_of(self, lane: str) -> int:
         return len(self._others.get(lane, ())) + (lane in self._own)
 
 
 def parent_of(parent: Any) -> int | None:
-    """Return the recorded seq of what is open around a crossing; -1 where it has no record."""
+    """Return the recorded `seq` of a parent crossing; None without a parent, and -1 if the parent has no record."""
     if parent is None:
         return None
     if type(parent) is Remote:

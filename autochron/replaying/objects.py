@@ -1,4 +1,4 @@
-"""Objects that were followed step by step: made again without their `__init__`, and served by the methods of their class."""
+"""Serving of objects that were followed step by step. They are rebuilt without `__init__`; the methods of their class run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 class ServedStream(Protocol):
-    """The served items of a crossing that handed out an object."""
+    """The served items of a crossing that returned a followed object.
+
+    Attributes:
+        envelope: the record of the crossing.
+    """
 
     envelope: Envelope
 
     def iterator(self) -> Generator[Any, Any, Any]:
-        """Yield the items; it ends as the record does."""
+        """Yield the items, and end as the record does."""
 
     async def step_async(self) -> tuple[bool, BaseException | None, Any]:
         """Return (done, error, item)."""
@@ -33,11 +37,11 @@ class ServedStream(Protocol):
         """Return whether an error that is thrown into the stream leaves it."""
 
     def read_further(self, recorded: str) -> BaseException:
-        """Return the error for reading what is not on record, having noted it."""
+        """Note that the stream is read further than in the recording, and return the error for it."""
 
 
 class _Unkept:
-    """In the place of an attribute that was never kept."""
+    """Stands for an attribute whose value was not recorded. Each use of it raises OpaqueError."""
 
     def __init__(self, path: str) -> None:
         object.__setattr__(self, "_path", path)
@@ -75,9 +79,17 @@ def _absent(absent: _Unkept) -> OpaqueError:
     return OpaqueError(f"{path} was recorded without its content; make the crossing live")
 
 
-def made_again(serving: ServedStream, handed: dict[str, Any]) -> Any:
-    """Make the object that a crossing handed out; CodecError where its class can't be followed any more."""
-    name = handed["object"]
+def rebuild_object(serving: ServedStream, facts: dict[str, Any]) -> Any:
+    """Rebuild the object that a crossing returned, so that its methods serve the recorded items.
+
+    Args:
+        serving: the served items.
+        facts: the entry `handed` of the envelope's `meta`: the object's class, and its states by step.
+
+    Raises:
+        CodecError: the class can't be followed any more, or must not be rebuilt from a trace.
+    """
+    name = facts["object"]
     cls = names.find(name)
     if not isinstance(cls, type) or shapes.kind_of(cls) != "none" or not streams.can_follow(cls):
         raise CodecError(f"{name} can't be followed step by step any more; record the trace again")
@@ -85,49 +97,67 @@ def made_again(serving: ServedStream, handed: dict[str, Any]) -> Any:
     if reason is not None:
         raise CodecError(f"{name} can't be made from a trace: {reason}; let the boundary return plain data")
     value: Any = object.__new__(cls)
-    states = handed.get("states", {})  # none of what never had an attribute
+    states = facts.get("states", {})  # an object without attributes has none
     steps = ServedSteps(serving, value, states, f"{serving.envelope.address}'s {cls.__qualname__}")
     streams.follow(value, steps)
     return value
 
 
 class ServedSteps:
-    """The steps of an object that is served."""
+    """The steps of a served object. A step is one call of a method that reads or closes it.
+
+    Attributes:
+        is_over: whether no more items are to come.
+        has_raised: whether the object ended with an error.
+    """
 
     def __init__(self, serving: ServedStream, value: Any, states: dict[str, Any], path: str) -> None:
+        """Bring the object to its first state.
+
+        Args:
+            serving: the served items.
+            value: the object.
+            states: its recorded attributes, by the number of items that it had returned; `end` for those at its end.
+            path: its name in errors.
+        """
         self._serving = serving
         self._states = states
         self._path = path
         self._items = serving.iterator()
         self._count = 0
         self.is_over = self.has_raised = False
-        self.look(value, "0")
+        self.set_state(value, "0")
 
-    def look(self, value: Any, at: str) -> None:
-        """Bring the object to the state that it was in."""
-        state = self._states.get(at)
+    def set_state(self, value: Any, position: str) -> None:
+        """Set the attributes of the object that were recorded at a position, if any were.
+
+        Args:
+            value: the object.
+            position: the number of items that it had returned, as text; `end` at its end.
+        """
+        state = self._states.get(position)
         if state is None:
             return
-        held = {}
+        attributes = {}
         for name, body in state.items():
             try:
-                held[name] = codec.decode(encode(body))
+                attributes[name] = codec.decode(encode(body))
             except OpaqueError:
-                held[name] = _Unkept(f"{self._path}.{name}")
-        admission.refuse_shadowing(type(value), held)
-        shapes.set_attributes(value, held)
+                attributes[name] = _Unkept(f"{self._path}.{name}")
+        admission.refuse_shadowing(type(value), attributes)
+        shapes.set_attributes(value, attributes)
 
     def enter(self, point: Point, value: Any) -> _ServedStep:
-        """Begin a step."""
+        """Begin a step of the object: a call of the method at the point."""
         return _ServedStep(self, point, value)
 
     def gone(self) -> None:
-        """Nothing: what is not read to its end is told of when the program ends."""
+        """Do nothing: an object that was not read to its end is noted at the end of the program."""
 
     def next(self, value: Any) -> tuple[BaseException | None, Any]:
-        """Return (error, item)."""
+        """Return (error, item) of the next step."""
         if self.is_over:
-            return self._again() or StopIteration(), None
+            return self._error_after_error() or StopIteration(), None
         try:
             item = next(self._items)
         except BaseException as error:
@@ -135,40 +165,40 @@ class ServedSteps:
             self.over(value)
             return error, None
         self._count += 1
-        self.look(value, str(self._count))
+        self.set_state(value, str(self._count))
         return None, item
 
     async def next_async(self, value: Any) -> tuple[BaseException | None, Any]:
-        """Return (error, item), for an asynchronous one."""
+        """Return (error, item) of the next step of an asynchronous object."""
         if self.is_over:
-            return self._again() or StopAsyncIteration(), None
+            return self._error_after_error() or StopAsyncIteration(), None
         done, error, item = await self._serving.step_async()
         if done:
             self.has_raised = error is not None
             self.over(value)
             return error or StopAsyncIteration(), None
         self._count += 1
-        self.look(value, str(self._count))
+        self.set_state(value, str(self._count))
         return None, item
 
-    def _again(self) -> BaseException | None:
-        """Return the error for going on after an error: it is not known how the object did."""
+    def _error_after_error(self) -> BaseException | None:
+        """Return the error for a step after an error; None if there was no error. No such step is recorded."""
         return self._serving.read_further("after its error") if self.has_raised else None
 
     def close(self, value: Any) -> None:
-        """End early, or again."""
+        """Close the object. It may have ended already."""
         if not self.is_over:
             self._serving.thrown(GeneratorExit())
         self.over(value)
 
     def over(self, value: Any) -> None:
-        """Note that nothing more is to come."""
+        """Note that the object has ended, and set its last state."""
         self.is_over = True
-        self.look(value, "end")
+        self.set_state(value, "end")
 
 
 class _ServedStep:
-    """One call of a served object's method. It is false, which tells woven code so."""
+    """One call of a served object's method. Its truth value is false, by which woven code knows not to run the method."""
 
     __slots__ = ("_point", "_steps", "_value")
 
@@ -181,7 +211,7 @@ class _ServedStep:
         return False
 
     def outcome(self) -> tuple[BaseException | None, Any]:
-        """Return (error, value) for a plain method; an asynchronous one may be plain and give an awaitable."""
+        """Return (error, value) for a plain method. A plain `__anext__` or `aclose` returns an awaitable."""
         if self._point.step in ("__anext__", "aclose"):
             return None, self._awaitable()
         if self._point.step == "close":

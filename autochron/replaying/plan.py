@@ -1,4 +1,4 @@
-"""The plan of a replay: which crossings are live, and how strictly the others are held to the record."""
+"""The plan of a replay: which crossings are live, and how strictly inputs are compared."""
 
 from __future__ import annotations
 
@@ -17,40 +17,45 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 Inputs: TypeAlias = Literal["strict", "warn", "ignore"]
-"""What a changed input of a stubbed crossing is: an error wherever nothing live lies before it, a warning, or nothing."""
+"""What a changed input of a served crossing is: `strict` an error unless it follows from something live, `warn` a warning,
+`ignore` nothing."""
 
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 
 Reach: TypeAlias = Literal["network", "subprocess", "files"]
-"""What a live crossing can be kept from: connections, other processes, and changes of the file system."""
+"""What can be denied to live crossings: connections, other processes, or changes of the file system."""
 
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 Selector: TypeAlias = str | Callable[[Envelope], bool]
-"""`NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]`, or what tells of a recorded crossing whether it is live."""
+"""`NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]`, or a function that returns whether a recorded crossing is live."""
 
 _ADDRESS = re.compile(r"(.+)\[(\d+)\]")
 
 
 class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is live, settled for one record. What is not live is served."""
+    """The live crossings of one record. All others are served."""
 
     seqs: frozenset[int] = frozenset()
-    """Crossings by their place in the record."""
+    """The single crossings that are live, by `seq`."""
     chosen: bool = False
-    """Whether a function chose among them, so that none was asked for by its address."""
+    """Whether a function chose some of `seqs`. Then none counts as named by its address."""
     singled: frozenset[str] = frozenset()
-    """The names of these."""
+    """The names of the crossings in `seqs`."""
     names: frozenset[str] = frozenset()
+    """The boundaries of which every crossing is live, by name."""
     kinds: frozenset[Kind] = frozenset()
+    """The kinds of which every crossing is live."""
     after: int | None = None
-    """All that started later is live."""
+    """The `seq` after which every crossing is live."""
     opened: frozenset[int] = frozenset()
-    """What encloses something live: its body runs, too."""
+    """The crossings that enclose a live one, by `seq`. Their bodies run, too."""
     models: bool = False
-    """Whether a model call is live."""
+    """Whether a model call may be live."""
     inputs: Inputs | None = None
+    """How strictly inputs are compared. None is `strict` if nothing is live, else lenient for models and live crossings."""
     deny: frozenset[Reach] = frozenset()
+    """What is denied to live crossings."""
 
     @property
     def is_full(self) -> bool:
@@ -58,7 +63,7 @@ class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return not (self.seqs or self.names or self.kinds) and self.after is None
 
     def means(self, crossed: Crossed) -> bool:
-        """Return whether a boundary is live by its name or kind, or some crossing of it may be by its place."""
+        """Return whether a boundary is live by its name or kind, or has a crossing that is."""
         return crossed.name in self.names or crossed.kind in self.kinds or crossed.name in self.singled
 
     def is_live(self, envelope: Envelope) -> bool:
@@ -67,25 +72,25 @@ class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
             envelope.seq in self.seqs
             or envelope.name in self.names
             or envelope.kind in self.kinds
-            # An ambient value is served also in live code: the time of that day belongs to what it is given.
+            # Ambient values are served in live code, too. The recorded time fits the recorded inputs.
             or (self.after is not None and envelope.seq > self.after and not envelope.is_value)
         )
 
 
 def read_plan(path: str) -> ReplayPlan:
-    """Read a plan that another process has settled."""
+    """Read a plan from a file that another process has written."""
     with open(path, "rb") as file:
         return decode(file.read(), type=ReplayPlan)
 
 
 FULL = ReplayPlan()
-"""Nothing is live."""
+"""The plan in which nothing is live."""
 
 
 def split_address(text: str) -> tuple[str, int] | None:
-    """Return name and occurrence of an address such as `place_order[1]`; None where it is none."""
-    found = _ADDRESS.fullmatch(text)
-    return None if found is None else (found[1], int(found[2]))
+    """Return name and occurrence of an address such as `place_order[1]`; None if the text is no address."""
+    match = _ADDRESS.fullmatch(text)
+    return None if match is None else (match[1], int(match[2]))
 
 
 def plan_for(
@@ -95,10 +100,17 @@ def plan_for(
     inputs: str | None = None,
     deny: str | Iterable[str] = (),
 ) -> ReplayPlan:
-    """Settle a plan for a record.
+    """Return the plan that selectors mean for a record.
+
+    Args:
+        record: the trace.
+        live: which crossings are live.
+        inputs: how strictly inputs are compared: one of `INPUTS`, or None for the default.
+        deny: what is denied to live crossings. A text is split at commas.
 
     Raises:
-        PlanError: a selector means nothing, or nothing that was recorded; it names what is near.
+        PlanError: a selector is not valid or fits no recorded crossing, or another argument is not valid. The message
+            names similar ones.
     """
     if live == () and deny == () and inputs is None:
         return FULL
@@ -115,7 +127,7 @@ def plan_for(
 
 
 class _Parts:
-    """What selectors have said so far."""
+    """The parts of a plan, from the selectors that were added so far."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -126,7 +138,11 @@ class _Parts:
         self.after: int | None = None
 
     def add(self, selector: Selector) -> None:
-        """Take in a selector; PlanError where it means nothing."""
+        """Add a selector.
+
+        Raises:
+            PlanError: it is not valid, or fits no recorded crossing.
+        """
         if not isinstance(selector, str):
             self._choose(selector)
             return
@@ -134,35 +150,35 @@ class _Parts:
         if colon and head == "kind":
             self.kinds.add(_kind(selector, rest, self._record.boundaries()))
         elif colon and head == "after":
-            point = _found(selector, rest, self._record).seq
+            point = _envelope_at(selector, rest, self._record).seq
             self.after = point if self.after is None else min(point, self.after)
         elif selector in self._record.names():
             self.names.add(selector)
         else:
-            self.seqs.add(_found(selector, selector, self._record).seq)
+            self.seqs.add(_envelope_at(selector, selector, self._record).seq)
 
     def _choose(self, selector: Any) -> None:
         if not callable(selector):
             raise PlanError(
                 f"live={selector!r}: give names, addresses, kind:KIND, after:ADDRESS or a function"
             )
-        chosen = {each.seq for each in self._record if selector(each)}
-        if not chosen:  # else all would be served, and nothing tried
+        chosen = {envelope.seq for envelope in self._record if selector(envelope)}
+        if not chosen:  # everything would be served, and the replay would try nothing
             name = getattr(selector, "__qualname__", repr(selector))
             raise PlanError(f"live {name}: it is true of no crossing of the trace")
         self.seqs |= chosen
         self.chosen = True
 
     def plan(self, inputs: Any, denied: frozenset[Reach]) -> ReplayPlan:
-        """Settle the plan."""
+        """Return the plan of all selectors that were added."""
         single = [self._record.get(seq) for seq in self.seqs]
-        kinds = {*self.kinds, *[each.kind for each in single]}
+        kinds = {*self.kinds, *[envelope.kind for envelope in single]}
         if self.names:
-            kinds.update(each.kind for each in self._record.boundaries() if each.name in self.names)
+            kinds.update(crossed.kind for crossed in self._record.boundaries() if crossed.name in self.names)
         return ReplayPlan(
             seqs=frozenset(self.seqs),
             chosen=self.chosen,
-            singled=frozenset([each.name for each in single]),
+            singled=frozenset([envelope.name for envelope in single]),
             names=frozenset(self.names),
             kinds=frozenset(self.kinds),
             after=self.after,
@@ -173,19 +189,19 @@ class _Parts:
         )
 
     def _opened(self) -> set[int]:
-        """Return what encloses something live, at any depth. What is live itself may be among it."""
+        """Return the `seq` numbers of all crossings that enclose a live one, at any depth. Live ones may be among them."""
         record = self._record
-        found: set[int] = set()
+        opened: set[int] = set()
         if self.names or self.kinds or self.after is not None:
-            found = record.parents(self.names, self.kinds, self.after)
+            opened = record.parents(self.names, self.kinds, self.after)
         if self.after is not None:  # it is served, so what was recorded inside does not happen
-            found.discard(self.after)
+            opened.discard(self.after)
         for seq in self.seqs:
             parent = record.get(seq).parent
-            while parent is not None and parent not in found:
-                found.add(parent)
+            while parent is not None and parent not in opened:
+                opened.add(parent)
                 parent = record.get(parent).parent
-        return found
+        return opened
 
 
 def _selectors(live: Selector | Iterable[Selector]) -> Sequence[Selector]:
@@ -204,8 +220,8 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
         names = deny.split(",") if isinstance(deny, str) else list(deny)
     except TypeError:
         raise PlanError(f"deny={deny!r}: what can be denied is {', '.join(REACHES)}") from None
-    for each in names:
-        name = each.strip()
+    for part in names:
+        name = part.strip()
         if name not in REACHES:
             close = nearest(REACHES, name)
             wrong = f"{name!r} is none of them" if name else "it is empty"
@@ -217,19 +233,28 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
 def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
     if kind not in KINDS:
         raise PlanError(f"live {selector}: a kind is one of {', '.join(KINDS)}")
-    if not any(each.kind == kind for each in crossed):
-        recorded = ", ".join(sorted({each.kind for each in crossed})) or "nothing"
+    if not any(boundary.kind == kind for boundary in crossed):
+        recorded = ", ".join(sorted({boundary.kind for boundary in crossed})) or "nothing"
         raise PlanError(f"live {selector}: the trace has no crossing of kind {kind}; it has {recorded}")
     return kind
 
 
-def _found(selector: str, wanted: str, record: Record) -> Envelope:
-    """Return the envelope of an address; PlanError names what is near."""
+def _envelope_at(selector: str, wanted: str, record: Record) -> Envelope:
+    """Return the envelope of an address.
+
+    Args:
+        selector: the selector with the address, for the message.
+        wanted: the address.
+        record: the trace.
+
+    Raises:
+        PlanError: there is none. The message names similar addresses.
+    """
     address = split_address(wanted)
     if address is not None:
-        found = record.find(*address)
-        if found is not None:
-            return found
+        envelope = record.find(*address)
+        if envelope is not None:
+            return envelope
     crossed = record.boundaries()
     if address is not None:
         counts = counts_of(crossed)
@@ -238,7 +263,7 @@ def _found(selector: str, wanted: str, record: Record) -> Envelope:
             raise PlanError(
                 f"live {selector}: the trace has no {wanted}; {address[0]} crossed {last}×, up to {address[0]}[{last}]"
             )
-    elif selector != wanted and any(each.name == wanted for each in crossed):
+    elif selector != wanted and any(boundary.name == wanted for boundary in crossed):
         raise PlanError(f"live {selector}: say after which of its crossings, such as after:{wanted}[1]")
     name = wanted if address is None else address[0]
     raise PlanError(f"live {selector}: the trace has no crossing {wanted}; {nearest_names(name, crossed)}")
@@ -247,13 +272,13 @@ def _found(selector: str, wanted: str, record: Record) -> Envelope:
 def counts_of(crossed: Iterable[Crossed]) -> dict[str, int]:
     """Count crossings by name."""
     counts: dict[str, int] = {}
-    for each in crossed:
-        counts[each.name] = counts.get(each.name, 0) + each.count
+    for boundary in crossed:
+        counts[boundary.name] = counts.get(boundary.name, 0) + boundary.count
     return counts
 
 
 def nearest_names(name: str, crossed: Iterable[Crossed]) -> str:
-    """Say which recorded names are near one, or which there are."""
+    """Return words that name the recorded names similar to one; if there are none, the first twelve recorded names."""
     import difflib  # lazy: only for an error
 
     counts = counts_of(crossed)
@@ -262,4 +287,4 @@ def nearest_names(name: str, crossed: Iterable[Crossed]) -> str:
         return f"did you mean {' or '.join(near)}?"
     if not counts:
         return "it has none at all"
-    return f"it has {', '.join(f'{each} ({count}×)' for each, count in list(counts.items())[:12])}"
+    return f"it has {', '.join(f'{recorded} ({count}×)' for recorded, count in list(counts.items())[:12])}"

@@ -1,4 +1,7 @@
-"""What served crossings print that ran side by side: in the recorded order of their prints, and not of their ends."""
+"""The output of served crossings that overlapped in the recording. It is printed in the recorded order of the prints.
+
+The order of the crossings' ends would not do: one may print, let another print, and then print again.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,18 @@ if TYPE_CHECKING:
 _OUTPUT = 1
 
 MARK = b'"prints":'
-"""Stands in the `meta` of an envelope whose prints have an order among those of others."""
+"""In the `meta` of an envelope: it lists prints that have an order among those of other crossings."""
 
 
 class Piece(NamedTuple):
-    """One print: its number in the run, the crossing that began last before it, what it says, and whether by `os.write`."""
+    """One print.
+
+    Attributes:
+        number: its number in the recording.
+        after: the `seq` of the crossing that began last before it.
+        text: the printed text; bytes of `os.write` are decoded as latin-1.
+        is_written: whether it was printed by `os.write`, and not by `sys.stdout`.
+    """
 
     number: int
     after: int
@@ -29,7 +39,7 @@ class Piece(NamedTuple):
     is_written: bool = False
 
     def repeat(self) -> None:
-        """Print it again."""
+        """Print the text in the same way."""
         if self.is_written:
             os.write(_OUTPUT, self.text.encode("latin-1"))
         else:
@@ -37,30 +47,33 @@ class Piece(NamedTuple):
 
 
 class Printing:
-    """The prints of crossings that are being served."""
+    """The prints of the crossings that are being served.
+
+    Attributes:
+        waiting: the prints that are still to come, by the `seq` of their crossing.
+    """
 
     __slots__ = ("_lock", "waiting")
 
     def __init__(self) -> None:
         self._lock = unpatched.RLock()
         self.waiting: dict[int, list[Piece]] = {}
-        """What is still to be printed, by the number of the crossing that prints it."""
 
     def begin(self, envelope: Envelope) -> None:
-        """Take in what a crossing that is served will print, and print what was printed before it began."""
+        """Add the prints of a crossing whose serving begins. First print what was printed before it began."""
         if self.waiting:
             self._print(lambda piece: piece.after < envelope.seq)
         if MARK in envelope.meta:
             with self._lock:
-                self.waiting[envelope.seq] = [Piece(*each) for each in decode(envelope.meta)["prints"]]
+                self.waiting[envelope.seq] = [Piece(*fields) for fields in decode(envelope.meta)["prints"]]
 
     def last_before(self, envelope: Envelope) -> int | None:
-        """Return the `seq` of the crossing that had begun when this one printed last; None where it prints nothing."""
+        """Return the `seq` of the crossing that began last before this one's last print; None if it prints nothing."""
         pieces = self.waiting.get(envelope.seq)
-        return max(each.after for each in pieces) if pieces else None
+        return max(piece.after for piece in pieces) if pieces else None
 
     def end(self, envelope: Envelope) -> None:
-        """Print the rest of what a crossing prints, and what others had printed before that."""
+        """Print the remaining prints of a crossing that ends, and those of others that came before them."""
         pieces = self.waiting.get(envelope.seq)
         if pieces:
             last = pieces[-1].number
@@ -72,7 +85,7 @@ class Printing:
         with self._lock:
             due: list[Piece] = []
             for seq, pieces in self.waiting.items():
-                due += [each for each in pieces if is_due(each)]
-                self.waiting[seq] = [each for each in pieces if not is_due(each)]
+                due += [piece for piece in pieces if is_due(piece)]
+                self.waiting[seq] = [piece for piece in pieces if not is_due(piece)]
             for piece in sorted(due):
                 piece.repeat()

@@ -1,7 +1,7 @@
-"""A crossing without a record of its own that is given what another one of its name and input gave.
+"""A crossing without a record that is served the outcome of another one with the same name and input.
 
-A fix may ask another tool first: `transfer` that now asks `balance()`. Inside something live that is served where the trace
-knows the answer, and runs live where it does not.
+A fixed `transfer` may call `balance()` first, which it did not in the recording. Inside a live crossing, this call is served
+if the trace has an answer to it. Otherwise it runs live.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _FORMS = frozenset({"value", "awaitable"})
 
 
 class Repeated:
-    """Serves the outcome of an envelope once more. It is false, which tells woven code so."""
+    """Serves the outcome of an envelope once more.
+
+    Its truth value is false, by which woven code knows not to run the body.
+    """
 
     __slots__ = ("_envelope",)
 
@@ -33,20 +36,20 @@ class Repeated:
         return self._end()
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
-        """Return (error, value) for a coroutine function, which may hand out an awaitable."""
+        """Return (error, value) for a coroutine function. The value may be an awaitable."""
         return self.outcome()
 
     def items(self) -> Generator[Any, Any, tuple[BaseException | None, Any]]:
-        """Return (error, value) of a generator function without an item: a stream is never served so."""
+        """Return (error, value) for a generator function. There are no items: `find_repeated` selects no streams."""
         yield from ()
         return self._end()
 
     async def step_async(self, _sent: Any = None) -> tuple[bool, BaseException | None, Any]:
-        """Return (done, error, item) of an asynchronous generator function: a stream is never served so."""
+        """Return (done, error, item) for an asynchronous generator function. There are no items, as in `items`."""
         return True, self._end()[0], None
 
     def thrown(self, error: BaseException) -> bool:
-        """Return whether what was thrown in leaves it: it does."""
+        """Return True: there is no body that could catch the error."""
         return True
 
     async def _awaitable(self) -> Any:
@@ -64,7 +67,10 @@ class Repeated:
 
 
 def find_repeated(envelopes: Iterable[Envelope], name: str, input_body: bytes) -> Envelope | None:
-    """Return the last envelope of a name that was given this and can be served once more; None where there is none."""
+    """Return the last envelope of a name and input that can be served once more; None if there is none.
+
+    Streams and envelopes with changes, recorded requests or a returned argument can't.
+    """
     latest = None
     for envelope in envelopes:
         if envelope.name != name:

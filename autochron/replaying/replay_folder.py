@@ -1,4 +1,4 @@
-"""The folder through which the processes of one replay see each other: the trace, and what each of them tells."""
+"""The folder that the processes of one replay share: the trace, the plan, and the reports of the child processes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,37 @@ if TYPE_CHECKING:
 TRACE = "trace.jsonl"
 PLAN = "plan.json"
 SWAPS = "swaps.json"
-"""What runs in the place of what, by name; None where it has none, so that it can't be had in another process."""
+"""The file with the swapped functions: each name, and the name of the function that runs in its place.
+
+The latter is None if the function can't be found by a name, so that a child process can't swap it.
+"""
 
 PATIENCE = 2_000_000_000
-"""Nanoseconds to wait for a process that is still at work, as long as none tells anything new."""
+"""Nanoseconds to wait for running processes in which nothing new is reported."""
 
 _PAUSE = 0.005
+"""Seconds between two looks at the reports."""
 
 
 class ReplayFolder:
-    """Made and filled when the first process starts, and removed when the replay ends: most replays need none."""
+    """The folder of one replay. It is created when the first child process starts, since most replays start none.
+
+    Attributes:
+        path: of the folder.
+    """
 
     def __init__(
         self, record: Record, plan: ReplayPlan, swaps: Sequence[tuple[str, str | None]] = ()
     ) -> None:
-        """Take what is served, what of it is live, and the names of functions and of those that run in their place.
+        """Choose the path, and create the folder at once if the trace has child processes.
+
+        Args:
+            record: the trace.
+            plan: which crossings are live.
+            swaps: the names of swapped functions, and of those that run in their place.
 
         Raises:
-            StoreError: the folder for temporary files takes none.
+            StoreError: the folder for temporary files is missing or can't be written.
         """
         chance = unpatched.urandom(8).hex()
         # Not tempfile: it draws random numbers, and costs 5 ms at the start of every replay.
@@ -55,10 +68,10 @@ class ReplayFolder:
         self._swaps = swaps
         self._is_filled = False
         if any(f"/{CHILD}" in envelope.lane for envelope in record):
-            self.fill()  # also for those that are started past every hook
+            self.fill()  # for child processes that are started past every hook, too
 
     def fill(self) -> None:
-        """Put the trace and the plan into it."""
+        """Create the folder with the trace, the plan and the swaps, if that was not done."""
         if not self._is_filled:
             from autochron.store.tracefile import write_trace  # lazy: most programs start no process
 
@@ -76,7 +89,7 @@ class ReplayFolder:
                 )
 
     def _make(self) -> None:
-        """Make the folder; one that is there is left of an earlier fork of this process, which was killed."""
+        """Create the folder. An existing one is removed first: an earlier fork of this process left it when it was killed."""
         try:
             os.mkdir(self.path, 0o700)
         except FileExistsError:
@@ -84,33 +97,39 @@ class ReplayFolder:
             os.mkdir(self.path, 0o700)
 
     def gather(self, expected: Sequence[str]) -> tuple[list[list[ChildEvent]], list[str]]:
-        """Wait for those that are at work, as long as they are; gives what all told, and the lanes of who still is.
+        """Wait until the child processes have ended, or have reported nothing new for `PATIENCE`.
 
-        `expected` are the lanes of processes that have something to do: they may not have begun yet.
+        Args:
+            expected: the lanes of processes with recorded crossings. They may not have begun yet.
+
+        Returns:
+            The events of each process, and the lanes of those that still run.
         """
-        seen, since = -1, unpatched.perf_counter_ns()
+        last_size, since = -1, unpatched.perf_counter_ns()
         while True:
             with undisturbed():
                 reports = read_reports(self.path)
-            come = {told[0].lane for told in reports}
+            begun = {events[0].lane for events in reports}
             running = [
-                told[0].lane for told in reports if told[-1].kind != "ended" and _is_alive(told[0].process)
+                events[0].lane
+                for events in reports
+                if events[-1].kind != "ended" and _is_alive(events[0].process)
             ]
             running += [
-                lane for lane in expected if not any(f"{each}/".startswith(f"{lane}/") for each in come)
+                lane for lane in expected if not any(f"{other}/".startswith(f"{lane}/") for other in begun)
             ]
             size, now = sum(map(len, reports)), unpatched.perf_counter_ns()
-            if size != seen:
-                seen, since = size, now
+            if size != last_size:
+                last_size, since = size, now
             if not running or now - since > PATIENCE:
                 return reports, running
             unpatched.sleep(_PAUSE)
 
     def clear(self) -> None:
-        """Remove what a fork may have left of it; a process that is being killed may still write there."""
+        """Remove a folder that a fork has left. Try for `PATIENCE`: a process that is being killed may still write there."""
         since = unpatched.perf_counter_ns()
         while os.path.isdir(self.path):
-            import shutil  # lazy: it is seldom there
+            import shutil  # lazy: the folder rarely exists
 
             shutil.rmtree(self.path, ignore_errors=True)
             if unpatched.perf_counter_ns() - since > PATIENCE:
@@ -119,14 +138,14 @@ class ReplayFolder:
                 unpatched.sleep(_PAUSE)
 
     def remove(self) -> None:
-        """Remove it."""
+        """Remove the folder, if it was created."""
         if self._is_filled:
             with undisturbed():
                 remove(self.path)
 
 
 def _is_alive(process: int) -> bool:
-    """Return whether a process still runs; one that has ended and that its parent hasn't asked after does not."""
+    """Return whether a process still runs. A zombie, for which its parent has not waited yet, does not."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}

@@ -1,4 +1,4 @@
-"""The state of a replay that the director shares with what it serves and with what runs."""
+"""The state of a replay that the director shares with served and running crossings."""
 
 from __future__ import annotations
 
@@ -26,37 +26,44 @@ if TYPE_CHECKING:
 
 
 class OpenStream(Protocol):
-    """A stream that is served and has not come to its end."""
+    """A served stream that was not read to its end."""
 
     def left_open(self) -> None:
-        """Note that the program ends without having read on."""
+        """Note that the program ended before it had read the stream as far as in the recording."""
 
 
 class ReplayState:
-    """What one process of a replay knows: the record and the plan, and how far the program has come in them.
+    """What one process of a replay knows: the record and the plan, and how far the program has come.
 
-    It does not know the director, nor does anything in it: a replay that is let go is freed at once, and not when garbage
-    is collected.
+    Neither this object nor anything in it refers to the director. Without that cycle a replay is freed at once when it is
+    dropped, and not only by the garbage collector.
 
     Attributes:
         record: the trace that is replayed.
         plan: which crossings are live.
-        inputs: reads inputs, and masks them as the record's.
+        inputs: reads inputs, and masks them as those of the record.
         consequences: what follows from something live.
-        states: what tools share outside their arguments.
+        states: which tools share a state outside their arguments.
         cursor: which recorded crossings were met.
         schedule: the recorded order of ends, and who waits for it.
         divergence_log: the divergences.
-        log: what crossed.
+        log: the crossings of the replay.
         printing: what served crossings are still to print.
         streams: the served streams that are being read, by the `seq` of their record.
-        report: where a child process tells the first one what it does; None in the first one.
+        report: where a child process reports to the first process; None in the first process.
     """
 
     def __init__(
         self, record: Record, redactor: Redactor, plan: ReplayPlan, state_of: Callable[[Envelope], str | None]
     ) -> None:
-        """Take `state_of`, which returns the `state` that a recorded crossing shares with others."""
+        """Prepare the state for the first process.
+
+        Args:
+            record: the trace that is replayed.
+            redactor: masks inputs and outcomes.
+            plan: which crossings are live.
+            state_of: returns the `state` of a recorded crossing's rule; None if it shares no state.
+        """
         self.record = record
         self.plan = plan
         self.inputs = InputReader(redactor, typed=record.header.typed)
@@ -73,7 +80,7 @@ class ReplayState:
         self.report: ChildReport | None = None
 
     def _reader(self, turns: Turns) -> Callable[[Envelope], None]:
-        """Return what hears of each envelope of the record, in order of start."""
+        """Return the function that takes each envelope of the record as it is read, in order of start."""
         plan, consequences, states = self.plan, self.consequences, self.states
         if plan.is_full:
             return turns.add
@@ -88,37 +95,42 @@ class ReplayState:
         return read
 
     def served(self, envelope: Envelope) -> None:
-        """Note that a crossing that was served has ended."""
+        """Note that a served crossing has ended."""
         with self.schedule.lock:
             if self.streams:
                 self.streams.pop(envelope.seq, None)
             self.schedule.finish(envelope)
 
     def not_rebuilt(self, envelope: Envelope, error: Exception) -> None:
-        """Note that an outcome can't be served, whatever is live."""
+        """Note that an outcome can't be rebuilt. That is an error whatever is live."""
         message = f"{envelope.address} can't be served: {error}"
         self.divergence_log.note("outcome", envelope.address, message, severity="error")
 
     def end_streams(self) -> None:
-        """Note which streams were not read as far as they were recorded: the process is at its end."""
+        """Note at the end of the process which streams were not read as far as in the recording."""
         for stream in list(self.streams.values()):
             stream.left_open()
         self.streams.clear()
 
     def serve_child(self, report: ChildReport, lane: str) -> None:
-        """Serve a child process from now on, whose lane this is; what is noted goes into its report.
+        """Change to the state of a child process.
 
-        After a fork, too: then locks may be held by threads that are gone, and what was noted is the parent's.
+        Locks, log and divergences start anew. After a fork, threads that are gone may hold the old locks, and the old
+        divergences are the parent's.
+
+        Args:
+            report: where the child reports to the first process.
+            lane: the lane of the child.
         """
 
-        def tell(kind: Literal["met", "released", "closed"], seq: int) -> None:
-            report.tell(ChildEvent(kind=kind, seq=seq))
+        def write_change(kind: Literal["met", "released", "closed"], seq: int) -> None:
+            report.write(ChildEvent(kind=kind, seq=seq))
 
         turns = Turns(process_of(lane))
         self.schedule.begin_anew(turns)
         self.report = report
         self.streams.clear()
-        self.cursor.tell = tell
+        self.cursor.on_change = write_change
         self.cursor.on_read = self._reader(turns)
         for envelope in self.cursor.window.by_seq.values():
             turns.add(envelope)

@@ -1,4 +1,4 @@
-"""One crossing whose body runs on a replay, and the recorded exchanges that answer its requests."""
+"""A crossing whose body runs in a replay, and the recorded exchanges that answer its requests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ class Running:
     """What the director keeps with a crossing whose body runs.
 
     Attributes:
-        envelope: its record; None where it has none.
-        mode: `served` where its exchanges are, `opened` where something inside is live or it is only compared, or `live`.
-        entry: what is kept of it for who asks.
+        envelope: its record; None if it has none.
+        mode: `served` if its requests are served, `opened` if something inside is live or the crossing is only compared,
+            `live`, or `invented` if it returns an ambient value that was not recorded.
+        entry: its entry in the log.
+        served: how often each recorded exchange was served, by its index.
         compared: whether its request was compared.
     """
 
@@ -36,7 +38,15 @@ class Running:
         return self.mode != "live" and self.envelope is not None and self.envelope.reenters
 
     def next(self, method: str, path: str) -> Exchange | None:
-        """Return the exchange that answers a request: the next one of its method and path, masked as it was recorded."""
+        """Return the recorded exchange that answers a request: the next one of the same method and path.
+
+        Args:
+            method: of the request.
+            path: of the request, masked as in the recording.
+
+        Returns:
+            The exchange. If all were served, the last one once more if it failed, else None.
+        """
         last: int | None = None
         exchanges = () if self.envelope is None else self.envelope.exchanges
         for index, recorded in enumerate(exchanges):
@@ -45,19 +55,19 @@ class Running:
                 if index not in self.served:
                     self.served[index] = 1
                     return recorded
-        # An attempt more than was kept: attempts of one request collapse into the last.
+        # The client tries again. The attempts of one request are recorded as one exchange, the last.
         if last is None or not _is_failed(exchanges[last]):
             return None
         self.served[last] += 1
         return exchanges[last]
 
     def attempts(self) -> tuple[int, int] | None:
-        """Return how often a request without an answer was sent when it was recorded, and now, where these differ."""
+        """Return (recorded, replayed) numbers of attempts of a request that got no answer; None if they are equal."""
         if not self.answers or self.envelope is None:
             return None
         for index, recorded in enumerate(self.envelope.exchanges):
             sent = self.served.get(index, recorded.attempts)
-            # One that was answered is answered at once on replay, a refusal with the word that it shan't be tried again.
+            # Only exchanges without an answer: one with an answer is served at once, and a refusal says not to try again.
             if recorded.status == 0 and sent != recorded.attempts:
                 return recorded.attempts, sent
         return None

@@ -1,4 +1,4 @@
-"""The crossings of a replay whose body runs: begun, compared with the record, and ended."""
+"""The crossings of a replay whose body runs: their beginning, comparison with the record, and end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class RunningCrossings:
-    """Begins, compares and ends them.
+    """Begins, compares and ends the crossings whose body runs.
 
     Attributes:
-        observer: who is told of live crossings as they begin and end; None where nobody looks at what they do.
+        observer: called as live crossings begin and end; None if nobody observes their effects.
     """
 
     def __init__(self, state: ReplayState, finder: Finder) -> None:
@@ -39,13 +39,20 @@ class RunningCrossings:
         envelope: Envelope | None,
         address: tuple[str, int] | None = None,
     ) -> Running:
-        """Note under the lock a crossing whose body runs; without a record it needs an address."""
+        """Begin a crossing whose body runs. The caller holds the schedule's lock.
+
+        Args:
+            crossing: the crossing.
+            mode: how it is replayed.
+            envelope: its record, or None.
+            address: name and occurrence. A crossing without a record needs it.
+        """
         state = self._state
         entry = state.log.begin(crossing, mode, envelope, address)
         entry.parent = place_of(crossing.parent)
         crossing.record = running = Running(envelope, mode, entry)
         if running.answers and envelope is not None:
-            self._finder.unasked[envelope.seq] = running
+            self._finder.awaiting_request[envelope.seq] = running
         if mode == "live":
             state.schedule.live_now += 1
             if self.observer is not None:
@@ -56,7 +63,7 @@ class RunningCrossings:
         return running
 
     def end(self, crossing: Crossing[Running]) -> Running | None:
-        """Note that a crossing whose body ran has ended; return what was kept with it."""
+        """End a crossing whose body ran. Return what was kept with it; None if its body did not run."""
         running = crossing.record
         if not isinstance(running, Running):
             return None
@@ -67,7 +74,7 @@ class RunningCrossings:
             if envelope is None:
                 schedule.finish_unrecorded()
                 return running
-            self._finder.unasked.pop(envelope.seq, None)
+            self._finder.awaiting_request.pop(envelope.seq, None)
             if (attempts := running.attempts()) is not None:
                 recorded, now = attempts
                 message = f"{envelope.address} was attempted {now}×; when it was recorded, {recorded}×"
@@ -78,7 +85,13 @@ class RunningCrossings:
         return running
 
     def compare_request(self, running: Running, wire: exchange.Wire, crossing: Crossing[Running]) -> None:
-        """Compare what the provider would get with what it got."""
+        """Compare the request that the provider would get with the recorded one.
+
+        Args:
+            running: what is kept with the crossing.
+            wire: the request.
+            crossing: the crossing that sends it. Only its first request is compared.
+        """
         if running.compared:
             return
         running.compared = True
@@ -95,7 +108,7 @@ class RunningCrossings:
             running.entry.input = input_body
             return
         with state.schedule.lock:
-            self._finder.unasked.pop(envelope.seq, None)
+            self._finder.awaiting_request.pop(envelope.seq, None)
             if compare.differs(envelope, input_body, crossing.rule):
                 self._finder.exchange(running, input_body, crossing, state.log)
                 envelope = running.envelope or envelope
@@ -104,7 +117,7 @@ class RunningCrossings:
         state.divergence_log.compare_input(envelope, input_body, crossing.rule)
 
     def compare_outcome(self, running: Running, crossing: Crossing[Running]) -> None:
-        """Compare how a crossing ended; a child process reports it to the first one, too."""
+        """Compare the outcome of a crossing with the recorded one. A child process reports it to the first process."""
         state, envelope, outcome = self._state, running.envelope, running.entry.outcome
         if envelope is not None and outcome is not None and outcome != envelope.outcome:
             outcome, live = masked(outcome, state.inputs), running.mode == "live"
@@ -113,10 +126,10 @@ class RunningCrossings:
                 state.divergence_log.masked_outcome(envelope)
         if state.report is not None:
             replayed = state.log.replayed_at(running.entry, state.inputs)
-            state.report.tell(ChildEvent(kind="replayed", replayed=replayed))
+            state.report.write(ChildEvent(kind="replayed", replayed=replayed))
 
 
 def place_of(crossing: Any) -> int | None:
-    """Return the place in the log of a crossing that runs; None of one whose body doesn't, and of none."""
+    """Return the place of a running crossing in the log; None for one whose body does not run, and for None."""
     running = None if crossing is None else crossing.record
     return running.entry.place if isinstance(running, Running) else None

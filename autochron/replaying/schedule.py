@@ -1,4 +1,4 @@
-"""When a crossing may end: crossings of different lanes end in the recorded order, and wait for their turn."""
+"""The schedule of a replay: crossings of different lanes end in the recorded order, and wait for their turn."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ if TYPE_CHECKING:
     from autochron.replaying.cursor import Cursor, Turns
 
 PATIENCE = 1.0
-"""Seconds without any progress after which a crossing no longer waits for its turn."""
+"""Seconds without progress after which a crossing stops waiting for its turn. It shrinks each time that it runs out."""
 
 LEAST_PATIENCE = 0.02
+"""The lower limit of the patience, in seconds."""
 
 VALUE_PATIENCE = 0.25, 0.002
-"""The same at first and at least for ambient values, which may be asked for under a lock."""
+"""The first patience and its lower limit for ambient values, in seconds. The program may ask for these under a lock."""
 
 LIVE_PATIENCE = 20
-"""How many times as long something that is live and should end before is waited for."""
+"""How many times a crossing waits again while a live crossing is open."""
 
 _ROUNDS = 32
-"""Turns of an event loop, at most, in which what another crossing's end set off may come to an end."""
+"""The largest number of event loop turns that a task waits after its turn has come, for the effects of earlier ends."""
 
 
 class Schedule:
     """The turns of one process of a replay, and the threads and tasks that wait for them.
 
     Attributes:
-        lock: the lock under which the state of the replay changes; who holds it may take it again.
+        lock: the re-entrant lock under which the state of the replay changes.
         turns: the crossings that have not ended yet, in the recorded order of their ends.
         waiters: the threads and tasks that wait.
-        progress: how many crossings have ended.
-        live_now: how many live crossings are open.
+        progress: the number of crossings that have ended.
+        live_now: the number of live crossings that are open.
     """
 
     def __init__(self, turns: Turns, cursor: Cursor, consequences: Consequences) -> None:
+        """Take the turns and the cursor of the record, and what follows from something live."""
         self.lock = unpatched.RLock()
         self.turns = turns
         self.waiters = Waiters()
@@ -47,22 +49,26 @@ class Schedule:
         self._cursor = cursor
         self._consequences = consequences
         self._patience = PATIENCE
-        """Less once it has run out: then the order is another, as where a pool's few workers got their tasks in another."""
+        """Seconds. It shrinks when it has run out: then the program goes in another order, and would wait often.
+
+        That happens if a pool's workers get their tasks in another order than in the recording.
+        """
         self._value_patience = VALUE_PATIENCE[0]
+        """The same for ambient values."""
 
     def begin_anew(self, turns: Turns) -> None:
-        """Schedule a child process from now on: after a fork, threads that are gone may hold the lock, or wait."""
+        """Change to a child process. After a fork, threads that are gone may hold the old lock, or wait."""
         self.lock = unpatched.RLock()
         self.turns = turns
         self.waiters = Waiters()
         self.live_now = 0
 
     def is_due(self, envelope: Envelope) -> bool:
-        """Return whether nothing that should end before is still to be waited for; behind something live nothing is."""
+        """Return whether a crossing may end. One that follows from something live waits for nothing."""
         return self.turns.is_due(envelope) or self._consequences.include(envelope)
 
     def finish(self, envelope: Envelope) -> None:
-        """Note under the lock that a crossing has ended, and wake those whose turn that makes it."""
+        """Note that a crossing has ended, and wake those whose turn has come. The caller holds the lock."""
         self.turns.finish(envelope)
         if not self._cursor.is_short:
             self._cursor.let_go(envelope)
@@ -71,12 +77,12 @@ class Schedule:
             self.waiters.wake(self.is_due)
 
     def finish_unrecorded(self) -> None:
-        """Note under the lock that a crossing without a record has ended."""
+        """Note that a crossing without a record has ended. The caller holds the lock."""
         self.progress += 1
         self.waiters.wake(self.is_due)
 
     def give_up(self, envelope: Envelope) -> None:
-        """Let a crossing go on although not all that should have ended before has."""
+        """Let a crossing end although earlier ones have not ended, and reduce the patience."""
         with self.lock:
             self._patience = max(self._patience / 10, LEAST_PATIENCE)
             self.turns.give_up(envelope)
@@ -85,18 +91,18 @@ class Schedule:
     # --- waiting -----------------------------------------------------------------------------------------------------
 
     def deadline(self) -> int:
-        """Return the moment, in nanoseconds of the performance counter, until which one waits from now on."""
+        """Return the end of a wait that begins now, in nanoseconds of the performance counter."""
         return unpatched.perf_counter_ns() + int(self._patience * 1e9)
 
     def wait(self, envelope: Envelope) -> None:
-        """Block until what ended earlier has ended, or until nothing has moved for a while."""
+        """Block this thread until all earlier crossings have ended, or until nothing has ended for the patience."""
         patient = 0
         with self.lock:
             moved = self.waiters.condition(self.lock)
             while not self.is_due(envelope):
                 if moved.wait(self._value_patience if envelope.is_value else self._patience):
                     continue
-                if envelope.is_value:  # who asks may hold a lock; what it is given is the same in any order
+                if envelope.is_value:  # its caller may hold a lock, and gets the same value in any order
                     self._value_patience = max(self._value_patience / 5, VALUE_PATIENCE[1])
                     return
                 patient += 1
@@ -104,13 +110,19 @@ class Schedule:
                     self.give_up(envelope)
 
     def wait_until_met(self, other: Envelope) -> None:
-        """Block until a crossing has begun, for a while at most."""
+        """Block this thread until a crossing has begun, for the patience at most."""
         deadline = self.deadline()
         while not self._cursor.is_met(other) and unpatched.perf_counter_ns() < deadline:
             unpatched.sleep(0.0005)
 
     async def wait_async(self, envelope: Envelope, asyncio: Any, loop: Any) -> None:
-        """Wait in a task of an event loop until what ended earlier has ended, or until nothing has moved for a while."""
+        """Wait in a task until all earlier crossings have ended, or until nothing has ended for the patience.
+
+        Args:
+            envelope: the record of the crossing that waits.
+            asyncio: the module.
+            loop: the running event loop.
+        """
         seen, deadline = self.progress, self.deadline()
         patient = 0
         while not self.is_due(envelope):
@@ -127,8 +139,10 @@ class Schedule:
 
 
 async def _let_others_go(asyncio: Any) -> None:
-    """Let tasks that an earlier end woke get to their next wait: it takes a loop several turns to reach them."""
-    ready = getattr(asyncio.get_running_loop(), "_ready", True)  # other loops than asyncio's don't tell
+    """Let the tasks that an earlier end woke reach their next wait. That takes several turns of the event loop."""
+    ready = getattr(
+        asyncio.get_running_loop(), "_ready", True
+    )  # other loops than asyncio's have no such attribute
     for _ in range(_ROUNDS):
         await asyncio.sleep(0)
         if not ready:

@@ -1,4 +1,4 @@
-"""One request of an HTTP client that is answered from the record."""
+"""A request of an HTTP client that is answered from the record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class ServedRequest:
-    """One request of an HTTP client that is answered from the record. It is false, which tells woven code so."""
+    """A request of an HTTP client that is answered from the record.
+
+    Its truth value is false, by which woven code knows not to send the request.
+    """
 
     __slots__ = ("_arguments", "_crossing", "_point", "_running", "_runs", "_state")
 
@@ -30,7 +33,16 @@ class ServedRequest:
         point: Any,
         arguments: tuple[Any, ...],
     ) -> None:
-        """Take the crossing that sends the request, and where the client does so: a point and its arguments."""
+        """Prepare the answer to a request.
+
+        Args:
+            state: of the replay.
+            runs: the crossings whose body runs.
+            running: what is kept with the crossing that sends the request.
+            crossing: the same crossing, as the kernel knows it.
+            point: the client's function that sends the request.
+            arguments: those of this function.
+        """
         self._state = state
         self._runs = runs
         self._crossing = crossing
@@ -56,7 +68,7 @@ class ServedRequest:
     @property
     def _envelope(self) -> Envelope:
         envelope = self._running.envelope
-        assert envelope is not None  # noqa: S101 - only what has a record answers
+        assert envelope is not None  # noqa: S101 - only a crossing with a record is answered
         return envelope
 
     def _compared(self) -> exchange.Wire:
@@ -71,7 +83,7 @@ class ServedRequest:
         try:
             return self._response(wire)
         finally:
-            if self._crossing.point.transport:  # the request is all that there is of the crossing
+            if self._crossing.point.transport:  # the crossing is this request, and has no body that will end
                 self._runs.end(self._crossing)
 
     def _response(self, wire: exchange.Wire) -> tuple[BaseException | None, Any]:

@@ -1,4 +1,4 @@
-"""Serve what was recorded, in the shape that the call had."""
+"""Serving of recorded crossings: values, errors, iterators, futures and tasks, in the form that the recorded call had."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from autochron._runtime import unpatched
-from autochron._runtime.unpatched import os
 from autochron.crossing.adapters import begin
 from autochron.crossing.iterators import BY_NAME
 from autochron.envelope import codec
@@ -21,6 +20,7 @@ from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Strea
 from autochron.replaying.changes import repeat_changes
 from autochron.replaying.compare import error_name, is_of_type
 from autochron.replaying.printing import MARK as PRINTS
+from autochron.replaying.standard_input import TAKEN, consume
 from autochron.replaying.turns import running_loop
 
 if TYPE_CHECKING:
@@ -33,30 +33,34 @@ _CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:Can
 NOTHING_BESIDE = b"{}"
 
 ALIASES = b'"aliases":'
-"""Stands in the `meta` of an envelope in whose outcome arguments stand."""
+"""In the `meta` of an envelope: it says where arguments are parts of the outcome."""
 
-TAKEN = b'"taken":'
-"""Stands in the `meta` of an envelope inside of which standard input was read."""
-
-_BESIDE = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
-"""Facts of an outcome in an envelope's `meta`."""
+_OUTCOME_FACTS = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
+"""The facts in an envelope's `meta` that describe how its outcome is served."""
 
 
 class ServedCrossing(Struct, eq=False):
-    """A crossing whose body is not run. It is false, which tells woven code so."""
+    """A crossing that is served. Its truth value is false, by which woven code knows not to run the body.
+
+    Attributes:
+        envelope: the record of the crossing.
+    """
 
     _state: ReplayState
     _crossing: Crossing[Running]
     _arguments: tuple[Any, ...]
     envelope: Envelope
-    _given: int = 0
+    _served: int = 0
+    """The number of items that were served."""
     _is_thrown: bool = False
-    _beside: dict[str, Any] | None = None
+    """Whether the consumer has thrown an error into an asynchronous generator that goes on."""
+    _meta: dict[str, Any] | None = None
+    """The decoded `meta` of the envelope, once it is needed."""
 
     def __bool__(self) -> bool:
         return False
 
-    # --- for woven code ----------------------------------------------------------------------------------------------
+    # --- called by woven code ----------------------------------------------------------------------------------------
 
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Return (error, value) for a plain function."""
@@ -78,33 +82,35 @@ class ServedCrossing(Struct, eq=False):
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Return (error, value) for a coroutine function."""
-        # What it handed out, the caller waits for later.
+        # A returned awaitable, iterator or future waits for its turn later.
         return await self._outcome_later() if self.envelope.form == "value" else self.outcome()
 
     async def _outcome_later(self) -> tuple[BaseException | None, Any]:
         """Wait until it is this crossing's turn to end, and return (error, value)."""
         try:
             await self.wait_async()
-        except (
-            BaseException
-        ) as error:  # cancelled or closed, which ends the crossing for those that wait for it
+        except BaseException as error:  # the task was cancelled or closed, which ends the crossing
             if self._was_cancelled():
                 self._repeat(0)
             elif self._state.plan.is_full and _is_cancellation(error):
-                # It ended before the recorded run came to cancel it: two tools of a group may fail at once.
+                # In the recording it ended before it could be cancelled, as when two tools of a task group fail at once.
                 return self._end()
             self._state.served(self.envelope)
             raise
         return self._end()
 
     def items(self, is_begun: bool = False) -> Generator[Any, Any, tuple[BaseException | None, Any]]:  # noqa: FBT001, FBT002
-        """Yield the items for a generator function; its value is (error, value). Of `is_begun` see `iterator`."""
+        """Yield the items for a generator function, and return (error, value).
+
+        Args:
+            is_begun: see `iterator`.
+        """
         outcome = self.envelope.outcome
         items = outcome.items if isinstance(outcome, Streamed) else ()
         for index in range(0 if is_begun else 1, len(items) + 1):
             item = None
             if index:
-                self._given = index
+                self._served = index
                 self._step(index - 1)
                 item = self._decode(items[index - 1])
             try:
@@ -121,21 +127,21 @@ class ServedCrossing(Struct, eq=False):
         return self._end()
 
     def _compare_sent(self, sent: Any, thrown: BaseException | None) -> None:
-        """Compare what the consumer sends or throws in with what it did after as many items."""
-        state, recorded = self._state, self._facts("sent").get(str(self._given))
+        """Compare what the consumer sends or throws with what it did after as many items in the recording."""
+        state, recorded = self._state, self._facts("sent").get(str(self._served))
         if isinstance(thrown, AutochronError) or not state.record.header.typed:
             return
         if sent is None and thrown is None and recorded is None:
             return
-        then = b"{}" if recorded is None else encode_json(recorded)
-        now = b"{}" if sent is None and thrown is None else state.inputs.mask(sent_form(sent, thrown))
-        state.divergence_log.compare_sent(self.envelope, self._given, then, now)
+        before = b"{}" if recorded is None else encode_json(recorded)
+        after = b"{}" if sent is None and thrown is None else state.inputs.mask(sent_form(sent, thrown))
+        state.divergence_log.compare_sent(self.envelope, self._served, before, after)
 
     def _let_through(self, outcome: Any, error: BaseException) -> bool:
-        """Return whether what was thrown in after the last item left the body: it did if the record ends so, or is cut off.
+        """Return whether an error that is thrown after the last item leaves the body.
 
-        Otherwise the body caught it, and the record goes on. Then the very object is raised again: that is how a context
-        manager tells its own exceptions from the caller's.
+        It does if the record ends with an error of its type, or is cut off. Then this very error is raised: by its identity
+        a context manager knows it from an error of its own. Otherwise the body caught it, and the record goes on.
         """
         end = outcome.end if isinstance(outcome, Streamed) else outcome
         if isinstance(end, Returned):
@@ -143,7 +149,7 @@ class ServedCrossing(Struct, eq=False):
         if isinstance(end, Raised):
             if not is_of_type(end.error, error):
                 return False
-            self._repeat(self._given)
+            self._repeat(self._served)
         self._state.served(self.envelope)
         return True
 
@@ -152,13 +158,13 @@ class ServedCrossing(Struct, eq=False):
         outcome = self.envelope.outcome
         if self._is_thrown:
             self._is_thrown = False
-        elif self._given:
+        elif self._served:
             self._compare_sent(sent, None)
         items = outcome.items if isinstance(outcome, Streamed) else ()
-        if self._given < len(items):
-            self._step(self._given)
-            self._given += 1
-            return False, None, self._decode(items[self._given - 1])
+        if self._served < len(items):
+            self._step(self._served)
+            self._served += 1
+            return False, None, self._decode(items[self._served - 1])
         try:
             await self._wait_for_cancellation(isinstance(outcome, Streamed) and _is_cancelled(outcome.end))
         except BaseException:
@@ -169,12 +175,12 @@ class ServedCrossing(Struct, eq=False):
         return True, error, None
 
     def thrown(self, error: BaseException) -> bool:
-        """Return whether what was thrown into an asynchronous generator leaves it; so does what closes it."""
+        """Return whether an error that was thrown into an asynchronous generator leaves it. GeneratorExit does."""
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed) and not isinstance(error, GeneratorExit):
             self._compare_sent(None, error)
             self._is_thrown = True
-            return self._given == len(outcome.items) and self._let_through(outcome, error)
+            return self._served == len(outcome.items) and self._let_through(outcome, error)
         self._closed(outcome)
         return True
 
@@ -187,13 +193,18 @@ class ServedCrossing(Struct, eq=False):
         return value
 
     def _begun(self, make: Callable[[bool], Any]) -> Any:
-        """Return a generator that waits where the one that was recorded waited when it was handed out."""
+        """Return a generator that is suspended where the recorded one was when it was returned."""
         is_begun = bool(self._facts("handed").get("begun"))
         stream = self._named(make(is_begun))
         return begin(stream) if is_begun else stream
 
     def iterator(self, is_begun: bool = False) -> Generator[Any, Any, Any]:  # noqa: FBT001, FBT002 - see `_begun`
-        """Yield the items, and before them nothing once if the generator is to wait there; it ends as the record does."""
+        """Yield the items, and end as the record does.
+
+        Args:
+            is_begun: whether the recorded generator had begun when it was returned. Then None is yielded before the
+                items, and `_begun` consumes it.
+        """
         error, value = yield from self.items(is_begun)
         if error is not None:
             raise error
@@ -232,7 +243,7 @@ class ServedCrossing(Struct, eq=False):
         return future
 
     def _settle_later(self, future: Any, loop: Any, deadline: int) -> None:
-        """Settle a future that was pending when it was handed out, in its turn; one that is cancelled first has ended."""
+        """Settle a future in its turn that was pending when it was returned. If it is cancelled before, it has ended."""
 
         def settle() -> None:
             if future.done():
@@ -256,16 +267,16 @@ class ServedCrossing(Struct, eq=False):
             future.set_result(value)
 
     def _object(self) -> tuple[BaseException | None, Any]:
-        from autochron.replaying.objects import made_again  # lazy: it is rare
+        from autochron.replaying.objects import rebuild_object  # lazy: it is rare
 
         try:
-            return None, made_again(self, self._facts("handed"))
+            return None, rebuild_object(self, self._facts("handed"))
         except CodecError as error:
             self._state.not_rebuilt(self.envelope, error)
             return error, None
 
     def _task(self) -> Any:
-        # Not by `create_task`: it is no lane of the program's.
+        # Not by `create_task`, which would begin a lane: the program has none for it.
         return sys.modules["asyncio"].Task(self._named(self._awaitable()), loop=running_loop())
 
     def _named(self, stand_in: Any) -> Any:
@@ -274,17 +285,17 @@ class ServedCrossing(Struct, eq=False):
         stand_in.__qualname__ = handed.get("qualname", called)
         return stand_in
 
-    # --- what a body did beside giving something ---------------------------------------------------------------------
+    # --- side effects of the body ------------------------------------------------------------------------------------
 
     def _facts(self, key: str) -> Any:
-        """Return a part of what stands beside the outcome in the record, or an empty object."""
-        if self._beside is None:
+        """Return an entry of the envelope's `meta`, or an empty object if it has none."""
+        if self._meta is None:
             meta = self.envelope.meta
-            self._beside = decode_json(meta) if any(part in meta for part in _BESIDE) else {}
-        return self._beside.get(key, {})
+            self._meta = decode_json(meta) if any(part in meta for part in _OUTCOME_FACTS) else {}
+        return self._meta.get(key, {})
 
     def _step(self, items: int) -> None:
-        """Print and change what the body did once it had handed out so many items, and before the next."""
+        """Repeat the prints and changes that the body made after so many items, and before the next one."""
         step = self._facts("steps").get(str(items))
         if step is not None:
             sys.stdout.write(step.get("printed", ""))
@@ -292,12 +303,12 @@ class ServedCrossing(Struct, eq=False):
                 self._change(encode_json(step["changed"]))
 
     def _repeat(self, items: int) -> None:
-        """Print and change what the body did before its end, however it ended."""
+        """Repeat what the body printed, read and changed before its end. `items` is the number of items before that."""
         envelope = self.envelope
         if envelope.meta != NOTHING_BESIDE:
             self._step(items)
             if TAKEN in envelope.meta:
-                _take(self._facts("taken"))
+                consume(self._facts("taken"))
             if PRINTS in envelope.meta:
                 self._state.printing.end(envelope)
             elif b'"printed":' in envelope.meta:
@@ -305,10 +316,10 @@ class ServedCrossing(Struct, eq=False):
         if envelope.changed is not None:
             self._change(envelope.changed)
 
-    # --- inside ------------------------------------------------------------------------------------------------------
+    # --- the end -----------------------------------------------------------------------------------------------------
 
     def _end(self) -> tuple[BaseException | None, Any]:
-        """Return how the crossing ended, with what it changed in its arguments changed again."""
+        """Repeat the side effects of the crossing, and return (error, value)."""
         envelope = self.envelope
         try:
             outcome = envelope.outcome
@@ -331,21 +342,22 @@ class ServedCrossing(Struct, eq=False):
             )
 
     def _closed(self, outcome: Any) -> None:
-        """Note that the consumer closed the stream, as it may have done when it was recorded."""
+        """Note that the consumer closed the stream, and compare that with the record."""
         if isinstance(outcome, Streamed):
             count = len(outcome.items)
-            if self._given == count and isinstance(outcome.end, Closed):
+            if self._served == count and isinstance(outcome.end, Closed):
                 self._repeat(count)
-            self._state.divergence_log.compare_close(self.envelope, outcome, self._given)
+            self._state.divergence_log.compare_close(self.envelope, outcome, self._served)
         self._state.served(self.envelope)
 
     def left_open(self) -> None:
-        """Note at the end of the program that a stream was not read as far as it was recorded."""
+        """Note at the end of the program that a stream was not read as far as in the recording."""
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed):
-            self._state.divergence_log.compare_left_open(self.envelope, outcome, self._given)
+            self._state.divergence_log.compare_left_open(self.envelope, outcome, self._served)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:
+        """Return (error, value) of a recorded end."""
         if isinstance(end, Returned):
             if end.argument is not None:
                 return None, self._argument(end.argument)
@@ -359,7 +371,7 @@ class ServedCrossing(Struct, eq=False):
         return self.read_further(f"{how} after {count} items"), None
 
     def _with_arguments(self, body: bytes) -> Any:
-        """Return what was recorded, with the caller's own objects where arguments stood in it."""
+        """Return the recorded value, with the caller's own objects in the places where it contained arguments."""
         aliases = self._facts("aliases")
         value = codec.decode_without(body, [path for path, _ in aliases])
         for path, name in aliases:
@@ -367,7 +379,11 @@ class ServedCrossing(Struct, eq=False):
         return value
 
     def read_further(self, recorded: str) -> DivergenceError:
-        """Return the error for reading what is not on record, having noted it."""
+        """Note that the stream is read further than in the recording, and return the error for it.
+
+        Args:
+            recorded: how far it was read in the recording, as words for the message.
+        """
         address = self.envelope.address
         message = (
             f"{address} is read further than when it was recorded ({recorded}); record the program again"
@@ -376,7 +392,11 @@ class ServedCrossing(Struct, eq=False):
         return DivergenceError(message)
 
     def _argument(self, path: str) -> Any:
-        """Return the caller's own object: an argument, or what `*args` or `**kwargs` caught."""
+        """Return the caller's own object: an argument, or a member of `*args` or `**kwargs`.
+
+        Args:
+            path: the parameter's name; for a member followed by a dot and its index or key.
+        """
         name, _, member = path.partition(".")
         argument = self._arguments[self._crossing.point.parameters.index(name)]
         if not member:
@@ -391,25 +411,27 @@ class ServedCrossing(Struct, eq=False):
             raise
 
     def wait(self) -> None:
-        """Wait until what ended before this crossing has ended."""
+        """Block this thread until all earlier crossings have ended."""
         schedule = self._state.schedule
-        # Not in an event loop: what is waited for may be another task of the same loop.
+        # Not in an event loop: the earlier crossing may be in another task of the same loop.
         if schedule.turns.parallel and running_loop() is None:
             schedule.wait(self.envelope)
             self._wait_for_printers()
 
     def _wait_for_printers(self) -> None:
-        """Wait until those have begun that had begun when this crossing printed last: they printed before it."""
+        """Block until the crossing has begun that began last before this one's last print: it may print before it."""
         state = self._state
         seq = state.printing.last_before(self.envelope)
         if seq is None or seq == self.envelope.seq:
             return
         other = state.record.get(seq)
-        if not f"{other.lane}/".startswith(f"{self.envelope.lane}/"):  # else it is inside of it, or after it
+        if not f"{other.lane}/".startswith(
+            f"{self.envelope.lane}/"
+        ):  # else it is inside this crossing, or after it
             state.schedule.wait_until_met(other)
 
     async def wait_async(self) -> None:
-        """Wait in an event loop until what ended before this crossing has ended; for ever, where it was cancelled."""
+        """Wait in a task until all earlier crossings have ended. If the crossing was cancelled, wait to be cancelled."""
         asyncio, loop = sys.modules.get("asyncio"), running_loop()
         if loop is None or asyncio is None:
             return
@@ -420,7 +442,7 @@ class ServedCrossing(Struct, eq=False):
 
     def _was_cancelled(self) -> bool:
         outcome = self.envelope.outcome
-        if isinstance(outcome, Streamed):  # closed, or never ended
+        if isinstance(outcome, Streamed):  # a coroutine that was closed, or never ended
             form = self.envelope.form
             return form == "awaitable" or (form == "value" and self._crossing.point.function == "coroutine")
         return _is_cancelled(outcome)
@@ -428,11 +450,11 @@ class ServedCrossing(Struct, eq=False):
     async def _wait_for_cancellation(self, due: bool) -> None:  # noqa: FBT001 - whether there was one
         loop = running_loop()
         if due and loop is not None:
-            await loop.create_future()  # until it is cancelled again
+            await loop.create_future()  # until the task is cancelled
 
 
 class _Steps:
-    """The items for an iterator that could go on after an error: it is not known how."""
+    """Yields the items of an iterator that could go on after an error. That is refused: no such step is recorded."""
 
     __slots__ = ("_has_raised", "_items", "_serving")
 
@@ -466,28 +488,12 @@ def _is_cancelled(outcome: Any) -> bool:
 
 
 def _with(value: Any, path: list[str | int], member: Any) -> Any:
-    """Return a value with another member at a path: itself, but for tuples on the way."""
+    """Put a member at a path in a value, in place. Return the value; tuples on the path are replaced by new ones."""
     if not path:
         return member
     key: Any = path[0]
-    held = _with(value[key], path[1:], member)
+    child = _with(value[key], path[1:], member)
     if isinstance(value, tuple):
-        return tuple.__new__(type(value), (*value[:key], held, *value[key + 1 :]))
-    value[key] = held
+        return tuple.__new__(type(value), (*value[:key], child, *value[key + 1 :]))
+    value[key] = child
     return value
-
-
-def _take(parts: list[tuple[str, int]]) -> None:
-    """Take from standard input what the body took: the next reader gets what comes after it."""
-    for kind, count in parts:
-        try:
-            if kind == "text":
-                sys.stdin.read(count)
-            elif kind == "bytes":
-                sys.stdin.buffer.read(count)
-            else:
-                left = count
-                while left and (data := os.read(0, left)):
-                    left -= len(data)
-        except (OSError, ValueError, AttributeError):  # the program has closed or replaced it
-            return

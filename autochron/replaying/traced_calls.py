@@ -1,4 +1,4 @@
-"""The call that a trace is of, in a replay: whether it is given what it was given when it was recorded, and how it ends."""
+"""Calls of the traced function in a replay: their inputs are compared with the recorded call, and their ends are kept."""
 
 from __future__ import annotations
 
@@ -24,59 +24,74 @@ class TracedCalls:
     """The calls of the traced function in one replay.
 
     Attributes:
-        ended: how each ended, in order: with an error, or with None.
+        ended: the error of each call in order of their ends; None for a call that did not raise.
+        typed: whether the recorded input holds types.
     """
 
     def __init__(
         self,
         call: Envelope | None,
         redactor: Redactor,
-        tell: Callable[[Envelope, str, str, str], None],
+        on_difference: Callable[[Envelope, str, str, str], None],
         *,
         typed: bool = True,
     ) -> None:
-        """Take the recorded call, what notes a difference, and whether the call's input tells types.
+        """Prepare the comparison.
 
-        `tell` gets (call, path, recorded, replayed).
+        Args:
+            call: the recorded call; None if the trace has none.
+            redactor: masks the inputs as in the recording.
+            on_difference: called with (call, path, recorded, replayed) for an input that differs.
+            typed: whether the recorded input holds types. That of an old trace does not.
         """
         self.ended: list[BaseException | None] = []
         self.typed = typed
         self._call = call
         self._redactor = redactor
-        self._tell = tell
+        self._on_difference = on_difference
         self._open = 0
 
     def begin(self, point: Point, arguments: tuple[Any, ...]) -> TracedCall:
-        """Compare what a call is given; one inside another is not compared, for the trace is of the outer one."""
-        call, redactor = self._call, self._redactor
-        made = TracedCall(self, point, arguments, redactor)
-        if call is not None and not made.is_request and b'"request"' in call.meta:
-            return made  # an application is started and stopped by calls, too
-        made.is_compared = True
+        """Begin a call, and compare its input. The input of a call inside another is not compared: the outer one is traced.
+
+        Args:
+            point: the traced function.
+            arguments: those of the call.
+        """
+        recorded, redactor = self._call, self._redactor
+        call = TracedCall(self, point, arguments, redactor)
+        if recorded is not None and not call.is_request and b'"request"' in recorded.meta:
+            return call  # an ASGI application is called for its start and stop, too
+        call.is_compared = True
         self._open += 1
-        if call is not None and self._open == 1:
+        if recorded is not None and self._open == 1:
             try:
-                made.compare(call)
+                call.compare(recorded)
             except Exception as error:
                 if is_interruption(error):
                     raise
-                self.tell(
-                    call, "(value)", "what it was given", f"unreadable: {type(error).__name__}: {error}"
+                self.note_difference(
+                    recorded, "(value)", "what it was given", f"unreadable: {type(error).__name__}: {error}"
                 )
-        return made
+        return call
 
-    def tell(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
-        """Note that a call is given something else."""
-        self._tell(call, path, recorded, replayed)
+    def note_difference(self, call: Envelope, path: str, recorded: str, replayed: str) -> None:
+        """Note that the input of a call differs from the recorded one at a path. The values are JSON texts."""
+        self._on_difference(call, path, recorded, replayed)
 
     def end(self, error: BaseException | None) -> None:
-        """Note how a call ended that is compared."""
+        """Note the end of a call that is compared: its error, or None."""
         self._open -= 1
         self.ended.append(error)
 
 
 class TracedCall:
-    """Hears of one call of the traced function."""
+    """One call of the traced function, as its crossing's token sees it.
+
+    Attributes:
+        is_request: whether the call is an HTTP request to an ASGI application.
+        is_compared: whether the call counts as one of the traced function.
+    """
 
     def __init__(
         self, calls: TracedCalls, point: Point, arguments: tuple[Any, ...], redactor: Redactor
@@ -88,12 +103,12 @@ class TracedCall:
         self.is_request = self._request is not None
         self.is_compared = False
         self._recorded: Envelope | None = None
-        """The recorded call, where the body of its request is to be compared yet."""
+        """The recorded call, if the body of its request is still to be compared."""
         if self._request is not None:
             self._request.listen(*(arguments[-2:] if self._request.beside else ()))
 
     def compare(self, call: Envelope) -> None:
-        """Note the first difference in what it is given; the body of a request is compared when the call has ended."""
+        """Note the first difference of the input from the recorded call. A request's body is compared at the call's end."""
         request = self._request
         parameter = None if request is None else request.parameter
         input_body = call_input(self._point, self._arguments, request)
@@ -105,7 +120,7 @@ class TracedCall:
             recorded = drop_paths(recorded, (f"{request.parameter}.body",))
         difference = None if input_body == recorded else first_difference(recorded, input_body)
         if difference is not None:
-            self._calls.tell(call, *difference)
+            self._calls.note_difference(call, *difference)
         elif request is not None:
             self._recorded = call
 
@@ -113,36 +128,36 @@ class TracedCall:
         call, request = self._recorded, self._request
         if call is None or request is None:
             return
-        before = call.arguments.get(request.parameter, {}).get("body")
-        now = decode(self._redactor.mask(request.body()))
-        # A call that ends before it has read the body was given it all the same.
-        if before is None or now is None or before == now:
+        recorded = call.arguments.get(request.parameter, {}).get("body")
+        replayed = decode(self._redactor.mask(request.body()))
+        # A body that was not read, now or in the recording, is unknown. That is no difference of the input.
+        if recorded is None or replayed is None or recorded == replayed:
             return
-        difference = first_difference(encode(before), encode(now))
+        difference = first_difference(encode(recorded), encode(replayed))
         if difference is not None:
-            path, was, is_now = difference
-            where = f"{request.parameter}.body" + ("" if path == "(value)" else f".{path}")
-            self._calls.tell(call, where, was, is_now)
+            path, before, after = difference
+            full_path = f"{request.parameter}.body" + ("" if path == "(value)" else f".{path}")
+            self._calls.note_difference(call, full_path, before, after)
 
-    # --- told by the call's token --------------------------------------------------------------------------------------
+    # --- called by the crossing's token --------------------------------------------------------------------------------
 
     def substituted(self, argument: Any) -> Any:
-        """Return what the body gets for a channel of a request."""
+        """Return what the body gets for an argument: for a channel of a request, a channel that listens."""
         return argument if self._request is None else self._request.substitute(argument)
 
     def item(self, _item: Any) -> None:
-        """Nothing: what a traced call hands out is its caller's to judge."""
+        """Do nothing: the results of a traced call are not compared."""
 
     def returned(self, _value: Any) -> None:
-        """Note that it returned."""
+        """Note that the call returned."""
         self._end(None)
 
     def raised(self, error: BaseException) -> None:
-        """Note that it raised."""
+        """Note that the call raised an error."""
         self._end(error)
 
     def served(self) -> None:
-        """Note that it was served as a whole."""
+        """Note that the call was served as a whole."""
         self._end(None)
 
     def _end(self, error: BaseException | None) -> None:

@@ -1,4 +1,4 @@
-"""Crossings that wait for their turn: tasks, each in its event loop, and threads. They are woken when it comes."""
+"""Threads and tasks that wait for the turn of their crossing, and are woken when it comes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autochron.model import Envelope
 
 RECHECK = 0.02
-"""Seconds after which a task looks by itself: not all that makes it due is told of."""
+"""Seconds after which a waiting task checks by itself whether it is due. Not every change that makes it due wakes it."""
 
 
 def running_loop() -> Any:
@@ -28,7 +28,7 @@ class _Waiter(NamedTuple):
 
 
 class _Threads:
-    """What threads wait for that hold a lock; of `threading.Condition` a program may forbid the wait."""
+    """A condition that threads wait for. The wait of `threading.Condition` may be patched by the program."""
 
     __slots__ = ("_gates", "_lock")
 
@@ -37,7 +37,7 @@ class _Threads:
         self._gates: list[Any] = []
 
     def wait(self, timeout: float) -> bool:
-        """Let go of the lock until woken, for so many seconds at most; return whether it was that."""
+        """Release the lock and wait to be woken, for `timeout` seconds at most. Return whether the thread was woken."""
         gate = unpatched.Lock()
         unpatched.acquire(gate)
         self._gates.append(gate)
@@ -51,17 +51,17 @@ class _Threads:
         return is_woken
 
     def notify_all(self) -> None:
-        """Wake all that wait; who calls holds the lock."""
+        """Wake all threads that wait. The caller holds the lock."""
         for gate in self._gates:
             gate.release()
         self._gates.clear()
 
 
 class Waiters:
-    """Those of one replay. Who wakes holds the schedule's lock.
+    """The threads and tasks of one replay that wait. The caller of `wake` holds the schedule's lock.
 
     Attributes:
-        are_there: whether anyone has waited yet.
+        are_there: whether anyone has waited so far.
     """
 
     __slots__ = ("_condition", "_tasks", "are_there")
@@ -72,16 +72,16 @@ class Waiters:
         self.are_there = False
 
     def condition(self, lock: Any) -> Any:
-        """Return what threads wait for."""
+        """Return the condition that threads wait for, with the lock that they hold."""
         if self._condition is None:
             self._condition = _Threads(lock)
             self.are_there = True
         return self._condition
 
     async def wait(self, loop: Any, envelope: Envelope) -> None:
-        """Wait in a task until its crossing may be due, or for a little while.
+        """Wait in a task until its crossing may be due, for `RECHECK` seconds at most.
 
-        Not by asking again and again: of 64 tasks each would ask after each of the others.
+        The task does not poll at each turn of the loop: each of 64 tasks would then check all the others.
         """
         waiter = _Waiter(loop, loop.create_future(), envelope)
         self._tasks.append(waiter)
@@ -94,16 +94,16 @@ class Waiters:
             self._tasks.remove(waiter)
 
     def wake(self, is_due: Callable[[Envelope], bool]) -> None:
-        """Wake the threads, and the tasks that are due."""
+        """Wake all threads, and the tasks whose crossing is due."""
         if self._condition is not None:
             self._condition.notify_all()
         running = running_loop() if self._tasks else None
-        for each in tuple(self._tasks):
-            if not each.future.done() and is_due(each.envelope):
-                if each.loop is running:
-                    _set(each.future)
-                elif not each.loop.is_closed():
-                    each.loop.call_soon_threadsafe(_set, each.future)
+        for waiter in tuple(self._tasks):
+            if not waiter.future.done() and is_due(waiter.envelope):
+                if waiter.loop is running:
+                    _set(waiter.future)
+                elif not waiter.loop.is_closed():
+                    waiter.loop.call_soon_threadsafe(_set, waiter.future)
 
 
 def _set(future: Any) -> None:

@@ -1,4 +1,4 @@
-"""Crossings that have no record: run where the plan or something live around them says so, and refused elsewhere."""
+"""Crossings without a record. They run if the plan or a live crossing around them allows it, and are refused otherwise."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from autochron.replaying.running_crossings import RunningCrossings
 
 CAP = 100_000
-"""Values of one line that are recorded; what is asked for beyond is made up."""
+"""The number of values that are recorded of one line. Later ones are synthesised."""
 
 _ENOUGH = 100
-"""Refused crossings after which a program that goes on regardless is stopped."""
+"""The number of refused crossings after which the program is stopped."""
 
 
 class ReplayStoppedError(BaseException):
-    """Ends a program that swallows every divergence and goes on; no `except Exception` catches it."""
+    """Ends a program that catches every DivergenceError and goes on. No `except Exception` catches this one."""
 
 
 class Unrecorded:
-    """Decides what becomes of them, and gives those that run an address."""
+    """Decides what happens to crossings without a record, and assigns addresses to them."""
 
     def __init__(self, state: ReplayState, runs: RunningCrossings) -> None:
         self._state = state
@@ -40,10 +40,16 @@ class Unrecorded:
         self._refused = 0
         self._counts: dict[str, int] = {}
         self._files: set[str] | None = None
-        """Those in which something was recorded; None until that is asked."""
+        """The files with recorded crossings; None until they are needed."""
 
     def begin(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> Serving | None:
-        """Let a crossing run where the plan says so or it is inside something live, or serve it what a like one returned.
+        """Let a crossing run, or serve it the outcome of a record with the same name and input.
+
+        It runs if the plan makes it live, or if it is inside a live crossing and no such record exists. An ambient value
+        is synthesised. The caller holds the schedule's lock.
+
+        Returns:
+            What serves the crossing; None if its body is to run.
 
         Raises:
             DivergenceError: the crossing can neither run nor be served.
@@ -69,7 +75,7 @@ class Unrecorded:
         return None
 
     def _is_live(self, crossing: Crossing[Running]) -> bool:
-        """Return whether a plan lets it run; an ambient value is live only where it is named."""
+        """Return whether the plan makes a crossing live. `after:` does not make an ambient value live."""
         plan = self._state.plan
         if plan.is_full:
             return False
@@ -83,7 +89,10 @@ class Unrecorded:
         return crossing.name in plan.names or crossing.rule.kind in plan.kinds or crossing.rule.observe
 
     def _before_live(self, running: Running) -> Iterator[Envelope]:
-        """Yield what was recorded before a live crossing, and after the live one before it: what that did is not in it."""
+        """Yield the envelopes between the previous live crossing and this one.
+
+        Envelopes before the previous live crossing may not show its effects.
+        """
         record, plan = self._state.record, self._state.plan
         last = record.size + 1 if running.envelope is None else running.envelope.seq
         earlier: list[Envelope] = []
@@ -99,7 +108,7 @@ class Unrecorded:
     def _repeat(
         self, crossing: Crossing[Running], input_body: bytes, known: Envelope, around: Any
     ) -> Serving:
-        """Serve what another crossing of the name and input gave."""
+        """Serve the outcome of another record with the same name and input."""
         entry = self._state.log.begin(crossing, "served", None, self._next_address(crossing.name))
         entry.parent = place_of(crossing.parent)
         entry.input = input_body
@@ -108,13 +117,13 @@ class Unrecorded:
         return Repeated(known)
 
     def _invent(self, crossing: Crossing[Running], arguments: tuple[Any, ...]) -> None:
-        """Have a value made up that was not recorded: the program goes on with it."""
+        """Let an ambient value be synthesised that was not recorded, so that the program can go on."""
         running = self._runs.begin(crossing, "invented", None, self._next_address(crossing.name))
         running.entry.input = self._state.inputs.input(crossing, arguments)
         self._note_invented(crossing, running.entry.address)
 
     def _note_invented(self, crossing: Crossing[Running], address: tuple[str, int]) -> None:
-        """Note an ambient value that is made up."""
+        """Note an ambient value that is synthesised."""
         name, nth = address
         is_foreign = self._is_foreign(crossing.rule.place.file)
         self._state.divergence_log.invented(
@@ -122,29 +131,30 @@ class Unrecorded:
         )
 
     def _is_foreign(self, file: str) -> bool:
-        """Return whether nothing was recorded in a file: it is a test's own, say, and no part of the recorded program."""
+        """Return whether a file has no recorded crossings. It may be a test's, and no part of the recorded program."""
         if self._files is None:
             self._files = {
-                each.site.removeprefix("@").rpartition(":")[0] for each in self._state.record.boundaries()
+                boundary.site.removeprefix("@").rpartition(":")[0]
+                for boundary in self._state.record.boundaries()
             }
         return file not in self._files
 
     def _next_address(self, name: str) -> tuple[str, int]:
-        """Return the next address of a name after those that were recorded."""
+        """Return name and occurrence of the next crossing of a name, counted on from the recorded ones."""
         if name not in self._counts:
             self._counts[name] = counts_of(self._state.record.boundaries()).get(name, 0)
         self._counts[name] += 1
         return name, self._counts[name]
 
     def _goes_on(self, lane: str, name: str) -> bool:
-        """Return whether all of a recorded lane was met, and something of a name among it."""
+        """Return whether all envelopes of a recorded lane were met, and the lane has one of a name."""
         envelopes = [envelope for envelope in self._state.record if envelope.lane == lane]
         return all(self._state.cursor.is_met(envelope) for envelope in envelopes) and any(
             envelope.name == name for envelope in envelopes
         )
 
     def _refuse(self, crossing: Crossing[Running]) -> BaseException:
-        """Note one that can't be served; return what is raised in its place."""
+        """Note a crossing that can't be served. Return the error to raise for it."""
         nearest = self._state.cursor.nearest(crossing.name)
         lane = crossing.root.lane
         is_tail = DAEMON in lane and self._goes_on(self._state.cursor.recorded_lane(lane), crossing.name)
@@ -156,7 +166,7 @@ class Unrecorded:
 
 
 def _live_around(crossing: Crossing[Running]) -> Any:
-    """Return the live crossing that one is inside of; None where nothing live is around it."""
+    """Return the nearest live crossing that encloses a crossing; None if there is none."""
     above: Any = crossing.parent
     while above is not None:
         if type(above) is Remote:

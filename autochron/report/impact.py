@@ -57,11 +57,11 @@ def _write(impact: Impact, page: Page) -> None:
         page.line(f"    was {impact.effect.before!r}, is now {impact.effect.after!r}", "dim")
 
 
-def keep(impacts: Impacts, folder: str) -> str | None:
-    """Write the results into the folder's `impact.json`, beside those of other sites.
+def save(impacts: Impacts, folder: str) -> str | None:
+    """Write the results into the folder's `impact.json`. The file keeps the results of other sites.
 
     Returns:
-        Why the file can't be written, as one line for the user; None where it was written.
+        Why the file can't be written, as one line for the user; None if it was written.
     """
     sites: dict[str, Any] = {**_load_sites(folder)}
     for site in impacts.sites:

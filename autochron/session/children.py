@@ -291,7 +291,7 @@ class Children:
             processes.STARTING.root = None
             # The shell inherits the environment of C, and assigning to `os.environ` would show the program the context.
             if processes.VARIABLE in os.environ:
-                os.putenv(processes.VARIABLE, self.told(root))
+                os.putenv(processes.VARIABLE, self.context_of(root))
         elif event in {"os.posix_spawn", "os.spawn"}:
             processes.STARTING.root = None
 
@@ -313,7 +313,7 @@ class Children:
         """Note that a forked process has joined."""
         self.started = [process for process in self.started if process.lane != root.lane]
 
-    def told(self, root: LaneRoot) -> str:
+    def context_of(self, root: LaneRoot) -> str:
         """Return the context of a process that begins in a lane, as text."""
         return _text(
             msgspec.structs.replace(

@@ -23,7 +23,7 @@ from autochron.model import (
     Unwoven,
 )
 from autochron.session.children import StartedProcess, unmanaged_processes
-from autochron.stdio.transcript import Said
+from autochron.stdio.transcript import Transcript
 
 if TYPE_CHECKING:
     from autochron.redaction.mask_key import MaskKey
@@ -48,7 +48,7 @@ class Ending(Struct, frozen=True):
 
     status: int | None
     error: str | None
-    transcript: Said
+    transcript: Transcript
     ledger: tuple[Unwoven, ...]
     unmatched: list[tuple[BoundaryRule, str]]
     started: tuple[StartedProcess, ...]
@@ -130,7 +130,7 @@ def _stored(text: bytes | None, redactor: Redactor) -> bytes | None:
     return None if text is None else redactor.mask_outcome(bodies.store_body(text or b"\n", "text/plain"))[0]
 
 
-def _not_served(transcript: Said, stdin: bytes) -> Iterator[Unwoven]:
+def _not_served(transcript: Transcript, stdin: bytes) -> Iterator[Unwoven]:
     """Yield an entry for each part of standard input that a replay does not give to the program."""
     if bodies.restore_body(stdin) != transcript.stdin:
         yield Unwoven(

@@ -16,7 +16,7 @@ from autochron.recording.envelope_prep import Tally
 from autochron.session import header as facts
 from autochron.session.children import unmanaged_processes
 from autochron.session.footer import Ending
-from autochron.stdio.transcript import NOTHING_SAID, Said
+from autochron.stdio.transcript import EMPTY_TRANSCRIPT, Transcript
 
 if TYPE_CHECKING:
     from autochron.instrument.activation import Activation
@@ -174,7 +174,7 @@ class Preparation:
         if counts == self._reported:
             return envelope
         self._reported = counts
-        write_end = self._child_end_writer(self._make_footer(self.ending(None, None, NOTHING_SAID)))
+        write_end = self._child_end_writer(self._make_footer(self.ending(None, None, EMPTY_TRANSCRIPT)))
 
         def put(sink: Sink) -> None:
             sink.put(envelope)
@@ -216,7 +216,7 @@ class Preparation:
 
     # --- the footer --------------------------------------------------------------------------------------------------
 
-    def ending(self, status: int | None, error: str | None, transcript: Said) -> Ending:
+    def ending(self, status: int | None, error: str | None, transcript: Transcript) -> Ending:
         """Return the facts for the footer that are known now. The footer is made when all crossings are prepared."""
         recorded = self._recorded
         rules, effects, inherited = recorded.activation.rules, recorded.effects, self._inherited

@@ -36,7 +36,7 @@ from autochron.session.children import ChildContext, Children, Numbers
 from autochron.session.preparation import Preparation
 from autochron.session.recorded_effects import RecordedEffects
 from autochron.session.session import Session
-from autochron.stdio.transcript import NOTHING_SAID, Said
+from autochron.stdio.transcript import EMPTY_TRANSCRIPT, Transcript
 from autochron.store.processes import TAKEN
 from autochron.store.writer import Writer
 from autochron.weaving import gate
@@ -243,7 +243,7 @@ class Recording(Session):
 
     def close_part(self, error: str | None) -> None:
         """Close the trace of a call."""
-        self._close(None, error, NOTHING_SAID)
+        self._close(None, error, EMPTY_TRANSCRIPT)
 
     def _reserve(self) -> int:
         """Reserve another range of sequence numbers in the store; return the first one."""
@@ -308,7 +308,9 @@ class Recording(Session):
         self.flush(None)
         self.leave_parent()
 
-    def finish(self, status: int | None, error: str | None, transcript: Said = NOTHING_SAID) -> Footer:
+    def finish(
+        self, status: int | None, error: str | None, transcript: Transcript = EMPTY_TRANSCRIPT
+    ) -> Footer:
         """Switch recording off, write the footer, and return it."""
         self.end(status, error, transcript)
         if self.footer is None:  # it could not be made, and the writer has noted why
@@ -317,7 +319,7 @@ class Recording(Session):
         assert footer is not None  # noqa: S101 - see above
         return footer
 
-    def end(self, status: int | None, error: str | None, transcript: Said = NOTHING_SAID) -> None:
+    def end(self, status: int | None, error: str | None, transcript: Transcript = EMPTY_TRANSCRIPT) -> None:
         """Switch recording off, and have the footer written. A recording in memory makes it when somebody reads it."""
         global _recording  # noqa: PLW0603 - forks belong to the process
         _recording = None
@@ -327,7 +329,7 @@ class Recording(Session):
             self.requests.finish()
         self._close(status, error, transcript)
 
-    def _close(self, status: int | None, error: str | None, transcript: Said) -> None:
+    def _close(self, status: int | None, error: str | None, transcript: Transcript) -> None:
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self.effects.noted[Unwoven(address, reason, "open")] = None
@@ -340,11 +342,11 @@ class Recording(Session):
             self.writer.flush()
         return self._preparation.footer
 
-    def flush(self, status: int | None, transcript: Said = NOTHING_SAID) -> None:
+    def flush(self, status: int | None, transcript: Transcript = EMPTY_TRANSCRIPT) -> None:
         """Write everything that waits, and a footer in case the process ends now."""
         if self.requests is not None:
             self.requests.flush()
-        self.recorder.hand_over()
+        self.recorder.submit_open()
         self.writer.flush()
         self.writer.submit(self._preparation.ending(status, None, transcript))
         self.writer.flush()
@@ -397,7 +399,7 @@ class Recording(Session):
         """Return a message for each rule of a single line that has no effect any more."""
         values = self.activation.values
         ignores = () if self.watching is None else self.watching.stale()
-        return ignores if values is None else (*ignores, *values.asked.stale)
+        return ignores if values is None else (*ignores, *values.requested.stale)
 
     def _count_requests(self) -> int:
         """Count the traces of calls, also those of child processes."""

@@ -53,19 +53,17 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         swap: functions that others replace: `{"shop.tools:refund": "shop.fixed:refund"}`. A value may be a callable.
         store: the store that the trace is in; as for `record`.
         rules: the rules; as for `record`.
-        inputs: what a changed input of a stubbed crossing counts as. By default it is an error, but for a model a warning
-            where anything is live. `strict` makes each an error, `warn` each a warning, and `ignore` reports none. A
-            consequence of something live is never an error.
+        inputs: what a changed input counts as: an error (`strict`), a warning (`warn`) or nothing (`ignore`). By default it
+            is an error; if anything is live, it is a warning for model calls and for live crossings. A consequence of
+            something live is never an error.
         deny: what live crossings must not use: `network`, `subprocess` or `files` (changes of the file system), or several.
         check: whether a divergence raises an error when the block is left.
-        allow_unwoven: whether to go on although the model asked for a tool that no boundary is known to cover, which may
-            then run for real.
+        allow_unwoven: whether to go on if the model asked for a tool without a known boundary, which may run for real.
         watch: whether to look for non-deterministic calls outside every boundary, for `findings`. It takes milliseconds.
         volatile: fields of outcomes that differ in each run, such as `issue_refund[1].outcome.id`. A verdict ignores them.
 
     Raises:
-        TraceNotFoundError, TraceFormatError, StoreError: on entering the block, if there is no such trace, or it can't be
-            read.
+        TraceNotFoundError, TraceFormatError, StoreError: on entering the block, if the trace is missing or can't be read.
         RuleError: on entering the block, if the rules are invalid.
         PlanError: on entering the block, if the trace has no such crossing, or something can't be swapped or denied.
         UnwovenToolError: on entering the block, if the model asked for a tool that no boundary is known to cover.

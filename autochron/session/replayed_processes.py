@@ -303,15 +303,15 @@ class ReplayedProcesses:
             return
         self._director.state.end_streams()
         for problem in problems:
-            report.tell(ChildEvent(kind="problem", text=problem))
+            report.write(ChildEvent(kind="problem", text=problem))
         for swap in self._swaps:
             if swap.fault:
                 self._director.note("missing", swap.old, swap.fault, severity="error")
             if swap.calls:
-                report.tell(ChildEvent(kind="swapped", text=swap.old))
+                report.write(ChildEvent(kind="swapped", text=swap.old))
         if self.children is not None:
             self._note_unmanaged(self.children.started, read_lanes(self.children.context.place))
-        report.tell(ChildEvent(kind="ended"))
+        report.write(ChildEvent(kind="ended"))
 
     def gather(self) -> tuple[str, ...]:
         """Merge the reports of the processes into this one.

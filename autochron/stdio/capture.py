@@ -21,7 +21,7 @@ from autochron.stdio.descriptors import (
     serve_input,
     unprinted,
 )
-from autochron.stdio.transcript import Said
+from autochron.stdio.transcript import Transcript
 from autochron.store.detached import Work
 
 
@@ -113,18 +113,18 @@ class Capture:
             names |= dict.fromkeys(paths_of(INPUT)[1:], "standard input")
         return names
 
-    def said(self, during: Sequence[tuple[int, int, int]] = ()) -> Said:
-        """Return what the program has written and read so far.
+    def transcript(self, during: Sequence[tuple[int, int, int]] = ()) -> Transcript:
+        """Return the transcript so far: what the program has written and read.
 
         Args:
             during: for each tool the range of output offsets in bytes while it ran, and the `seq` of its crossing.
         """
         kind = self._input.kind
         stdin = self._input.read(self._stdin.data)
-        whole_output = self.output.said()
+        whole_output = self.output.content()
         stderr = None if self._stderr is None else self._stderr.data_and_rest
         is_cut = self._stdin.is_cut
-        transcript = Said(
+        transcript = Transcript(
             self.stdout.data_and_rest, stdin, stdin_kind=kind, is_stdin_cut=is_cut, stderr=stderr
         )
         if whole_output is None:

@@ -114,15 +114,15 @@ class OutputDescriptor:
         except OSError:
             return 0
 
-    def said(self) -> bytes | None:
-        """Return what was written so far; None if the descriptor is not captured.
+    def content(self) -> bytes | None:
+        """Return the bytes that were written so far; None if the descriptor is not captured.
 
         Of more than `LIMIT` bytes the rest is replaced by a line with its size and digest.
         """
         try:
             if self._relay is not None:
                 self._relay.drain()
-                return with_rest(*self._relay.said())
+                return with_rest(*self._relay.passed())
             return self._read() if self._file >= 0 else None
         except OSError:
             return None

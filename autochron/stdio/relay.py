@@ -105,7 +105,7 @@ class OutputRelay:
                 return
             unpatched.sleep(_PAUSE)
 
-    def said(self) -> tuple[bytes, int, str]:
+    def passed(self) -> tuple[bytes, int, str]:
         """Return the first `LIMIT` bytes that passed, the number of further bytes, and the digest of these."""
         _, passed, more, digest = _STATE.unpack_from(self._memory, _TURN.size)
         kept = bytes(self._memory[_HEAD : _HEAD + passed - more])

@@ -1,4 +1,4 @@
-"""The value that holds what a program wrote and read on its standard streams."""
+"""The transcript of a program's standard streams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from autochron.model import Unprinted
 
 
-class Said(Struct, frozen=True):
+class Transcript(Struct, frozen=True):
     """What a program wrote to standard output and standard error, and read from standard input.
 
     The streams are not masked yet, unlike those of `Footer`.
@@ -32,4 +32,4 @@ class Said(Struct, frozen=True):
     stderr: bytes | None = None
 
 
-NOTHING_SAID = Said()
+EMPTY_TRANSCRIPT = Transcript()

@@ -29,14 +29,14 @@ class ForkEnd(NamedTuple):
     """How a fork ended.
 
     Attributes:
-        said: the bytes that it wrote.
+        output: the bytes that it wrote.
         is_whole: whether these are complete, and it ended by itself.
         signal: number of the signal that killed it, or 0.
         status: its exit status, or 0.
         is_late: whether it was ended because it took too long.
     """
 
-    said: bytes
+    output: bytes
     is_whole: bool = False
     signal: int = 0
     status: int = 0
@@ -70,61 +70,65 @@ def fork_process() -> int:
     return process
 
 
-Tell: TypeAlias = Callable[[bytes], None]
-"""Writes a part of the result early, in case the rest is never written."""
+WritePart: TypeAlias = Callable[[bytes], None]
+"""Type of a function that writes a part of the result early, in case the rest is never written."""
 
 
-def forked(work: Callable[[Tell], bytes], limits: Limits, *, apart: bool = True) -> ForkEnd:
+def forked(work: Callable[[WritePart], bytes], limits: Limits, *, own_group: bool = True) -> ForkEnd:
     """Do some work in a fork of this process, which must have one thread only.
 
     Args:
         work: does the work, and returns the bytes of the result. It may write parts of them early.
         limits: what the fork may take.
-        apart: whether the fork leads a process group of its own, which is killed at the end with all that was started
+        own_group: whether the fork leads a process group of its own, which is killed at the end with all that was started
             in it.
 
     Returns:
         The bytes that it wrote, and how it ended.
     """
-    fork_or_end = parted(limits, apart=apart)
+    fork_or_end = fork_or_wait(limits, own_group=own_group)
     if isinstance(fork_or_end, Fork):
         try:
-            fork_or_end.end(work(fork_or_end.tell))
+            fork_or_end.end(work(fork_or_end.write))
         finally:
             unpatched.immediate_exit(1)
     return fork_or_end
 
 
-def at_rest(limits: Limits) -> Callable[[], None]:
-    """Do once, in this process, what each fork would do first. For a process that only forks.
+def prepare_for_forks(limits: Limits) -> Callable[[], None]:
+    """Disable garbage collection and silence and limit this process, so that its forks need not do so themselves.
+
+    It is for a process that does nothing but fork.
 
     Args:
         limits: what each fork may take.
 
     Returns:
-        A function that `parted` takes as `lift`.
+        A function that `fork_or_wait` takes as `lift`.
     """
     gc.disable()
     silence()
     return limit_process(limits, address_space())
 
 
-def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | None = None) -> ForkEnd | Fork:
+def fork_or_wait(
+    limits: Limits, *, own_group: bool = True, lift: Callable[[], None] | None = None
+) -> ForkEnd | Fork:
     """Fork. In the child, return the `Fork` by which it writes its result. In this process, wait for the child's end.
 
     Args:
         limits: what the child may take.
-        apart: whether the child leads a process group of its own, as in `forked`.
-        lift: what `at_rest` returned; None if the child has to be limited and silenced itself.
+        own_group: whether the child leads a process group of its own, as in `forked`.
+        lift: what `prepare_for_forks` returned; None if the child has to be limited and silenced itself.
     """
     size = address_space()
     reading, writing = os.pipe()
     process = fork_process()
     if process == 0:
         os.close(reading)
-        return _begin(writing, limits, size, apart=apart, lift=lift)
+        return _begin(writing, limits, size, own_group=own_group, lift=lift)
     os.close(writing)
-    if apart:
+    if own_group:
         with suppress(OSError):  # the child has done so itself, or has ended
             os.setpgid(process, process)
     output, is_late = b"", True
@@ -132,7 +136,7 @@ def parted(limits: Limits, *, apart: bool = True, lift: Callable[[], None] | Non
         output, is_late = _read_all(reading, limits.seconds)
     finally:
         os.close(reading)
-        status = _end(process, is_over=is_late or output.endswith(_END), apart=apart)
+        status = _end(process, is_over=is_late or output.endswith(_END), own_group=own_group)
     if output.endswith(_END) and not is_late:
         return ForkEnd(output.removesuffix(_END), is_whole=True)
     discard_of(process)
@@ -158,7 +162,7 @@ class Fork:
         self.lift: Callable[[], None] = lambda: None
         """Lifts the limit of memory, so that enough is left to report the result."""
 
-    def tell(self, part: bytes) -> None:
+    def write(self, part: bytes) -> None:
         """Write a part of the result."""
         if unpatched.getpid() != self._process:  # a fork that the work has made, and that ran on to here
             unpatched.immediate_exit(0)
@@ -169,17 +173,19 @@ class Fork:
         status = 1
         try:
             self.lift()
-            self.tell(result + _END)
+            self.write(result + _END)
             status = 0
         finally:
             unpatched.immediate_exit(status)
 
 
-def _begin(writing: int, limits: Limits, size: int, *, apart: bool, lift: Callable[[], None] | None) -> Fork:
+def _begin(
+    writing: int, limits: Limits, size: int, *, own_group: bool, lift: Callable[[], None] | None
+) -> Fork:
     """Set up a fork, in the child: its process group, limits, and silence."""
     try:
         fork = Fork(writing)
-        if apart:
+        if own_group:
             os.setpgid(0, 0)
             for descriptor in _kept_from_forks:
                 os.close(descriptor)
@@ -207,20 +213,20 @@ def _read_all(descriptor: int, seconds: float) -> tuple[bytes, bool]:
     return bytes(output), False
 
 
-def _end(process: int, *, is_over: bool, apart: bool) -> int:
+def _end(process: int, *, is_over: bool, own_group: bool) -> int:
     """End a fork and what it has left behind; return its status.
 
     Args:
         process: its id.
         is_over: whether it has written everything or is late, so that it is killed at once.
-        apart: whether it leads a process group.
+        own_group: whether it leads a process group.
     """
     # A fork that has closed its pipe early is about to end by itself.
     for pause in () if is_over else (0, 0.001, 0.01, 0.1):
         unpatched.sleep(pause)
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
-            if apart:
+            if own_group:
                 kill_group(process)
             return status
-    return kill_child(process, with_group=apart)
+    return kill_child(process, with_group=own_group)

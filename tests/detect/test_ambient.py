@@ -115,11 +115,11 @@ class Through:
         form = form_of(line.source)
 
         def call(original, /, *args, **kwargs):
-            draw = form.apart(original, args, kwargs)
+            draw = form.encode(original, args, kwargs)
             if self.serves:
-                return draw.made(self.kept.pop(0))
+                return draw.rebuild(self.kept.pop(0))
             self.kept.append(draw.draw(random_bits if line.source.call in SEEDED else original))
-            return draw.made(self.kept[-1])
+            return draw.rebuild(self.kept[-1])
 
         return call
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope import exact_look
+from autochron.envelope import exact_snapshot
 from autochron.envelope.canonical import canonical
-from autochron.envelope.growing import Growing
+from autochron.envelope.growing import GrowingInputs
 
 _scalar = st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab,]"\\', max_size=4)
 _other = st.sampled_from(
@@ -52,7 +52,7 @@ def _changed(history: list, change: tuple) -> list:
 @settings(max_examples=300, deadline=None)
 @given(_history, st.lists(_change, max_size=8), st.booleans())
 def test_equal_to_canonical(history, changes, nested):
-    growing = Growing()
+    growing = GrowingInputs()
     for change in [("append", 1), *changes]:
         history = _changed(history, change)
         tools = [{"b": 1, "a": index} for index in range(9)]
@@ -64,7 +64,7 @@ def test_equal_to_canonical(history, changes, nested):
 
 
 def test_what_msgspec_refuses_is_written_as_canonical_does():
-    growing = Growing()
+    growing = GrowingInputs()
     odd = [{1: object()}] * 9
     for values in ((odd, float("nan")), ([float("nan")] * 9, 1), (["\ud800"] * 9, 1)):
         assert growing.canonical(("a", "b"), values) == canonical(("a", "b"), values)
@@ -112,8 +112,8 @@ LOOKALIKES = [
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "by hand"])
 def test_what_changes_its_type_in_place_is_told(plain, other, at, exact, monkeypatch):
     if not exact:
-        monkeypatch.setattr(exact_look, "_encoder", lambda: None)
-    growing = Growing()
+        monkeypatch.setattr(exact_snapshot, "_encoder", lambda: None)
+    growing = GrowingInputs()
     history = [{"content": [number]} for number in range(12)]
     told = []
     for value in (plain, plain, other, other, plain):
@@ -131,7 +131,7 @@ def test_deeper_than_is_compared_is_told_in_a_history_too():
     deep: list = []
     for _ in range(99):
         deep = [deep]
-    growing = Growing()
+    growing = GrowingInputs()
     history = [{"content": "x"} for _ in range(12)]
     for element in ("y", deep, [deep], "z"):
         history.append({"content": element})
@@ -142,16 +142,16 @@ def test_a_module_of_the_program_that_is_named_alike_is_not_run(tmp_path, monkey
     (tmp_path / "ormsgpack.py").write_text("raise SystemExit('run')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ormsgpack", raising=False)
-    exact_look._encoder.cache_clear()
+    exact_snapshot._encoder.cache_clear()
     try:
-        assert exact_look.exact_look([1]) is None
+        assert exact_snapshot.exact_snapshot([1]) is None
     finally:
-        exact_look._encoder.cache_clear()
+        exact_snapshot._encoder.cache_clear()
 
 
 @pytest.mark.parametrize("count", [15, 65_535])
 def test_a_list_grows_past_the_length_that_takes_another_header(count):
-    growing = Growing()
+    growing = GrowingInputs()
     history = [{"b": 1, "a": 2}] * (count - 1)
     for _ in range(4):
         assert growing.canonical(("history",), (history,)) == canonical(("history",), (history,))
@@ -160,14 +160,14 @@ def test_a_list_grows_past_the_length_that_takes_another_header(count):
 
 def test_a_look_in_json_is_none_in_messagepack():
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    growing = Growing()
+    growing = GrowingInputs()
     for history in ([49, 44, 50, 44, 51, 44, 52, 44], [1, 2, 3, 4, 5, 6, 7, 8, moment]):
         assert growing.canonical(("m",), (history,)) == canonical(("m",), (history,))
 
 
 def test_the_same_moment_in_another_zone_is_another_input():
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    growing = Growing()
+    growing = GrowingInputs()
     for at in (moment, moment.astimezone(timezone(timedelta(hours=1))), moment):
         history = [*[{"n": -1.0}] * 9, {"at": at}]
         assert growing.canonical(("history",), (history,)) == canonical(("history",), (history,))

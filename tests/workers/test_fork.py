@@ -11,14 +11,14 @@ MEGABYTE = 1 << 20
 
 
 def fits(size):
-    def work(_tell):
+    def work(_write):
         try:
             mmap.mmap(-1, size)  # what is allocated may come from what was freed
         except OSError:
             return b"too much"
         return b"fits"
 
-    return forked(work, Limits(20.0, 64 * MEGABYTE)).said
+    return forked(work, Limits(20.0, 64 * MEGABYTE)).output
 
 
 def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
@@ -36,5 +36,5 @@ def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
 
 @pytest.mark.parametrize("cores", [1, 4])
 def test_a_fork_that_ends_by_itself_has_said_all(cores):
-    ended = forked(lambda tell: tell(b"a") or b"b", Limits(20.0, cores=cores))
-    assert (ended.said, ended.is_whole) == (b"ab", True)
+    ended = forked(lambda write: write(b"a") or b"b", Limits(20.0, cores=cores))
+    assert (ended.output, ended.is_whole) == (b"ab", True)

@@ -102,7 +102,7 @@ class _ModuleScan:
             if id(node) not in self._called and not _is_class(name):
                 self._note(node.lineno, source, name, use.spot)
         orders = OrderSites(self._flow, self._evaluation)
-        for order in orders.found():
+        for order in orders.sites():
             self._add(order.line, order.category, order.call, "direct", None, order.spot)
         return sorted(
             self._without_durations(), key=lambda finding: (finding.line, finding.category, finding.call)

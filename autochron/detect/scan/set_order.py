@@ -88,8 +88,8 @@ class OrderSites:
         self._flow = flow
         self._evaluation = evaluation
 
-    def found(self) -> Iterator[OrderSite]:
-        """Yield every such place."""
+    def sites(self) -> Iterator[OrderSite]:
+        """Yield every place where the order of a set, or an address, reaches the program."""
         for use in self._flow.iterated:
             if (
                 not use.order_lost

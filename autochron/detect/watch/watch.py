@@ -144,8 +144,14 @@ class SourceWatch:
         except Exception as error:
             self._attribution.report_fault(error)
 
-    def heard(self, source: Source, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count the call that an audit event stands for, unless its arguments make it harmless."""
+    def on_event(self, source: Source, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count the call that an audit event reports, unless its arguments make it harmless.
+
+        Args:
+            source: the source of the event.
+            event: its name.
+            arguments: those of the event, as `sys.addaudithook` passes them.
+        """
         if event == "open":
             path, mode, flags = arguments
             if isinstance(path, int) or _is_time_zone(path):
@@ -160,7 +166,7 @@ class SourceWatch:
             return
         self._attribution.count_from_hook(source, 4)
 
-    def counted(self, source: Source, depth: int) -> None:
+    def count(self, source: Source, depth: int) -> None:
         """Count a call that a hook of `stand_before` saw.
 
         Args:
@@ -285,7 +291,7 @@ def _hook(
         watch = watching[0]
         if watch is not None:
             try:
-                watch.heard(source, event, arguments)
+                watch.on_event(source, event, arguments)
             except Exception:  # noqa: S110 - an error here would fail the audited call
                 pass
 

@@ -29,7 +29,14 @@ from autochron.isolation.denials import Isolation
 from autochron.mutate.protocol import Job, TrialReply
 from autochron.mutate.server.endings import reply_from
 from autochron.workers.ending import kill_child
-from autochron.workers.fork import Fork, at_rest, close_ours, fork_process, keep_from_forks, parted
+from autochron.workers.fork import (
+    Fork,
+    close_ours,
+    fork_or_wait,
+    fork_process,
+    keep_from_forks,
+    prepare_for_forks,
+)
 from autochron.workers.limits import Limits
 from autochron.workers.pipes import LineChannel, WorkerDiedError
 from autochron.workers.silence import flush
@@ -240,7 +247,7 @@ class ForkPoint:
         random_state = random.getstate() if random is not None else None
         random_state = None if random_state == self._random_state else random_state
         replayer.pause()
-        self._lift_limit = at_rest(self._limits)
+        self._lift_limit = prepare_for_forks(self._limits)
         os.write(self._replies, b"\n")
         with open(self._jobs, "rb", closefd=False) as jobs:
             for line in jobs:
@@ -259,7 +266,7 @@ class ForkPoint:
         """Fork a trial that continues with the test. Return its reply in this process, and None in the fork."""
         started = unpatched.perf_counter_ns()
         with paused():  # the fork is ours, and not a process of the program
-            outcome = parted(self._limits, lift=self._lift_limit)
+            outcome = fork_or_wait(self._limits, lift=self._lift_limit)
         if isinstance(outcome, Fork):
             self._fork, self._job = outcome, job
             for function, code in codes:

@@ -90,7 +90,7 @@ class CommandServer:
         if not ended.is_whole:
             return
         libraries = [
-            name for name in msgspec.json.decode(ended.said, type=list[str]) if self._is_library(name)
+            name for name in msgspec.json.decode(ended.output, type=list[str]) if self._is_library(name)
         ]
 
         def imported_with_libraries() -> bytes:
@@ -99,7 +99,7 @@ class CommandServer:
 
         before = [name for name in sys.modules if not self._is_library(name)]
         ended = forked(lambda _: imported_with_libraries(), self._limits)
-        if ended.is_whole and set(msgspec.json.decode(ended.said, type=list[str])) <= set(before):
+        if ended.is_whole and set(msgspec.json.decode(ended.output, type=list[str])) <= set(before):
             _import_all(libraries)
             has_grown()
 
@@ -134,7 +134,7 @@ class CommandServer:
         seconds = (unpatched.perf_counter_ns() - started) / 1e9
         reply = TrialReply(id=job.id, variant=job.variant, said=output, seconds=seconds)
         if ended.is_whole:
-            reply = msgspec.json.decode(ended.said, type=TrialReply)
+            reply = msgspec.json.decode(ended.output, type=TrialReply)
             return msgspec.structs.replace(reply, said=output, seconds=seconds)
         if ended.is_late:
             return msgspec.structs.replace(reply, kind="time-out")

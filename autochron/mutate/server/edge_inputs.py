@@ -349,14 +349,14 @@ class Explorer:
                 tell(json.encode(self._call_with(candidate)) + b"\n")
             return b""
 
-        ended = forked(work, limits, apart=False)
-        outcomes = [json.decode(line, type=str) for line in ended.said.split(b"\n")[:-1]]
+        ended = forked(work, limits, own_group=False)
+        outcomes = [json.decode(line, type=str) for line in ended.output.split(b"\n")[:-1]]
         return outcomes if ended.is_whole else [*outcomes, _no_outcome(ended)]
 
     def _outcome_in_fork(self, candidate: Candidate) -> str:
         """Return the outcome of one input, tried in a fork of its own."""
-        ended = forked(lambda _: self._call_with(candidate).encode(), self._limits, apart=False)
-        return ended.said.decode() if ended.is_whole else _no_outcome(ended)
+        ended = forked(lambda _: self._call_with(candidate).encode(), self._limits, own_group=False)
+        return ended.output.decode() if ended.is_whole else _no_outcome(ended)
 
     def _call_with(self, candidate: Candidate) -> str:
         """Call the function with a copy of an input, and return the outcome; runs in the fork."""

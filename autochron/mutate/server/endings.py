@@ -42,7 +42,9 @@ def reply_from(job: Job, ended: ForkEnd, limits: Limits, started: int) -> TrialR
     kind, reason = kind_of_end(ended, limits)
     if ended.is_whole:
         try:
-            return msgspec.structs.replace(msgspec.json.decode(ended.said, type=TrialReply), seconds=seconds)
+            return msgspec.structs.replace(
+                msgspec.json.decode(ended.output, type=TrialReply), seconds=seconds
+            )
         except msgspec.DecodeError:
             kind, reason = (
                 "crash",

@@ -103,7 +103,7 @@ class RebuildingServer:
             self._limits,
         )
         if ended.is_whole:
-            preload(msgspec.json.decode(ended.said, type=dict[str, str]), self._task.folder)
+            preload(msgspec.json.decode(ended.output, type=dict[str, str]), self._task.folder)
             gc.collect()
             gc.freeze()
             has_grown()

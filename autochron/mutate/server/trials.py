@@ -217,7 +217,7 @@ class Trials:
         )
         if not ended.is_whole:
             raise PlanError(f"the test can't be tried: {kind_of_end(ended, self._limits)[1]}")
-        self._loaded = msgspec.json.decode(ended.said, type=dict[str, str])
+        self._loaded = msgspec.json.decode(ended.output, type=dict[str, str])
         preload(self._loaded, self._task.folder)
         skip_ca_loading()
         self._functions.parse()

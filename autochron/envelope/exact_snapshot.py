@@ -1,4 +1,4 @@
-"""The look of a list of plain JSON, in MessagePack, by an encoder that refuses every other type."""
+"""The snapshot of a list of plain JSON, in MessagePack, by an encoder that refuses every other type."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 
 
-def exact_look(value: list[Any]) -> bytes | None:
-    """Return the look of a list that holds only what JSON has types for, or bytes; None for any other list.
+def exact_snapshot(value: list[Any]) -> bytes | None:
+    """Return the snapshot of a list that holds only what JSON has types for, or bytes; None for any other list.
 
-    Two lists with equal looks are of the same types throughout, unless they hold bytes, or values that are written as
+    Two lists with equal snapshots are of the same types throughout, unless they hold bytes, or values that are written as
     bytes are.
     """
     encode = _encoder()
