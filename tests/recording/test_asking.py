@@ -18,7 +18,9 @@ def unwoven(*events):
             requested.note_calls(seq, (each,))
         else:
             names, body, *more = each
-            requested.note_crossing(seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body)
+            requested.note_crossing(
+                seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body
+            )
     return tuple(each.label for each in requested.unanswered())
 
 
