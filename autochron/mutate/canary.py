@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from autochron.mutate.definitions import functions_of
+
 
 def canary_source(source: str, function: str) -> str:
-    """Return a module's source in which a function does nothing but raise; the function must exist."""
-    node: ast.AST = ast.parse(source)
-    for step in function.split("."):
-        if step != "<locals>":
-            node = next(
-                inner
-                for inner in ast.walk(node)
-                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-                and inner.name == step
-            )
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - its mutants have been generated
+    """Return a module's source in which a function does nothing but raise; the function must exist.
+
+    Of several functions with one name, it is the last, as the name is bound.
+    """
+    node = functions_of(ast.parse(source))[function]
     first, last = node.body[0], node.body[-1]
     lines = source.splitlines(keepends=True)
     is_generator = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node))

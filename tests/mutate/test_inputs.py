@@ -37,6 +37,15 @@ def test_a_guard_knows_its_own_constants_and_those_that_its_names_mean():
     ]
 
 
+def test_of_two_guards_with_one_name_the_constants_are_those_of_the_last():
+    source = (
+        "def guard(a):\n    return a > 1\n\nclass Shop:\n    def guard(self):\n        return 2\n\n"
+        "def guard(a):\n    return a > 3\n"
+    )
+    assert [each.value for each in constants_of(source, "guard.py", "guard", {}).numbers] == [3]
+    assert [each.value for each in constants_of(source, "guard.py", "Shop.guard", {}).numbers] == [2]
+
+
 def test_each_input_changes_one_argument_and_none_comes_twice():
     constants = Constants((Constant(500, "LIMIT"),), (Constant("demo-", "text"),))
     recorded = {"item": "mug", "cents": 700}
