@@ -62,6 +62,7 @@ def is_right(incident):
     by_kind = {each.argument: (each.tried > 0, each.flips > 0) for each in incident.sensitivity}
     assert by_kind["order"] == (True, False)
     assert 0 < sum(each.is_kept for each in incident.inputs) <= 4
+    assert {each.target for each in incident.inputs} == set(incident.targets)
 
 
 ASYNC = {

@@ -302,11 +302,17 @@ class Trials:
         for item, test in zip(self._items, self._tests, strict=True):
             swaps: dict[str, Any] = {}
             replacements = {old: Swap(old, new, test.root) for old, new in (test.options.swap or {}).items()}
-            names = [swap.qualname.rpartition(".")[2] for swap in replacements.values()]
-            for old, swap in replacements.items():
-                name = swap.qualname.rpartition(".")[2]
-                name = name if names.count(name) == 1 else swap.qualname
-                explorers.append(edge_inputs.explorer(swap.function(), name, self._suffix_of(item)))
+            short_names = [swap.qualname.rpartition(".")[2] for swap in replacements.values()]
+            names = [swap.qualname for swap in replacements.values()]
+            for (old, swap), short_name in zip(replacements.items(), short_names, strict=True):
+                target = self._functions.target_of(swap.function())
+                if short_names.count(short_name) == 1:
+                    name = short_name
+                else:
+                    unique = names.count(swap.qualname) == 1
+                    name = swap.qualname if unique else f"{target.file}:{target.function}"
+                suffix = self._suffix_of(item)
+                explorers.append(edge_inputs.explorer(swap.function(), target, name, suffix))
                 swaps[old] = explorers[-1].callable()
             change_marker(item, swap=swaps)
         kind, reason = kind_of(self._runner.run())
