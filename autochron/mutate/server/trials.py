@@ -174,10 +174,9 @@ class Trials:
         if self._task.server == "mocks":
             wanted = "there is no test without a trace in {}"
         no_tests = wanted.format(", ".join(os.path.basename(path) for path in self._task.paths))
-        send(
-            self._writing,
-            Ready(fault=self._fault or (no_tests if status in {0, 5} else self._reason_of(status))),
-        )
+        lacks_tests = not self._fault and status in {0, 5}
+        fault = no_tests if lacks_tests else self._fault or self._reason_of(status)
+        send(self._writing, Ready(fault=fault, lacks_tests=lacks_tests))
 
     def _reason_of(self, status: int) -> str:
         """Run pytest once more and return why it does not start: it writes that to its standard error only."""
