@@ -381,7 +381,7 @@ class _CrossingJudge:
             and divergence.kind in {"extra", "network", "outcome"}
             and divergence.address != address
         ][:2]
-        if case.changed_sources is None and not case.swaps:
+        if case.changed_sources is None and case.baseline is None and not case.swaps:
             reasons.append(
                 f"the program doesn't reach {address}, and it is not known whether its code has changed; make the incident"
                 " with `autochron incident new`, which notes that"
