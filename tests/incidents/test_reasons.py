@@ -3,6 +3,8 @@
 import pytest
 from msgspec import structs
 
+import autochron
+from autochron.errors import InconclusiveError
 from autochron.model import Returned
 from autochron.reproduction.baseline import Baseline
 from autochron.reproduction.blockers import no_source_changed, why_not_fixed
@@ -33,6 +35,28 @@ def test_that_no_source_has_changed_is_said_only_where_it_is_known(facts, told):
     assert [told in reason for reason in reasons] == ([] if told is None else [True])
     ended_well = why_not_fixed(case(**facts))
     assert [UNKNOWN in reason for reason in ended_well] == ([] if told is None else [told == UNKNOWN])
+
+
+def test_nothing_that_is_live_is_judged_as_nothing_that_is_known():
+    verdict = judge([], case())
+    assert (verdict.kind, verdict.crossings, len(verdict.reasons)) == ("inconclusive", (), 1)
+
+
+@autochron.boundary
+def pay(cents):
+    return cents
+
+
+def test_a_replay_that_serves_everything_shows_nothing(tmp_path):
+    store = str(tmp_path / "t.sqlite")
+    with autochron.record("t", store=store):
+        pay(1)
+    with (
+        pytest.raises(InconclusiveError, match="nothing that was recorded runs live"),
+        autochron.replay("t", store=store) as replayed,
+    ):
+        pay(1)
+        replayed.assert_not_reproduced()
 
 
 def test_a_crossing_that_is_not_reached_is_judged_by_one_reason_where_the_baseline_names_no_sources():
