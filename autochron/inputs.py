@@ -30,6 +30,9 @@ Reader = Callable[[tuple[Any, ...]], tuple[tuple[str, ...], tuple[Any, ...]]]
 LARGE = 2048
 """Size of an input in bytes from which on the next one of the same boundary is written by `GrowingInputs`."""
 
+RECEIVERS = frozenset({"self", "cls", "mcs"})
+"""Names of a first parameter that is the receiver of a method, which is no input."""
+
 _MAX_LANES = 64
 """The most lanes of one boundary whose last inputs are kept in memory."""
 
@@ -91,7 +94,7 @@ class Inputs:
 
 def is_method(point: Point) -> bool:
     """Return whether the first parameter of a definition is a receiver such as `self`, which is no input."""
-    return point.parameters[:1] in {("self",), ("cls",), ("mcs",)} and "." in point.qualname
+    return "." in point.qualname and bool(point.parameters) and point.parameters[0] in RECEIVERS
 
 
 def call_input(point: Point, arguments: tuple[Any, ...], request: Incoming | None) -> bytes:

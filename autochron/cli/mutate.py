@@ -232,7 +232,8 @@ def _add_output(parser: CommandParser) -> None:
     parser.add_value(
         "--write-tests",
         "FILE",
-        "write the inputs that tell mutants from the fix as a test of pytest; {incident} stands for its name",
+        "write the inputs that tell mutants from the fix as a test of pytest; {incident} stands for its name, {function} "
+        "for the function's",
     )
     parser.add_value(
         "--explanations",

@@ -10,11 +10,12 @@ from autochron.detect.ambient_rules import mark_recorded
 from autochron.detect.ignores import ignored
 from autochron.detect.line_hash import hash_of
 from autochron.detect.scan.cache import Cache, key_of
-from autochron.detect.scan.scan import ScannedCall, scan
+from autochron.detect.scan.scan import ScannedCall, ScannedPlace, scan
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
 from autochron.matching.derived_classes import matcher_for
 from autochron.matching.matcher import Found
+from autochron.matching.sites import CallSite
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
 from autochron.project import Project, module_names, python_files, read_source
 
@@ -110,24 +111,22 @@ class _Check:
 
     def _add(self, path: str, name: str, source: bytes, calls: list[ScannedCall]) -> None:
         """Add the calls of a file as findings, covered if they are in a boundary or are one."""
-        woven, bound = self._boundaries(path, source)
+        functions, sites = self._boundaries(path, source)
         texts = texts_of(source)
         for call in calls:
             text = texts[call.line - 1] if call.line <= len(texts) else ""
-            last = call.call.rpartition(".")[2]
-            is_covered = any(function in woven for function in call.within) or any(
-                line == call.line and callee.rpartition(".")[2] in (last, call.call) for line, callee in bound
-            )
+            escaping = [place for place in call.places if not _is_covered(place, functions, sites)]
+            shown = (escaping or call.places)[0]
             self.findings.append(
                 Finding(
-                    site=Site(name, call.line, call.qualname, hash_of(text)),
+                    site=Site(name, call.line, shown.qualname, hash_of(text)),
                     category=call.category,
                     call=call.call,
                     count=0,
-                    tier=call.tier,
-                    via=call.via,
+                    tier=shown.tier,
+                    via=shown.via,
                     ran=False,
-                    covered="boundary" if is_covered else None,
+                    covered=None if escaping else "boundary",
                 )
             )
 
@@ -158,24 +157,30 @@ class _Check:
                 raise
             return None  # the file is not of the project, so the rules may not be meant for it
 
-    def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[tuple[int, str]]]:
+    def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[CallSite]]:
         """Return the unconditional boundaries of a file: rules with a `when` are left out.
 
         Returns:
-            The functions, by qualified name and first line, and the calls, by line and callee.
+            The functions, by qualified name and first line, and the bound calls.
         """
         matches = self._match(path, source)
         if matches is None:
             return set(), []
         functions = {(match.qualname, match.firstlineno) for match in matches.matches if not match.rule.when}
-        sites = [(site, site.rule.selector) for site in matches.calls if not site.rule.when]
-        return functions, [(site.line, _callee(str(selector), site.source)) for site, selector in sites]
+        return functions, [site for site in matches.calls if not site.rule.when]
 
 
-def _callee(pattern: str, source: str) -> str:
-    """Return the callee of a call pattern, if the pattern spells it out; else the source of the site."""
-    name = pattern.partition("(")[0]
-    return name if name.replace(".", "").replace("_", "").isalnum() else source
+def _is_covered(place: ScannedPlace, functions: set[tuple[str, int]], sites: Iterable[CallSite]) -> bool:
+    """Return whether a place is in a boundary, or its call is one.
+
+    A bound call is told by its position: another call on the line may have the same name. Where the callee is checked as the
+    program runs, the bound call covers only what the check looks for.
+    """
+    if any(function in functions for function in place.within):
+        return True
+    return place.callee is not None and any(
+        place.callee in site.callee and site.check in (None, place.name) for site in sites
+    )
 
 
 def package_of(path: str) -> str:

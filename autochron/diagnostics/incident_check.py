@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from autochron import errors
 from autochron._runtime.unpatched import getframe, os
 from autochron.diagnostics.recorded_sites import place_of
 from autochron.errors import InconclusiveError, NotCrossedError, ReproducedError
@@ -101,7 +100,7 @@ def refuse_failure(record: Record, rerun: EndedProgram | None, case: Case, calle
     error = f" ({footer.error})" if footer.error else ""
     if rerun.status:
         last_output = _last_lines(rerun.stderr or rerun.stdout)
-        if _is_ours(rerun.summary.uncaught):
+        if rerun.summary.stopped:
             raise InconclusiveError(
                 f"the replay stopped the program, so it is not known how it would end. It said last:\n{last_output}\n"
                 f"make that live, or record again; {next_step}"
@@ -118,12 +117,6 @@ def refuse_failure(record: Record, rerun: EndedProgram | None, case: Case, calle
             f"the program ends well, but that does not show that the incident is prevented:\n{listed}\n"
             f"mend that; {next_step}"
         )
-
-
-def _is_ours(uncaught: str | None) -> bool:
-    """Return whether the exception that ended a program is an error of ours, such as for a crossing without a record."""
-    error = getattr(errors, uncaught or "", None)
-    return isinstance(error, type) and issubclass(error, errors.AutochronError)
 
 
 def suspects(record: Record, plan: ReplayPlan) -> list[Envelope]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.rule_survey import compiled
+from autochron.inputs import RECEIVERS
 from autochron.matching.definitions import definitions
 from autochron.model import Envelope, Place
 from autochron.project import read_source
@@ -59,12 +60,15 @@ def misfit(root: str, envelope: Envelope) -> str | None:
             continue
         first = min(node.lineno, *(decorator.lineno for decorator in node.decorator_list), node.lineno)
         if first == place.line and node.name == qualname.rpartition(".")[2]:
-            return _misfit(node.args, envelope.arguments, is_method="." in qualname)
+            return _misfit(node, qualname, envelope.arguments)
     return None
 
 
-def _misfit(parameters: ast.arguments, arguments: dict[str, Any], *, is_method: bool) -> str | None:
-    """Return why a function with these parameters does not take arguments by name; None if it does."""
+def _misfit(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str, arguments: dict[str, Any]
+) -> str | None:
+    """Return why a function does not take arguments by name; None if it does."""
+    parameters = node.args
     positional = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     required = positional[: len(positional) - len(parameters.defaults)]
     required += [
@@ -72,10 +76,9 @@ def _misfit(parameters: ast.arguments, arguments: dict[str, Any], *, is_method: 
         for parameter, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
         if default is None
     ]
-    if is_method:
-        required = required[1:]
+    receiver = _receiver(node, qualname)
     for name in required:
-        if name not in arguments:
+        if name not in arguments and name != receiver:
             return f"{name} has no default"
     names = {*positional, *(parameter.arg for parameter in parameters.kwonlyargs)}
     names |= {rest.arg for rest in (parameters.vararg, parameters.kwarg) if rest is not None}
@@ -84,6 +87,20 @@ def _misfit(parameters: ast.arguments, arguments: dict[str, Any], *, is_method: 
         if name not in names and parameters.kwarg is None and value not in ([], {}):
             return f"it has no parameter {name}"
     return None
+
+
+def _receiver(node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> str | None:
+    """Return the name of the parameter that a call by name need not pass; None if there is none.
+
+    That is the first parameter of a method, which Python passes. A static method and a function in a function have none. But
+    a recording leaves out a first parameter that is called like a receiver, so nothing is known of it.
+    """
+    first = next((parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)), None)
+    owner = qualname.rpartition(".")[0]
+    decorators = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+    is_passed = owner != "" and not owner.endswith("<locals>") and "staticmethod" not in decorators
+    is_left_out = owner != "" and first in RECEIVERS
+    return first if is_passed or is_left_out else None
 
 
 def definition_of(root: str, site: str) -> Place | None:

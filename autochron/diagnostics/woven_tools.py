@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Iterable, Sequence
+from importlib._bootstrap_external import MAGIC_NUMBER
 from types import CodeType
 from typing import TYPE_CHECKING
 
@@ -154,10 +155,12 @@ def _bound_labels(code: CodeType, sites: Sequence[CallSite]) -> set[str]:
 
 
 def _bytecode(path: str) -> CodeType | None:
-    """Load the bytecode file beside a source that is gone; None if there is none."""
+    """Load the bytecode file beside a source that is gone; None if there is none that this Python would run."""
     data = read_source(f"{path}c")
+    if data is None or not data.startswith(MAGIC_NUMBER):
+        return None
     try:
-        code = None if data is None else marshal.loads(data[16:])  # noqa: S302 - Python would run it
+        code = marshal.loads(data[16:])  # noqa: S302 - Python would run it
     except (ValueError, EOFError, TypeError):
         return None
     return code if isinstance(code, CodeType) else None

@@ -101,12 +101,14 @@ def fingerprint(values: Collection[Any]) -> int:
 
 
 def other_hash(value: int, variant: int) -> int:
-    """Return another valid hash."""
+    """Return another valid hash than this one."""
     if variant < 2:
         changed = (value + 1 if value < (1 << 62) else value - 1, ~value)[variant]
     else:
         changed = random.Random(f"{variant} {value}").getrandbits(62) - (1 << 61)
-    return changed if changed != _INVALID_HASH else -2
+    while changed in {value, _INVALID_HASH}:
+        changed += 1
+    return changed
 
 
 def other_address(address: int, variant: int) -> int:

@@ -61,6 +61,8 @@ class VariedCall(NamedTuple):
     """How many values its site has given before."""
     place: str
     """Site and lane, which seed the drawn variants."""
+    began: float = 0.0
+    """When the trace began, in seconds since 1970. Times that are recorded as a text are varied from it."""
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -206,8 +208,8 @@ def _date(kept: dt.date, variant: int) -> dt.date:
 
 def _formatted(call: VariedCall, name: str, variant: int) -> str:
     """Return another time as text, in the format of the call."""
-    seconds = time.time() // _DAY * _DAY  # midnight, so that all replays of a day get the same text
-    seconds += _shift(call, dt.datetime.fromtimestamp(seconds, dt.UTC), variant)
+    # Not from the clock of this machine: replays on two days would get two texts.
+    seconds = call.began + _shift(call, dt.datetime.fromtimestamp(call.began, dt.UTC), variant)
     if name == "strftime":
         return time.strftime(call.args[0], time.gmtime(seconds))
     if name in {"ctime", "asctime"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import datetime as dt
 import pickle
 import struct
 import sys
@@ -144,7 +145,9 @@ class Probe:
         activation = self._activation
         if activation.values is not None:
             activation.values.watch.off()
-        values = Perturbing(activation.rules, activation.project, tape, variants)
+        created = dt.datetime.fromisoformat(self._record.header.created or "1970-01-01T00:00:00Z")
+        began = created.timestamp()
+        values = Perturbing(activation.rules, activation.project, tape, variants, began)
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()

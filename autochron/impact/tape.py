@@ -63,13 +63,22 @@ class Perturbing(Values):
     alters = True
 
     def __init__(
-        self, rules: Rules, project: Project, tape: Tape | None, variants: Mapping[str, int]
+        self, rules: Rules, project: Project, tape: Tape | None, variants: Mapping[str, int], began: float
     ) -> None:
-        """Serve the values of a tape, or fill a new one where `tape` is None."""
+        """Serve the values of a tape, or fill a new one where `tape` is None.
+
+        Args:
+            rules: the rules in force.
+            project: the project, whose lines get the values.
+            tape: the values of the first replay; None in that replay.
+            variants: the variant of each perturbed site, by key.
+            began: when the trace began, in seconds since 1970.
+        """
         super().__init__(rules, project)
         self.is_first = tape is None
         self.tape: Tape = {} if tape is None else tape
         self.variants = variants
+        self._began = began
         self.replaceable: set[str] = set()
         self.varied: set[str] = set()
         self._counts: dict[tuple[str, str], int] = {}
@@ -130,7 +139,8 @@ class Perturbing(Values):
         if variant is None:
             return kept
         try:
-            other = vary(VariedCall(source, name, draw.compared, nth, f"{key} {lane_name()}"), kept, variant)
+            place = f"{key} {lane_name()}"
+            other = vary(VariedCall(source, name, draw.compared, nth, place, self._began), kept, variant)
         except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
             return kept
         except KeyError:

@@ -144,6 +144,8 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Crashes in the project's code that it caught itself: `NameError: …, at agent.py:40`."""
     uncaught: str | None = None
     """The type of the exception that ended the program."""
+    stopped: bool = False
+    """Whether that exception is an error of autochron, or was caused by one; only for who judges the replay."""
     broke: str | None = None
     """How the program crashed, where it was no refusal that ended it: `ImportError: …, at tools.py:1`."""
     sources: tuple[str, ...] = ()

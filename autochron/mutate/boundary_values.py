@@ -15,6 +15,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NamedTuple
 
+from autochron.mutate.definitions import functions_of
+
 _NUMBERS = (int, float, Decimal)
 _MAX_DEPTH = 3
 """How deep a table of constants, or a recorded value, is read."""
@@ -59,10 +61,10 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
     Args:
         source: the text of the function's module.
         file: the module's name, for `Constant.source`.
-        function: the qualified name of the function, which the source must have.
+        function: the qualified name of the function, which the source must have; of several with the name, it is the last.
         names: the globals of the module.
     """
-    node = _definition(ast.parse(source), function.split("."))
+    node = functions_of(ast.parse(source))[function]
     numbers: dict[Any, str] = {}
     texts: dict[str, str] = {}
 
@@ -89,19 +91,6 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
         tuple(Constant(value, origin) for value, origin in numbers.items()),
         tuple(Constant(value, origin) for value, origin in texts.items()),
     )
-
-
-def _definition(node: ast.AST, steps: Sequence[str]) -> ast.AST:
-    """Return the definition that a qualified name, split at its dots, refers to."""
-    for step in steps:
-        if step == "<locals>":
-            continue
-        node = next(
-            inner
-            for inner in ast.walk(node)
-            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and inner.name == step
-        )
-    return node
 
 
 def _body_nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -81,6 +81,7 @@ class ForkServer:
         """Start a server with a task, and wait until it is ready.
 
         Raises:
+            NoTestsError: there are no tests for it.
             UsageError: it has ended, or can try nothing.
         """
         with self._lock:
@@ -98,7 +99,7 @@ class ForkServer:
             ) from None
         if server.ready.fault:
             server.end()
-            raise UsageError(server.ready.fault)
+            raise (NoTestsError if server.ready.lacks_tests else UsageError)(server.ready.fault)
         return server
 
     def end(self) -> None:
@@ -109,6 +110,10 @@ class ForkServer:
         for process in self._processes:
             kill_group(process.pid)
             process.wait()
+
+
+class NoTestsError(UsageError):
+    """No file has a test for a server."""
 
 
 class Server:
@@ -183,7 +188,12 @@ class ServerPool:
         self._is_stopped = False
 
     def first(self) -> Ready:
-        """Start a server, and return its `Ready`."""
+        """Start a server, and return its `Ready`.
+
+        Raises:
+            NoTestsError: there are no tests for it.
+            UsageError: it has ended, or can try nothing.
+        """
         server = self._take()
         self._idle.append(server)
         return server.ready

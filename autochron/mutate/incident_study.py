@@ -15,7 +15,7 @@ from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray
 from autochron.mutate.canary import canary_source
-from autochron.mutate.fork_server import ForkServer, ServerPool
+from autochron.mutate.fork_server import ForkServer, NoTestsError, ServerPool
 from autochron.mutate.generating import Generated, generate, mutated
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
@@ -244,11 +244,10 @@ class IncidentStudy:
         if ready is None:
             try:
                 ready = self._pool_for("mocks").first()
+            except NoTestsError as error:
+                ready = Ready(fault=error.message, lacks_tests=True)
             except UsageError as error:
-                if "there is no test" in error.message:
-                    ready = Ready(fault=error.message)
-                else:
-                    raise UsageError(f"{self._display_folder}: {error.message}") from error
+                raise UsageError(f"{self._display_folder}: {error.message}") from error
             self._journal.began("mocks", ready)
         return None if ready.fault else _fix_reply(ready).kind
 

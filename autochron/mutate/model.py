@@ -133,6 +133,7 @@ class Input(Struct, frozen=True, kw_only=True):
     Attributes:
         number: from 0; the recorded ones come first.
         address: the crossing in whose place the call is made.
+        target: the function that is called; None in studies of before it was noted.
         argument: the path of the changed value among the arguments; empty for a recorded input.
         value: the changed value in Python's notation.
         source: where the value comes from, in words: `4000 in guarded.py:12, plus 1`.
@@ -144,6 +145,7 @@ class Input(Struct, frozen=True, kw_only=True):
 
     number: int
     address: str
+    target: MutationTarget | None = None
     argument: str = ""
     value: str = ""
     source: str = ""

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeAlias
 
 import parso
 from cosmic_ray.ast import ast_nodes
@@ -18,10 +17,9 @@ from msgspec import Struct
 from parso.tree import BaseNode, Leaf, NodeOrLeaf
 
 from autochron.errors import UsageError
+from autochron.mutate.definitions import Definition, functions_of
 from autochron.mutate.operators import Position, operator_class
 from autochron.rules.nearest import hint
-
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Operators of these families change nodes of these types only. Trying hundreds of operators on every node is slow.
 _NODE_TYPES = {
@@ -176,7 +174,7 @@ class ParsedModule:
         Raises:
             UsageError: there is no such function.
         """
-        definitions = dict(_definitions(self.tree, ""))
+        definitions = functions_of(self.tree)
         if function not in definitions:
             raise UsageError(
                 f"{self.file} has no function `{function}`{hint(definitions, function)}; name one that it defines"
@@ -284,15 +282,3 @@ def _with_async(function: NodeOrLeaf) -> NodeOrLeaf:
 def _character_column(line: str, column: int) -> int:
     """Return a column in characters, from one in UTF-8 bytes."""
     return len(line.encode()[:column].decode())
-
-
-def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
-    """Yield the functions of a tree, with their qualified names."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield prefix + child.name, child
-            yield from _definitions(child, f"{prefix}{child.name}.<locals>.")
-        elif isinstance(child, ast.ClassDef):
-            yield from _definitions(child, f"{prefix}{child.name}.")
-        else:
-            yield from _definitions(child, prefix)

@@ -91,6 +91,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
     Attributes:
         fault: why it can try nothing.
+        lacks_tests: whether that is because no file has a test for it.
         tests: how many tests it has.
         swaps: by the name of a function, the name of the one that the tests put in its place.
         targets: the functions to mutate.
@@ -103,6 +104,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     """
 
     fault: str = ""
+    lacks_tests: bool = False
     tests: int = 0
     swaps: dict[str, str] = {}
     targets: tuple[MutationTarget, ...] = ()

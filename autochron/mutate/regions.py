@@ -9,7 +9,8 @@ from msgspec import Struct
 from parso.python.tree import ExprStmt
 from parso.tree import BaseNode, NodeOrLeaf
 
-from autochron.mutate.parsing import Definition, ParsedModule, with_decorators
+from autochron.mutate.definitions import Definition
+from autochron.mutate.parsing import ParsedModule, with_decorators
 from autochron.mutate.sets import Places
 
 _ARITHMETIC = frozenset({"arith_expr", "term", "power", "shift_expr", "expr", "xor_expr", "and_expr"})

@@ -147,6 +147,7 @@ def run_replayed(
     undo()
     if ending.report_file is not None:
         ending.broke = _crash_of(program, replaying.activation)
+        ending.stopped = _is_stopped(program)
     program.let_go()
     return ending.finish(status, program.uncaught)
 
@@ -270,6 +271,13 @@ def _crash_of(program: Program, activation: Activation) -> str | None:
     return describe(error, project.name, project.owns) if error is not None and is_broken else None
 
 
+def _is_stopped(program: Program) -> bool:
+    """Return whether an error of autochron ended a program, so that it is not known how it would end."""
+    from autochron.reproduction.crashes import is_of_autochron  # lazy: only tests need it
+
+    return program.error is not None and is_of_autochron(program.error)
+
+
 def _command_of(record: Record, command: Command | None) -> Command:
     """Return the program to run: the one that was passed, or the recorded one.
 
@@ -299,6 +307,7 @@ class _ReplayEnding:
         report_file: file for the report to the process that started this one; None if a user did.
         writers: who printed what; None if the output is not compared.
         broke: how the program crashed, if no refusal ended it.
+        stopped: whether an error of autochron ended the program.
     """
 
     def __init__(
@@ -320,6 +329,7 @@ class _ReplayEnding:
         self._process = unpatched.getpid()
         self.writers: Writers | None = None
         self.broke: str | None = None
+        self.stopped = False
         self._standstill: Standstill | None = None
         self._has_ended = True
         """Whether the program ends by itself, and not because it stands still."""
@@ -358,6 +368,7 @@ class _ReplayEnding:
         replaying.finish()
         replaying.uncaught = uncaught
         replaying.broke = self.broke
+        replaying.stopped = self.stopped
         transcript = self.capture.transcript()
         self.capture.let_go()
         if self._has_ended:

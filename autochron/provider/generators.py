@@ -1,9 +1,10 @@
 """Generators of random words, ids and values for a JSON schema. The caller passes the seeded source of randomness."""
 
 import json
+import math
 import random
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 from autochron.provider.conversation import Json
 
@@ -13,6 +14,10 @@ _WORDS = tuple(
 )
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MAX_DEPTH = 6
+_WIDTH = 1000
+"""The width of a range of numbers that has one bound."""
+
+_Bound = TypeVar("_Bound", int, float)
 
 
 def words(rng: random.Random, low: int = 3, high: int = 8) -> str:
@@ -88,72 +93,127 @@ def _fill_value(value: object, user: str, rng: random.Random) -> object:
 
 def instance(schema: Json, rng: random.Random) -> object:
     """Return a random value that fits a JSON schema. It knows the keywords that tools and structured outputs use."""
-    return _instance(schema, schema, rng, 0)
+    return _instance(schema, schema, rng, ())
 
 
-def _instance(schema: Json, root: Json, rng: random.Random, depth: int) -> object:
+def _instance(schema: Json, root: Json, rng: random.Random, path: tuple[int, ...]) -> object:
+    """Return a random value that fits a part of a schema.
+
+    Args:
+        schema: the part.
+        root: the whole schema.
+        rng: the source of randomness.
+        path: the ids of the parts around it, from the outside in. One may occur again, since schemas are recursive.
+    """
     schema = _resolve(schema, root)
+    if len(path) > _MAX_DEPTH + 1 and id(schema) in path:
+        return None  # a schema that requires itself, which no finite value fits
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
         return rng.choice(schema["enum"])
+    inner_path = (*path, id(schema))
     for key in ("anyOf", "oneOf"):
         if key in schema:
             options = schema[key]
-            # At the greatest depth take the last option: schema generators put the null of an optional field there.
-            return _instance(options[-1] if depth > _MAX_DEPTH else rng.choice(options), root, rng, depth + 1)
+            option = _finite(options, root, inner_path) if len(path) > _MAX_DEPTH else rng.choice(options)
+            return _instance(option, root, rng, inner_path)
     kind = schema.get("type", "object" if "properties" in schema else "string")
     if isinstance(kind, list):
         kind = rng.choice(kind)
     if kind == "object":
-        return _object(schema, root, rng, depth)
+        return _object(schema, root, rng, inner_path)
     if kind == "array":
-        return _array(schema, root, rng, depth)
+        return _array(schema, root, rng, inner_path)
     return _scalar(str(kind), schema, rng)
 
 
+def _finite(options: list[Json], root: Json, path: tuple[int, ...]) -> Json:
+    """Return the last option that begins nothing again: schema generators put the null of an optional field there."""
+    return next(
+        (option for option in reversed(options) if id(_resolve(option, root)) not in path), options[-1]
+    )
+
+
 def _resolve(schema: Json, root: Json) -> Json:
+    """Return what a schema refers to; an empty schema where references lead back to themselves."""
+    seen: set[int] = set()
     while "$ref" in schema or len(schema.get("allOf", ())) == 1:
-        if "$ref" not in schema:
-            schema = schema["allOf"][0]
-            continue
-        target: Any = root
-        for part in str(schema["$ref"]).removeprefix("#/").split("/"):
-            target = target.get(part, {}) if isinstance(target, dict) else {}
-        schema = target
+        if id(schema) in seen:
+            return {}
+        seen.add(id(schema))
+        schema = _referred(str(schema["$ref"]), root) if "$ref" in schema else schema["allOf"][0]
     return schema
 
 
-def _object(schema: Json, root: Json, rng: random.Random, depth: int) -> Json:
+def _referred(reference: str, root: Json) -> Json:
+    """Return the part of the whole schema that a reference names, such as `#/$defs/Item`; an empty one if there is none."""
+    target: Any = root
+    for part in reference.removeprefix("#").split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        target = target.get(name, {}) if isinstance(target, dict) else {}
+    return target if isinstance(target, dict) and reference.startswith("#") else {}
+
+
+def _object(schema: Json, root: Json, rng: random.Random, path: tuple[int, ...]) -> Json:
     required = schema.get("required", ())
     properties = {}
     for name, property_schema in schema.get("properties", {}).items():
-        if name in required or (depth <= _MAX_DEPTH and rng.random() < 0.5):
-            properties[name] = _instance(property_schema, root, rng, depth + 1)
+        if name in required or (len(path) <= _MAX_DEPTH + 1 and rng.random() < 0.5):
+            properties[name] = _instance(property_schema, root, rng, path)
     return properties
 
 
-def _array(schema: Json, root: Json, rng: random.Random, depth: int) -> list[object]:
+def _array(schema: Json, root: Json, rng: random.Random, path: tuple[int, ...]) -> list[object]:
     low = int(schema.get("minItems", 0))
     high = max(low, min(int(schema.get("maxItems", low + 3)), low + 3))
-    size = low if depth > _MAX_DEPTH else rng.randint(low, high)
-    return [_instance(schema.get("items", {}), root, rng, depth + 1) for _ in range(size)]
+    size = low if len(path) > _MAX_DEPTH + 1 else rng.randint(low, high)
+    return [_instance(schema.get("items", {}), root, rng, path) for _ in range(size)]
 
 
 def _scalar(kind: str, schema: Json, rng: random.Random) -> object:
-    low = schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1)
-    high = max(low, schema.get("maximum", schema.get("exclusiveMaximum", low + 1001) - 1))
     match kind:
         case "integer":
-            return rng.randint(int(low), int(high))
+            return _integer(schema, rng)
         case "number":
-            return round(rng.uniform(low, high), 2)
+            return _number(schema, rng)
         case "boolean":
             return rng.random() < 0.5
         case "null":
             return None
         case _:
             return _string(schema, rng)
+
+
+def _integer(schema: Json, rng: random.Random) -> int:
+    lows = [math.ceil(schema["minimum"])] if "minimum" in schema else []
+    lows += [math.floor(schema["exclusiveMinimum"]) + 1] if "exclusiveMinimum" in schema else []
+    highs = [math.floor(schema["maximum"])] if "maximum" in schema else []
+    highs += [math.ceil(schema["exclusiveMaximum"]) - 1] if "exclusiveMaximum" in schema else []
+    low, high = _range(lows, highs)
+    return rng.randint(low, max(low, high))
+
+
+def _number(schema: Json, rng: random.Random) -> float:
+    exclusive = [schema[key] for key in ("exclusiveMinimum", "exclusiveMaximum") if key in schema]
+    lows = [schema[key] for key in ("minimum", "exclusiveMinimum") if key in schema]
+    highs = [schema[key] for key in ("maximum", "exclusiveMaximum") if key in schema]
+    low, high = _range(lows, highs)
+    drawn: float = rng.uniform(low, max(low, high))
+    # Two decimals, as most amounts have, unless that leaves the range.
+    for value in (round(drawn, 2), drawn):
+        if low <= value <= high and value not in exclusive:
+            return value
+    return float((low + high) / 2)
+
+
+def _range(lows: list[_Bound], highs: list[_Bound]) -> tuple[_Bound, _Bound]:
+    """Return the least and the greatest value by some bounds; without bounds, 0 to 1000."""
+    if lows:
+        low = max(lows)
+        return low, min(highs, default=low + _WIDTH)
+    high = min(highs, default=_WIDTH)
+    return (0 if high > 0 else high - _WIDTH), high
 
 
 def _string(schema: Json, rng: random.Random) -> str:

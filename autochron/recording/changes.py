@@ -9,10 +9,11 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
-from autochron._runtime.bare import dictionary_of, identity
+from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, text
 from autochron._runtime.class_table import ClassTable
 from autochron.envelope import arrays, codec, objects, shapes
 from autochron.envelope.canonical import TOO_LARGE, screened_snapshot, snapshot
@@ -114,6 +115,16 @@ _SURFACE = 256
 
 _SMALL = 64
 """Members of a container that are compared one by one."""
+
+_CACHED = (
+    "cached_property",
+    "cachedproperty",
+    "memoized_property",
+    "memoized_attribute",
+    "lazy_property",
+    "reify",
+)
+"""Endings of the names of types that are cached properties, in lower case."""
 
 _NOTHING: Any = object()
 
@@ -389,10 +400,15 @@ def _can_be_encoded(value: Any) -> bool:
 
 
 def _is_cached(cls: type, name: str) -> bool:
-    """Return whether a `cached_property` set this attribute: that is no change that anyone sees."""
-    from inspect import getattr_static  # lazy: 6 ms, and hardly any argument gets attributes
+    """Return whether a cached property set this attribute: that is no change that anyone sees.
 
-    return hasattr(type(getattr_static(cls, name, None)), "__get__")
+    A library's own kind of cached property is known by the name of its type. Other descriptors are none: `tool.run = fake`
+    sets an attribute over a method, and a descriptor that checks what is assigned keeps it under its own name.
+    """
+    kind = type(class_attribute(cls, name))
+    return issubclass(kind, cached_property) or any(
+        text(base, "__name__").lower().endswith(_CACHED) for base in bases_of(kind)
+    )
 
 
 def _first_change(cls: type, before: dict[str, Any], after: dict[str, Any]) -> str:

@@ -95,7 +95,7 @@ def _stands(text: str, name: str) -> bool:
     return False
 
 
-def find(text: str, names: SecretNames) -> Iterator[tuple[int, int]]:
+def find(text: str) -> Iterator[tuple[int, int]]:
     """Yield the bounds of the secrets of the command lines in a text."""
     if "-" not in text:
         return

@@ -154,7 +154,7 @@ def mask(text: str, names: SecretNames) -> str:
     secrets = [
         *_of_names(text, names),
         *signin.find(text),
-        *commands.find(text, names),
+        *commands.find(text),
         *sql.find(text, names),
     ]
     if has_port(text):

@@ -2,7 +2,8 @@
 
 `incident new` runs the new test several times, each time in fresh state and with another hash seed, clock and random seed.
 The baseline is what these runs have in common. A verdict needs it to know the incident's effects, and which fields vary. It
-is stored beside the trace as fingerprints and sums, so that it holds none of a customer's rows.
+is stored beside the trace as fingerprints and sums, and holds no whole row. But the sum of an effect with one number is that
+number, and short values can be guessed from their fingerprints (see `prints`).
 """
 
 from __future__ import annotations

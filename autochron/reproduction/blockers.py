@@ -65,9 +65,20 @@ def swallowed(case: Case) -> list[str]:
 
 
 def no_source_changed(case: Case, address: str) -> list[str]:
-    """Return a message if no source has changed: then the other behaviour comes from chance or the environment."""
+    """Return a message if no source has changed: then the other behaviour comes from chance or the environment.
+
+    There is another message if the baseline names no sources, so that this is not known.
+    """
     if case.changed_sources or case.swaps or (case.changed_sources is None and case.baseline is None):
         return []
+    if case.changed_sources is None:
+        return [
+            (
+                f"{address} behaved differently, and it is not known whether a source of the project has changed since the"
+                " incident was made, for its baseline names no sources; make the incident again with"
+                " `autochron incident new --force`"
+            )
+        ]
     return [
         (
             f"{address} behaved differently although no source of the project has changed since the incident was made, so the"
@@ -116,8 +127,14 @@ def why_not_fixed(case: Case) -> list[str]:
     reasons += [
         divergence.message for divergence in case.divergences if divergence.kind in {"denied", "network"}
     ]
-    if case.changed_sources is not None and not case.changed_sources and not case.swaps:
-        reasons.append("no source of the project has changed since the incident was made")
+    if not case.changed_sources and not case.swaps:
+        if case.changed_sources is not None:
+            reasons.append("no source of the project has changed since the incident was made")
+        elif case.baseline is not None:
+            reasons.append(
+                "it is not known whether a source of the project has changed since the incident was made, for its baseline"
+                " names no sources; make the incident again with `autochron incident new --force`"
+            )
     return reasons
 
 

@@ -96,6 +96,15 @@ def is_passed_over(
     )
 
 
+def is_of_autochron(error: BaseException) -> bool:
+    """Return whether an exception is an error of autochron, was caused by one, or is a group that holds one."""
+    return any(
+        isinstance(cause, AutochronError)
+        or (isinstance(cause, BaseExceptionGroup) and any(map(is_of_autochron, cause.exceptions)))
+        for cause in _causes(error)
+    )
+
+
 def _is_guard(error: BaseException) -> bool:
     """Return whether the exception comes from a guard: a database's constraint, or a file that must not exist yet."""
     return isinstance(error, FileExistsError) or any(

@@ -1,7 +1,10 @@
 """Fingerprints of the values that several runs of the same code produced: what is the same in all, and what varies.
 
-A value is JSON. A fingerprint holds hashes of its leaves, so that a committed fingerprint shows nobody's data. Of a text that
-varies in part, such as `paid 40 at 10:31`, it holds hashes of the words that stay the same.
+A value is JSON. A fingerprint holds hashes of its leaves in the place of the leaves. Of a text that varies in part, such as
+`paid 40 at 10:31`, it holds hashes of the words that stay the same. The paths of the leaves are in clear.
+
+A hash does not protect a value that can be guessed, such as an amount, a date or a name: whoever has the fingerprint can try
+them all. A salt would not change that, since it would have to be in the same file.
 """
 
 from __future__ import annotations

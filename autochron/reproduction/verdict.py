@@ -73,12 +73,17 @@ def judge(wanted: Sequence[Envelope], case: Case) -> Verdict:
     """Return the verdict on an incident.
 
     The incident is prevented if at least one crossing is, none is inconclusive, and each that is reproduced either has the
-    name of a prevented one or may recur because of a prevented one.
+    name of a prevented one or may recur because of a prevented one. Without a crossing to judge it is inconclusive.
 
     Args:
         wanted: the recorded envelopes of the crossings that went wrong.
         case: the facts about the replay.
     """
+    if not wanted:
+        reason = (
+            "nothing that was recorded runs live, so nothing could happen again; say in the test what is live"
+        )
+        return Verdict(kind="inconclusive", reasons=(reason,))
     judged = tuple(_CrossingJudge(case, envelope).judge() for envelope in wanted)
     # A fix of a tool that is called several times need not change every call.
     changed = {crossing.envelope.name for crossing in judged if crossing.kind == "prevented"}
@@ -381,7 +386,7 @@ class _CrossingJudge:
             and divergence.kind in {"extra", "network", "outcome"}
             and divergence.address != address
         ][:2]
-        if case.changed_sources is None and not case.swaps:
+        if case.changed_sources is None and case.baseline is None and not case.swaps:
             reasons.append(
                 f"the program doesn't reach {address}, and it is not known whether its code has changed; make the incident"
                 " with `autochron incident new`, which notes that"

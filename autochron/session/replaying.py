@@ -57,6 +57,7 @@ class Replaying(Session):
         swaps: functions that are replaced.
         broke: how the program crashed, if no refusal ended it.
         uncaught: type of the exception that ended the program.
+        stopped: whether an error of autochron ended the program.
         calls: the calls of the function that the trace is of; None if no rule makes traces of calls.
         before_exec: called before the process is replaced.
         allowed: effects outside every boundary that the rules allow.
@@ -96,6 +97,7 @@ class Replaying(Session):
         self._joined = joined
         self._scope = scope = scope if joined is None else scope._replace(folder=joined.context.scratch)
         self.broke: str | None = None
+        self.stopped = False
         self.uncaught: str | None = None
         self.calls: TracedCalls | None = None
         self.before_exec: Callable[[], None] | None = None
@@ -357,6 +359,7 @@ class Replaying(Session):
             evidence=self.gather_evidence(),
             uncaught=self.uncaught,
             broke=self.broke,
+            stopped=self.stopped,
             swallowed=self.swallowed(),
             sources=self.sources() if self._scope.observes else (),
         )

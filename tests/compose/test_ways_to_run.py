@@ -5,6 +5,8 @@ import zipfile
 
 import pytest
 
+from autochron.diagnostics.woven_tools import uncovered
+from autochron.rules.loading import load_rules
 from tests.compose.desk import WELL, WORK, make, record_and_replay
 
 pytestmark = pytest.mark.slow
@@ -134,6 +136,21 @@ def test_bytecode_without_source_has_definitions_and_the_ledger_says_that_its_ca
     assert ran[:2] == ("3 6\n", ["pay ×1"])
     assert ran.replayed == (0, "3 6\n", "")  # what `add` writes is on a scratch copy
     assert "desk has no source, so its calls are unknown (autochron.toml:3)" in ran.said
+
+
+def test_bytecode_of_another_python_defines_nothing(tmp_path):
+    source = tmp_path / "desk.py"
+    source.write_text("def add(a, b):\n    return a + b\n")
+    (tmp_path / "autochron.toml").write_text(
+        'version = 1\npacks = []\n\n[[boundary]]\nname = "add"\nkind = "tool"\ntarget = "desk:add"\n'
+    )
+    bytecode = tmp_path / "desk.pyc"
+    py_compile.compile(str(source), cfile=str(bytecode))
+    source.unlink()
+    loaded = load_rules(str(tmp_path / "autochron.toml"))
+    assert uncovered(["desk.py:add"], loaded) == set()
+    bytecode.write_bytes(b"\x00\x0c\r\n" + bytecode.read_bytes()[4:])  # no Python has this number
+    assert uncovered(["desk.py:add"], loaded) == {"desk.py:add"}
 
 
 def test_code_that_exec_is_handed_is_in_the_ledger(tmp_path):

@@ -142,6 +142,46 @@ def test_a_call_that_is_a_boundary_is_covered_and_its_neighbour_is_not(check, pr
     assert sites(check("agent.py", "--format=json")[1]) == [ALL[0], ALL[2]]
 
 
+@pytest.mark.parametrize(
+    ("line", "call", "escaping"),
+    [
+        ("mine.uuid4(), uuid.uuid4()", "mine.uuid4()", ["uuid.uuid4"]),
+        ("mine.time(), clock.time()", "mine.time()", ["time.time"]),
+        ("uuid.uuid4(), map(uuid.uuid4, mine)", "uuid.uuid4()", ["uuid.uuid4"]),
+        ("uuid.uuid4(mine), uuid.uuid4()", "uuid.uuid4($other)", ["uuid.uuid4"]),
+        ("[uuid.uuid4 for _ in mine][0](), uuid.uuid4()", "uuid.uuid4()", ["uuid.uuid4"]),
+        ("eval('uuid.uuid4()')", "uuid.uuid4()", ["uuid.uuid4"]),
+        ("(uuid.uuid4 if mine else clock.time)()", "uuid.uuid4()", ["time.time", "uuid.uuid4"]),
+        ("requests.get(mine), mine.get(8)", "mine.get(...)", ["requests.get"]),
+        ("requests.get(mine), mine.get(8)", "requests.get(...)", []),
+        ("uuid.uuid4(), uuid.uuid4()", "uuid.uuid4()", []),
+        ("clock.time()", "time.time()", []),
+    ],
+)
+def test_a_call_that_is_a_boundary_covers_no_other_call_on_its_line(check, project, line, call, escaping):
+    (project / "agent.py").write_text(
+        f"import time as clock, uuid, requests\n\n\ndef act(mine):\n    return {line}\n"
+    )
+    rules(project, f'[[boundary]]\nname = "id"\nkind = "ambient"\ncall = "{call}"\n')
+    assert [call for _, _, _, call in sites(check("agent.py", "--format=json")[1])] == escaping
+
+
+def test_a_callee_that_is_checked_as_it_runs_covers_only_what_the_check_looks_for(check, project):
+    (project / "agent.py").write_text(
+        "import time, uuid\n\n\ndef act(mine):\n    uuid4 = uuid.uuid4 if mine else time.time\n    return uuid4()\n"
+    )
+    assert [line for _, line, _, _ in sites(check("agent.py", "--format=json")[1])] == [6, 6]
+    rules(project, '[[boundary]]\nname = "id"\nkind = "ambient"\ncall = "uuid.uuid4()"\n')
+    assert sites(check("agent.py", "--format=json")[1]) == [("agent.py", 6, "clock", "time.time")]
+
+
+def test_a_function_that_is_a_boundary_does_not_cover_its_own_defaults(check, project):
+    (project / "agent.py").write_text("import time\n\n\ndef read(at=time.time()): return time.time() - at\n")
+    rules(project, '[[boundary]]\nname = "read"\nkind = "tool"\ntarget = "agent:read"\n')
+    found = json.loads(check("agent.py", "--format=json")[1])["findings"]
+    assert [(each["call"], each["site"]["qualname"]) for each in found] == [("time.time", "<module>")]
+
+
 def test_categories_narrow_it(check):
     assert sites(check("agent.py", "--format=json", "--category=uuid")[1]) == ALL[1:2]
     status, out, _ = check("agent.py", "--category", "network", "--category", "native")

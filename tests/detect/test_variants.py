@@ -47,6 +47,26 @@ def test_every_quarter_of_the_day_is_met(hour):
     assert max(gaps) <= 7
 
 
+TEXTS = {
+    "time.strftime": (("%Y-%m-%d %H:%M:%S",),),
+    "time.ctime": ((),),
+    "time.asctime": ((),),
+    "email.utils.formatdate": ((),),
+}
+
+
+@pytest.mark.parametrize("call", TEXTS)
+def test_a_time_as_text_is_varied_from_the_time_of_the_trace_and_not_from_todays(call, monkeypatch):
+    began = dt.datetime(2026, 11, 16, 10, 30, tzinfo=dt.UTC).timestamp()
+    asked = VariedCall(BY_NAME[call], call.rpartition(".")[2], TEXTS[call], 0, "agent.py:3", began)
+    texts = []
+    for now in (1_800_000_000, 1_800_000_000 + 86_400):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        texts.append([vary(asked, "a time", variant) for variant in range(LEAST)])
+    assert texts[0] == texts[1]
+    assert "2028" in texts[0][0]  # two years after the trace, and a leap year
+
+
 def others(call, given, kept):
     asked = VariedCall(BY_NAME[call], call.rpartition(".")[2], given, 0, "agent.py:3")
     return {vary(asked, kept, variant) for variant in range(LEAST)}

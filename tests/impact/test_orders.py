@@ -132,6 +132,14 @@ def test_other_addresses_and_hashes_are_told_apart_as_before(variant):
     assert len({other_hash(each, variant) for each in hashes}) == len(set(hashes))
 
 
+@pytest.mark.parametrize("value", [-2, 0, 1, -3, 2**61 - 2, 1 - 2**61, 1 << 62])
+def test_another_hash_is_another_one_and_valid(value):
+    others = [other_hash(value, variant) for variant in range(6)]
+    assert value not in others
+    assert -1 not in others
+    assert others == [other_hash(value, variant) for variant in range(6)]
+
+
 def told(folder, *arguments):
     result = run(folder, "impact", "last", "--json", *arguments)
     assert result.status in {0, 1}, result.stderr

@@ -129,9 +129,31 @@ def test_a_program_that_failed_has_to_end_well(shop):
     assert run_test(shop, "incidents/total")[0] == 0
 
 
-def test_a_program_that_goes_on_past_the_record_is_no_failure_again(shop):
+OWN_ERROR = SHOP.replace("import sys\n", "import sys\n\nclass UsageError(Exception):\n    pass\n").replace(
+    "main()\n", "main()\n    raise UsageError('no total')\n"
+)
+
+
+def test_an_error_of_the_programs_own_with_the_name_of_one_of_ours_is_a_failure_again(shop):
+    write(shop, {"shop.py": OWN_ERROR})
+    record(shop, status=1)
+    said = new(shop, "last", "x")
+    assert "the program ended with status 1; in the incident with 1. It said last:" in said
+    status, text = run_test(shop, "x")
+    assert (status, "ReproducedError: the program ended with status 1" in text) == (1, True), text
+
+
+@pytest.mark.parametrize(
+    "thanks",
+    [
+        "thank()",
+        "try:\n        thank()\n    except Exception as error:\n        raise KeyError('thanks') from error",
+        "try:\n        thank()\n    except Exception as error:\n        raise ExceptionGroup('thanks', [error]) from None",
+    ],
+)
+def test_a_program_that_goes_on_past_the_record_is_no_failure_again(shop, thanks):
     goes_on = SHOP.replace("def main", "def thank():\n    return 1\n\ndef main").replace(
-        "charge(**found)))", "charge(**found)))\n    thank()"
+        "charge(**found)))", f"charge(**found)))\n    {thanks}"
     )
     write(
         shop,

@@ -37,6 +37,15 @@ def test_a_guard_knows_its_own_constants_and_those_that_its_names_mean():
     ]
 
 
+def test_of_two_guards_with_one_name_the_constants_are_those_of_the_last():
+    source = (
+        "def guard(a):\n    return a > 1\n\nclass Shop:\n    def guard(self):\n        return 2\n\n"
+        "def guard(a):\n    return a > 3\n"
+    )
+    assert [each.value for each in constants_of(source, "guard.py", "guard", {}).numbers] == [3]
+    assert [each.value for each in constants_of(source, "guard.py", "Shop.guard", {}).numbers] == [2]
+
+
 def test_each_input_changes_one_argument_and_none_comes_twice():
     constants = Constants((Constant(500, "LIMIT"),), (Constant("demo-", "text"),))
     recorded = {"item": "mug", "cents": 700}
@@ -141,10 +150,11 @@ def guard(item, cents):
 """
 
 
-def _input(number, arguments, outcome, *, kept=True):
+def _input(number, arguments, outcome, *, kept=True, target=MutationTarget("guard.py", "guard")):
     return Input(
         number=number,
         address="guard[1]",
+        target=target,
         argument="cents",
         value="1",
         source="one",
@@ -198,6 +208,59 @@ def test_what_is_written_passes_on_the_fix_and_fails_on_a_mutant(tmp_path):
         )
         said.append(done.stdout.splitlines()[-1].partition(" in ")[0])
     assert said == ["4 passed", "1 failed, 3 passed", "1 failed, 3 passed", "2 failed, 2 passed"]
+
+
+DESKS = """\
+class Shop:
+    @staticmethod
+    def pay(cents):
+        return cents > 3
+
+class Bank:
+    @staticmethod
+    async def pay(cents):
+        return cents > 5
+"""
+DESK_TARGETS = (MutationTarget("desks.py", "Shop.pay"), MutationTarget("desks.py", "Bank.pay"))
+
+
+def _desks():
+    incident = StudiedIncident(
+        name="desks",
+        targets=DESK_TARGETS,
+        sources={"desks.py": DESKS},
+        generated=1,
+        same_bytecode=0,
+        duplicates=0,
+        inputs=(
+            _input(0, "{'cents': 4}", '{"returned":true}', target=DESK_TARGETS[0]),
+            _input(1, "{'cents': 4}", '{"returned":false}', target=DESK_TARGETS[1]),
+        ),
+    )
+    return Study(operators="core", digest="0", methods=("cut-point",), incidents=(incident,))
+
+
+def test_two_functions_with_one_short_name_get_a_test_each(tmp_path):
+    (tmp_path / "desks.py").write_text(DESKS)
+    assert write_tests(_desks(), str(tmp_path / "test_{incident}_{function}.py")) == [
+        str(tmp_path / "test_desks_Shop_pay.py"),
+        str(tmp_path / "test_desks_Bank_pay.py"),
+    ]
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1].partition(" in ")[0] == "2 passed", done.stdout
+
+
+def test_several_functions_want_a_place_each(tmp_path):
+    with pytest.raises(UsageError, match=r"of several functions; say where each goes with \{function\}"):
+        write_tests(_desks(), str(tmp_path / "test_{incident}.py"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

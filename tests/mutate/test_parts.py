@@ -1,9 +1,10 @@
-"""The code of a function out of a changed module: compiled by itself, it is what the whole module gives."""
+"""The code of a function out of a changed module: compiled by itself, it is what the whole module gives. And its canary."""
 
 import pytest
 
 from autochron.errors import UsageError
 from autochron.mutate.bytecode import FunctionPart, compiled, fingerprint
+from autochron.mutate.canary import canary_source
 
 SOURCE = '''\
 """A module."""
@@ -74,6 +75,46 @@ def test_what_is_no_python_is_said_of_the_whole():
     with pytest.raises(SyntaxError) as caught:
         FunctionPart(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("cents > LIMIT", "cents >"))
     assert caught.value.lineno == 14
+
+
+# --- the canary --------------------------------------------------------------------------------------------------------
+
+CANARIES = {
+    "plain": "def pay(cents):\n    return cents\n",
+    "in one line": "def pay(cents): return cents\n",
+    "after another of its name": "def pay(cents):\n    return 1\n\ndef pay(cents):\n    return cents\n",
+    "after another in a branch": "try:\n    def pay(): pass\nfinally:\n    def pay(cents):\n        return cents\n",
+    "after a class with one": "class Shop:\n    def pay(self): return 1\n\ndef pay(cents):\n    return cents\n",
+    "inner generator": "def pay(cents):\n    def each():\n        yield cents\n    return sum(each())\n",
+    "inner lambda": "def pay(cents):\n    return list((lambda: (yield cents))())\n",
+    "decorated inner function": "def pay(cents):\n    @property\n    def each(): pass\n    return cents\n",
+    "decorated inner class": "def pay(cents):\n    @property\n    @str\n    class Each: pass\n    return cents\n",
+    "form feed": "A = 1\n\x0c\ndef pay(cents):\n    return 'a\x0cb'\n\nB = 2\n",
+}
+
+
+@pytest.mark.parametrize("source", CANARIES.values(), ids=CANARIES)
+def test_a_canary_raises_when_it_is_called(source):
+    space = {}
+    exec(canary_source(source, "pay"), space)
+    with pytest.raises(NotImplementedError, match="a canary of autochron"):
+        space["pay"](1)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def pay(cents):\n    yield cents\n",
+        "def pay(cents):\n    def each(first=(yield cents)): pass\n",
+        "def pay(cents):\n    return (each for each in (yield cents))\n",
+    ],
+)
+def test_a_canary_of_a_generator_raises_when_its_first_item_is_asked_for(source):
+    space = {}
+    exec(canary_source(source, "pay"), space)
+    items = space["pay"](1)
+    with pytest.raises(NotImplementedError, match="a canary of autochron"):
+        next(items)
 
 
 def test_a_function_that_is_gone_is_said():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autochron.mutate.merging import read_study
+from autochron.mutate.model import MutationTarget
 from tests.cli.processes import autochron
 from tests.mutate.desks import AGENT, FILES, GUARDED, RULES, TEST, TOOLS, copied, made, mutate, write
 
@@ -62,6 +63,7 @@ def is_right(incident):
     by_kind = {each.argument: (each.tried > 0, each.flips > 0) for each in incident.sensitivity}
     assert by_kind["order"] == (True, False)
     assert 0 < sum(each.is_kept for each in incident.inputs) <= 4
+    assert {each.target for each in incident.inputs} == set(incident.targets)
 
 
 ASYNC = {
@@ -226,6 +228,21 @@ def test_an_escape_is_counted_and_the_command_says_so(tmp_path):
     said = mutate(tmp_path, folder, "--out", "out")
     assert said.status == 1
     assert "escapes: 1 of " in said.text
+
+
+def test_the_inputs_of_two_functions_of_one_name_are_kept_apart(tmp_path):
+    """One of them stands in for a function of another name."""
+    swaps = TWO["test_incident"].replace("guarded.py:note", "notes.py:refund")
+    notes = NOTE.format("1").replace("def note", "def refund")
+    found = studied(
+        new(tmp_path, **TWO | {"guarded": GUARDED, "notes": notes, "test_incident": swaps}), status=1
+    )
+    guarded, shortened = (MutationTarget(file, "refund") for file in ("guarded.py", "notes.py"))
+    assert found.targets == (guarded, shortened)
+    assert {(each.address, each.target) for each in found.inputs} == {
+        ("refund[1]", guarded),
+        ("note[1]", shortened),
+    }
 
 
 @pytest.mark.thorough  # tests/mutate/test_trials.py has one in each build

@@ -22,6 +22,17 @@ SWALLOWS = TEST.replace(
 )
 NO_MARKER = "import agent\n\n\ndef test_it_pays():\n    assert agent.main()\n"
 
+NO_DOUBLE = """
+import tools
+
+if tools.refund.__module__ == "guarded":
+    raise RuntimeError("there is no test double")
+
+
+def test_it():
+    pass
+"""
+
 REFUSED = {
     "no such file": (
         {},
@@ -93,6 +104,11 @@ REFUSED = {
         {"test_incident": "def test_it(:\n"},
         (),
         r"refund: test_incident\.py can't be collected: SyntaxError: invalid syntax",
+    ),
+    "mocks that can't be collected": (
+        {"test_mocks": NO_DOUBLE},
+        (),
+        r"refund: test_mocks\.py can't be collected: RuntimeError: there is no test double",
     ),
     "options that pytest doesn't know": (
         {"pytest__ini": "[pytest]\npythonpath = .\naddopts = --nonsense\n"},

@@ -147,6 +147,74 @@ def test_an_attribute_that_cannot_be_made_again_is_reported(block):
     assert block.replay(trace, use) == (given, ())
 
 
+class Stored:
+    """A descriptor that keeps what is assigned under its own name."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        return instance.__dict__[self.name]
+
+    def __set__(self, instance, value):
+        instance.__dict__[self.name] = value
+
+
+class memoized_property:
+    def __init__(self, function):
+        self.function = function
+        self.name = function.__name__
+
+    def __get__(self, instance, owner=None):
+        value = instance.__dict__[self.name] = self.function(instance)
+        return value
+
+
+class Machine:
+    guarded = Stored()
+
+    def run(self):
+        return 1
+
+    again = functools.partialmethod(run)
+
+    @staticmethod
+    def start():
+        return 1
+
+    @functools.lru_cache
+    def reckon(self):
+        return 1
+
+    @functools.cached_property
+    def lock(self):
+        return threading.Lock()
+
+    @memoized_property
+    def other_lock(self):
+        return threading.Lock()
+
+    @autochron.boundary
+    def set(self, name):
+        setattr(self, name, threading.Lock())
+
+    @autochron.boundary
+    def read(self, name):
+        return str(type(getattr(self, name)))
+
+
+@pytest.mark.parametrize("name", ["run", "again", "start", "reckon", "guarded"])
+def test_an_attribute_that_is_set_over_one_of_the_class_is_reported(block, name):
+    _, trace = block.record(lambda: Machine().set(name))
+    assert trace.envelopes[0].opaque == (f"changed.self.{name}: {__name__}:Machine",)
+
+
+@pytest.mark.parametrize("name", ["lock", "other_lock"])
+def test_the_value_of_a_cached_property_is_no_change(block, name):
+    _, trace = block.record(lambda: Machine().read(name))
+    assert trace.envelopes[0].opaque == ()
+
+
 def test_what_changes_in_an_object_of_a_library_is_reported(block):
     @autochron.boundary
     def mark(parser):

@@ -44,19 +44,29 @@ from autochron.detect.scan.set_order import OrderSites
 from autochron.model import Category, Tier
 
 
+class ScannedPlace(Struct, frozen=True, gc=False, array_like=True):
+    """One place of a finding. A line may have several, and each may be in another function."""
+
+    tier: Tier
+    via: str | None
+    qualname: str
+    within: tuple[tuple[str, int], ...]
+    """The enclosing functions from the inside out: qualified name and first line, as code objects have them."""
+    callee: tuple[int, int, int, int] | None = None
+    """(line, end line, column, end column) of the callee of the call that reaches the source; None where no call of this
+    place does, as for a callable that is passed on."""
+    name: str | None = None
+    """The dotted name of the callee's value, where that is the source itself; a partial, for example, has none."""
+
+
 class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
     """One finding in a source."""
 
     line: int
     category: Category
     call: str
-    tier: Tier
-    via: str | None
-    qualname: str
-    is_call: bool
-    """Whether the callable is called right here, by a name that leads to it through imports."""
-    within: tuple[tuple[str, int], ...]
-    """The enclosing functions from the inside out: qualified name and first line, as code objects have them."""
+    places: tuple[ScannedPlace, ...]
+    """The places on the line, at least one."""
 
 
 def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
@@ -83,7 +93,7 @@ class _ModuleScan:
     def __init__(self, flow: ModuleFlow) -> None:
         self._flow = flow
         self._evaluation = Evaluation(flow)
-        self._found: dict[tuple[int, Category, str], ScannedCall] = {}
+        self._found: dict[tuple[int, Category, str], dict[ScannedPlace, None]] = {}
         self._called: set[int] = set()
         """The ids of expressions that name a callable and pass it to the place that calls it."""
         self._evaluated_trees: list[ast.AST] = []
@@ -103,14 +113,16 @@ class _ModuleScan:
                 self._note(node.lineno, source, name, use.spot)
         orders = OrderSites(self._flow, self._evaluation)
         for order in orders.sites():
-            self._add(order.line, order.category, order.call, "direct", None, order.spot)
+            # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
+            callee = order.node if order.kind in ("id", "hash") else None
+            self._add(order.line, order.category, order.call, None, order.spot, callee)
         return sorted(
             self._without_durations(), key=lambda finding: (finding.line, finding.category, finding.call)
         )
 
     def _without_durations(self) -> Iterable[ScannedCall]:
         """Return the findings without the readings of clocks that only reach logs."""
-        findings = self._found.values()
+        findings = [ScannedCall(*key, tuple(places)) for key, places in self._found.items()]
         if not any(finding.call in CLOCKS for finding in findings):
             return findings
         logged_only = durations(self._flow.tree)
@@ -148,7 +160,8 @@ class _ModuleScan:
             _is_determined(source, call, skip) for call, skip in _arguments(node, bound)
         ):
             return
-        self._note(line_of(node), source, value.name, spot, is_call=value.node is node.func)
+        is_itself = value in self._evaluation.values(node.func, spot)
+        self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
 
     def _evaluate_text(self, node: ast.Call, spot: Spot) -> None:
         """Scan text that is evaluated by `eval` or `exec`. Its calls count at the line that evaluates it."""
@@ -164,7 +177,7 @@ class _ModuleScan:
         )  # values are cached by the id of nodes, so the nodes are kept alive
         for part in ast.walk(tree):
             if isinstance(part, ast.expr):
-                part.lineno = part.end_lineno = node.lineno
+                ast.copy_location(part, node.func)
             if isinstance(part, ast.Call):
                 for value in self._evaluation.values(part.func, spot):
                     self._call(value, part, spot)
@@ -179,7 +192,7 @@ class _ModuleScan:
                 if isinstance(value, Known) and (source := source_of(value.name)) is not None:
                     if value.node is not None:
                         self._called.add(id(value.node))
-                    self._note(line_of(node), source, value.name, spot)
+                    self._note(line_of(node), source, value.name, spot, node.func)
         if any(name in scope.bindings for name in ("__init__", "__new__", "random", "getrandbits", "seed")):
             return
         for base in self._evaluation.bases(scope):
@@ -188,7 +201,7 @@ class _ModuleScan:
             elif isinstance(base, Known):
                 source = BY_NAME.get(base.name)
                 if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
-                    self._note(line_of(node), source, base.name, spot)
+                    self._note(line_of(node), source, base.name, spot, node.func)
 
     def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
         """Yield the factory of each field of a class that has one, by the name of the field."""
@@ -298,26 +311,38 @@ class _ModuleScan:
     # --- findings -----------------------------------------------------------------------------------------------------
 
     def _note(
-        self, line: int, source: Source | LibraryCall, name: str, spot: Spot, *, is_call: bool = False
+        self,
+        line: int,
+        source: Source | LibraryCall,
+        name: str,
+        spot: Spot,
+        callee: ast.expr | None = None,
+        callee_name: str | None = None,
     ) -> None:
-        """Add a finding of a source, or of a library call as one of the tier `library`."""
-        if isinstance(source, LibraryCall):
-            self._add(line, source.category, source.call, "library", name, spot)
-        else:
-            self._add(line, source.category, source.call, "direct", None, spot, is_call=is_call)
+        """Add a finding of a source, or of a library call as one of the tier `library`.
+
+        Args:
+            line: the line.
+            source: the source, or the library call that reaches it.
+            name: the dotted name that the source was found by.
+            spot: where it is.
+            callee: the callee of the call that reaches the source, if a call of this place does.
+            callee_name: the dotted name of the callee's value, where that is the source itself.
+        """
+        via = name if isinstance(source, LibraryCall) else None
+        self._add(line, source.category, source.call, via, spot, callee, callee_name)
 
     def _add(
         self,
         line: int,
         category: Category,
         call: str,
-        tier: Tier,
         via: str | None,
         spot: Spot,
-        *,
-        is_call: bool = False,
+        callee: ast.expr | None = None,
+        callee_name: str | None = None,
     ) -> None:
-        """Add a finding with the functions around it. The first one of a line, category and call is kept."""
+        """Add a place to the finding of a line, category and call. `via` is the library call, if it is one."""
         within, qualname = [], "<module>"
         scope: FlowScope | None = spot.scope
         while scope is not None:
@@ -326,9 +351,11 @@ class _ModuleScan:
             if scope.kind == "function" and scope.node is not None:
                 within.append((scope.qualname, _first_line(scope.node)))
             scope = scope.outer
-        key = (line, category, call)
-        if key not in self._found:
-            self._found[key] = ScannedCall(line, category, call, tier, via, qualname, is_call, tuple(within))
+        tier: Tier = "direct" if via is None else "library"
+        position = None if callee is None else _position(callee)
+        place = ScannedPlace(tier, via, qualname, tuple(within), position, callee_name)
+        # A dictionary, since a line may have thousands of places.
+        self._found.setdefault((line, category, call), {})[place] = None
 
 
 def source_of(name: str) -> Source | LibraryCall | None:
@@ -419,6 +446,14 @@ def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
 
 def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
     return any(keyword.arg is not None and keyword.arg in names for keyword in call.keywords)
+
+
+def _position(node: ast.expr) -> tuple[int, int, int, int]:
+    """Return the position of an expression as call sites have it."""
+    line, column = node.end_lineno, node.end_col_offset
+    assert line is not None  # noqa: S101 - the parser sets it
+    assert column is not None  # noqa: S101
+    return node.lineno, line, node.col_offset, column
 
 
 def _first_line(node: ast.AST) -> int:

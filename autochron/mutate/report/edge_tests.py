@@ -13,11 +13,13 @@ from msgspec import json
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.escaping import python_comment, python_docstring
+from autochron.mutate.definitions import functions_of
 from autochron.mutate.model import MutationTarget, StudiedIncident, Study
 from autochron.report.writing import write_whole
 
 _TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates", "test_edges.py.txt")
 _PLACEHOLDER = "{incident}"
+_FUNCTION = "{function}"
 
 _SECTIONS = {
     "CASES": """
@@ -48,11 +50,11 @@ def write_tests(study: Study, path: str) -> list[str]:
 
     Args:
         study: a study with edge inputs.
-        path: the path of a file; `{incident}` in it is replaced by the incident's name, and is needed where there are
-            several.
+        path: the path of a file; `{incident}` in it is replaced by the incident's name, and `{function}` by the
+            function's. They are needed where there are several.
 
     Raises:
-        UsageError: several incidents would go into one file, or no input can be written.
+        UsageError: several incidents or functions would go into one file, or no input can be written.
     """
     incidents = [
         incident for incident in study.incidents if any(edge_input.is_kept for edge_input in incident.inputs)
@@ -65,28 +67,33 @@ def write_tests(study: Study, path: str) -> list[str]:
         raise UsageError(
             f"--write-tests {path}: there are {len(incidents)} incidents; say where each goes with {_PLACEHOLDER}"
         )
-    written = []
+    texts: dict[str, str] = {}
     for incident in incidents:
         for target in incident.targets:
             text = _text(incident, target)
             if text is not None:
                 target_path = path.replace(_PLACEHOLDER, incident.name)
-                write_whole(target_path, text.encode())
-                written.append(target_path)
-    if not written:
+                target_path = target_path.replace(_FUNCTION, re.sub(r"\W+", "_", target.function))
+                if target_path in texts:
+                    raise UsageError(
+                        f"--write-tests {path}: {target_path} would get the tests of several functions; say where each"
+                        f" goes with {_FUNCTION}"
+                    )
+                texts[target_path] = text
+    if not texts:
         raise UsageError(
             "--write-tests: none of the inputs can be written in Python; look at study.json for them"
         )
-    return written
+    for target_path, text in texts.items():
+        write_whole(target_path, text.encode())
+    return list(texts)
 
 
 def _text(incident: StudiedIncident, target: MutationTarget) -> str | None:
     """Return the text of a target's test; None where none of its inputs can be written."""
     name = target.function.rpartition(".")[2]
     inputs = [
-        edge_input
-        for edge_input in incident.inputs
-        if edge_input.is_kept and edge_input.address.startswith(f"{name}[")
+        edge_input for edge_input in incident.inputs if edge_input.is_kept and edge_input.target == target
     ]
     cases_by_list: dict[str, list[str]] = {name: [] for name in _SECTIONS}
     for edge_input in inputs:
@@ -104,7 +111,8 @@ def _text(incident: StudiedIncident, target: MutationTarget) -> str | None:
             )
     if not any(cases_by_list.values()):
         return None
-    is_async = _is_async(incident.sources[target.file], name)
+    definition = functions_of(ast.parse(incident.sources[target.file])).get(target.function)
+    is_async = isinstance(definition, ast.AsyncFunctionDef)
     call = "asyncio.run(function(**arguments))" if is_async else "function(**arguments)"
     identifier = re.sub(r"\W+", "_", name)
     lists = [f"{title} = [\n" + "\n".join(cases) + "\n]" for title, cases in cases_by_list.items() if cases]
@@ -154,12 +162,6 @@ def _is_plain(tree: Any) -> bool:
         all(map(_is_plain, tree))
         if isinstance(tree, list)
         else tree is None or isinstance(tree, str | int | float)
-    )
-
-
-def _is_async(source: str, name: str) -> bool:
-    return any(
-        isinstance(node, ast.AsyncFunctionDef) and node.name == name for node in ast.walk(ast.parse(source))
     )
 
 

@@ -29,7 +29,7 @@ from autochron.mutate.boundary_values import (
     constants_of,
     copied,
 )
-from autochron.mutate.model import Input
+from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import ForkEnd, forked
@@ -177,17 +177,20 @@ class EdgeInputs:
             for name, constants in self._constants.items()
         }
 
-    def explorer(self, function: Callable[..., Any], name: str, suffix: str) -> Explorer:
+    def explorer(
+        self, function: Callable[..., Any], target: MutationTarget, name: str, suffix: str
+    ) -> Explorer:
         """Return the explorer of a function for one trial.
 
         Args:
             function: the function that the test swaps in.
+            target: the target that it is.
             name: the name of the function in addresses of its calls.
             suffix: is appended to these addresses; it names the test where there are several.
         """
-        inner = inspect.unwrap(function)
-        constants = self._constants.get(inner.__code__.co_qualname, Constants((), ()))
-        return Explorer(function, (name, suffix), constants, self._task, self._limits, self._fix_outcomes)
+        constants = self._constants.get(target.function, Constants((), ()))
+        label = (name, suffix)
+        return Explorer(function, target, label, constants, self._task, self._limits, self._fix_outcomes)
 
 
 class Explorer:
@@ -201,6 +204,7 @@ class Explorer:
     def __init__(
         self,
         function: Callable[..., Any],
+        target: MutationTarget,
         label: tuple[str, str],
         constants: Constants,
         task: ServerTask,
@@ -211,6 +215,7 @@ class Explorer:
 
         Args:
             function: the function to call.
+            target: the target that it is.
             label: the function's name in addresses, and the suffix of these.
             constants: what the inputs are made of.
             task: says how many inputs are tried.
@@ -218,6 +223,7 @@ class Explorer:
             fix: what the fix gives; None where the fix itself is tried.
         """
         self._function = function
+        self._target = target
         self._signature = inspect.signature(function)
         self._label = label
         self._constants = constants
@@ -297,8 +303,19 @@ class Explorer:
         depends_on_order = sequence != [_without_volatile(outcome, volatile) for outcome in first]
         self.outcomes[f"row {address}"] = json.encode([] if depends_on_order else sequence).decode()
         for number, outcome in enumerate(first):
-            self.inputs.append(_input_record(number, address, inputs[number]))
+            self.inputs.append(self._input_record(number, address, inputs[number]))
             self.outcomes[f"{address}.{number}"] = _without_volatile(outcome, volatile)
+
+    def _input_record(self, number: int, address: str, candidate: Candidate) -> Input:
+        return Input(
+            number=number,
+            address=address,
+            target=self._target,
+            argument=candidate.argument,
+            value="" if not candidate.argument else _short_repr(candidate.value),
+            source=candidate.source,
+            arguments=_short_repr(candidate.arguments, 2000),
+        )
 
     def _explore_mutant(self, address: str, inputs: Sequence[Candidate], fix: FixOutcomes) -> None:
         """Record the outcomes of a mutant that differ from those of the fix.
@@ -378,17 +395,6 @@ class Explorer:
 
 async def _awaited(value: Any) -> Any:
     return await value
-
-
-def _input_record(number: int, address: str, candidate: Candidate) -> Input:
-    return Input(
-        number=number,
-        address=address,
-        argument=candidate.argument,
-        value="" if not candidate.argument else _short_repr(candidate.value),
-        source=candidate.source,
-        arguments=_short_repr(candidate.arguments, 2000),
-    )
 
 
 def _short_repr(value: Any, most: int = 200) -> str:

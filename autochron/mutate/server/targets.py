@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType
+from typing import Any
 
 import msgspec
 
@@ -89,6 +91,17 @@ class TargetFunctions:
     def all(self) -> list[FunctionType]:
         """Return the functions of all targets."""
         return [function for several in self._functions.values() for function in several]
+
+    def target_of(self, function: Callable[..., Any]) -> MutationTarget:
+        """Return the target that a function is, below its decorators."""
+        code = inspect.unwrap(function).__code__
+        path = os.path.realpath(code.co_filename)
+        known = (
+            target
+            for target in self._functions
+            if target.function == code.co_qualname and self._path(target) == path
+        )
+        return next(known, None) or _target(self._folder, path, code.co_qualname)
 
     def paths(self) -> set[str]:
         """Return the files of the targets, with links resolved."""

@@ -174,10 +174,9 @@ class Trials:
         if self._task.server == "mocks":
             wanted = "there is no test without a trace in {}"
         no_tests = wanted.format(", ".join(os.path.basename(path) for path in self._task.paths))
-        send(
-            self._writing,
-            Ready(fault=self._fault or (no_tests if status in {0, 5} else self._reason_of(status))),
-        )
+        lacks_tests = not self._fault and status in {0, 5}
+        fault = no_tests if lacks_tests else self._fault or self._reason_of(status)
+        send(self._writing, Ready(fault=fault, lacks_tests=lacks_tests))
 
     def _reason_of(self, status: int) -> str:
         """Run pytest once more and return why it does not start: it writes that to its standard error only."""
@@ -302,11 +301,17 @@ class Trials:
         for item, test in zip(self._items, self._tests, strict=True):
             swaps: dict[str, Any] = {}
             replacements = {old: Swap(old, new, test.root) for old, new in (test.options.swap or {}).items()}
-            names = [swap.qualname.rpartition(".")[2] for swap in replacements.values()]
-            for old, swap in replacements.items():
-                name = swap.qualname.rpartition(".")[2]
-                name = name if names.count(name) == 1 else swap.qualname
-                explorers.append(edge_inputs.explorer(swap.function(), name, self._suffix_of(item)))
+            short_names = [swap.qualname.rpartition(".")[2] for swap in replacements.values()]
+            names = [swap.qualname for swap in replacements.values()]
+            for (old, swap), short_name in zip(replacements.items(), short_names, strict=True):
+                target = self._functions.target_of(swap.function())
+                if short_names.count(short_name) == 1:
+                    name = short_name
+                else:
+                    unique = names.count(swap.qualname) == 1
+                    name = swap.qualname if unique else f"{target.file}:{target.function}"
+                suffix = self._suffix_of(item)
+                explorers.append(edge_inputs.explorer(swap.function(), target, name, suffix))
                 swaps[old] = explorers[-1].callable()
             change_marker(item, swap=swaps)
         kind, reason = kind_of(self._runner.run())
