@@ -262,8 +262,9 @@ class RulePlanner:
     def _unresolved(self) -> set[str]:
         """Return the ids of rules that fit calls only, of a name that was nowhere found."""
         resolved: dict[str, bool] = {}
-        for meant in (meant for site in self.ledger.sites for meant in site.meant):
-            resolved[meant.rule.id] = resolved.get(meant.rule.id, False) or meant.is_known()
+        for site_rule in (site_rule for site in self.ledger.sites for site_rule in site.rules):
+            rule_id = site_rule.rule.id
+            resolved[rule_id] = resolved.get(rule_id, False) or site_rule.is_known()
         return {rule_id for rule_id, is_resolved in resolved.items() if not is_resolved}
 
     # --- inside --------------------------------------------------------------------------------------------------------

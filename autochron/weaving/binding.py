@@ -21,7 +21,7 @@ from autochron.matching.sites import CallSite, Position, label_of
 from autochron.weaving.assembly import Assembly, Instruction, assemble, disassemble, operation
 from autochron.weaving.emitter import Emitter
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.sites import CodeSite, Meant
+from autochron.weaving.sites import CodeSite, SiteRule
 
 _3_12 = sys.version_info >= (3, 12)
 _3_13 = sys.version_info >= (3, 13)
@@ -57,27 +57,27 @@ class Binding:
         self.line = first.line
         self.saves: dict[tuple[str, tuple[Position, ...]], int] = {}
         """(receiver or key, positions of what consumes it) to its place among the saved."""
-        for saved in (saved for each in sites for saved in each.saved):
+        for saved in (saved for site in sites for saved in site.saved):
             self.saves.setdefault((saved.of, saved.positions), 0)
         # Whose attribute it is decides what the source doesn't.
         decides = ("receiver", first.callee)
-        asks = first.form == "attribute" and any(each.check is not None for each in sites)
-        if asks:
+        checks = first.form == "attribute" and any(site.check is not None for site in sites)
+        if checks:
             self.saves.setdefault(decides, 0)
         # In the order in which the program computes them: outer attributes end later, and a receiver lies below a key.
         ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
         self.saves = {save: index for index, save in enumerate(ordered)}
         self.bound = 0
         """How many instructions push its callee, and were bound."""
-        meant = [
-            Meant(
-                each.rule,
-                each.check,
-                each.constants,
-                tuple((saved.name, self.saves[saved.of, saved.positions]) for saved in each.saved),
-                each.arguments,
+        rules = [
+            SiteRule(
+                site.rule,
+                site.check,
+                site.constants,
+                tuple((saved.name, self.saves[saved.of, saved.positions]) for saved in site.saved),
+                site.arguments,
             )
-            for each in sites
+            for site in sites
         ]
         label = label_of(first.qualname, first.rule)
         self.site = CodeSite(
@@ -85,8 +85,8 @@ class Binding:
             label,
             file=file,
             line=first.line,
-            meant=tuple(meant),
-            receiver=self.saves[decides] if asks else -1,
+            rules=tuple(rules),
+            receiver=self.saves[decides] if checks else -1,
         )
 
 
@@ -121,21 +121,28 @@ def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) 
         else "no instruction pushes its callee where the source has it (no position)"
     )
     for binding in bindings:
-        what = f"{binding.site.module}:{binding.line} {binding.site.label}"
-        if not binding.bound and what not in known:
-            ledger.refuse(what, reason)
+        label = f"{binding.site.module}:{binding.line} {binding.site.label}"
+        if not binding.bound and label not in known:
+            ledger.refuse(label, reason)
     return blind
 
 
 def _bind(code: CodeType, bindings: Sequence[Binding], lines: frozenset[int], ledger: Ledger) -> CodeType:
     constants = code.co_consts
     inner = tuple(
-        [_bind(each, bindings, lines, ledger) if isinstance(each, CodeType) else each for each in constants]
+        [
+            _bind(constant, bindings, lines, ledger) if isinstance(constant, CodeType) else constant
+            for constant in constants
+        ]
     )
     if any(new is not old for new, old in zip(inner, constants, strict=True)):
         code = code.replace(co_consts=inner)
-    own = {line for _, _, line in code.co_lines() if line is not None} & lines
-    return _Binder(code, [each for each in bindings if each.line in own], ledger).done() if own else code
+    own_lines = {line for _, _, line in code.co_lines() if line is not None} & lines
+    return (
+        _Binder(code, [binding for binding in bindings if binding.line in own_lines], ledger).bind()
+        if own_lines
+        else code
+    )
 
 
 class _Binder:
@@ -147,22 +154,22 @@ class _Binder:
         self._ledger = ledger
         self._bindings = bindings
 
-    def done(self) -> CodeType:
+    def bind(self) -> CodeType:
         """Return the code with every binding that stands in it, or the same code."""
-        found = self._found()
-        if not found:
+        joined = self._join()
+        if not joined:
             return self._code
-        pushes = {id(push): binding for binding in found for push in found[binding][0]}
+        pushes = {id(push): binding for binding in joined for push in joined[binding][0]}
         consumes: dict[int, list[str]] = {}
-        for binding, (_, consumers) in found.items():
-            for of, positions in binding.saves:
+        for binding, (_, consumers) in joined.items():
+            for role, positions in binding.saves:
                 for instruction in consumers:
                     if instruction.location in positions:
-                        consumes.setdefault(id(instruction), []).append(of)
+                        consumes.setdefault(id(instruction), []).append(role)
         emitter = Emitter(list(self._code.co_consts))
         for instruction in self._assembly.instructions:
             self._emit(emitter, instruction, consumes.get(id(instruction), ()), pushes.get(id(instruction)))
-        extra = _EXTRA_STACK + max(len(binding.saves) for binding in found)
+        extra = _EXTRA_STACK + max(len(binding.saves) for binding in joined)
         self._assembly.instructions[:] = emitter.instructions
         try:
             code = assemble(
@@ -171,33 +178,37 @@ class _Binder:
                 stack_size=self._code.co_stacksize + extra,
             )
         except WeavingError as error:
-            for binding in found:
+            for binding in joined:
                 self._refuse(binding, error.message)
             return self._code
-        for binding, (pushed, _) in found.items():
+        for binding, (pushed, _) in joined.items():
             binding.bound += len(pushed)
         return code
 
-    def _found(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
+    def _join(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
         """Return for each binding in this code what pushes its callee, and what consumes the values to be saved."""
         instructions = self._assembly.instructions
-        called = {each.location for each in instructions if each.name in _CALLS}
-        found: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
+        called = {instruction.location for instruction in instructions if instruction.name in _CALLS}
+        joined: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
         for binding in self._bindings:
             if called.isdisjoint(binding.calls):
                 continue
             pushes = self._fused(binding) + [
-                each
-                for each in instructions
-                if each.location in binding.callee and each.name in _PUSHES[binding.form]
+                instruction
+                for instruction in instructions
+                if instruction.location in binding.callee and instruction.name in _PUSHES[binding.form]
             ]
             if not pushes:
                 continue
             places = {position for _, positions in binding.saves for position in positions}
-            consumers = [each for each in instructions if each.location in places and each.name in _CONSUMES]
+            consumers = [
+                instruction
+                for instruction in instructions
+                if instruction.location in places and instruction.name in _CONSUMES
+            ]
             if self._is_plain(binding, pushes, consumers):
-                found[binding] = (pushes, consumers)
-        return found
+                joined[binding] = (pushes, consumers)
+        return joined
 
     def _fused(self, binding: Binding) -> list[Instruction]:
         """Return what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
@@ -218,7 +229,7 @@ class _Binder:
             return False
         if not consumers:
             return True
-        index_of = {id(each): index for index, each in enumerate(self._assembly.instructions)}
+        index_of = {id(instruction): index for index, instruction in enumerate(self._assembly.instructions)}
         starts = [index_of[id(handler.start)] for handler in self._assembly.handlers]
         for number, push in enumerate(pushes):
             first = index_of[id(consumers[number * per_push])]
@@ -249,7 +260,7 @@ class _Binder:
             emitter.put("BUILD_TUPLE", count + 1)
         site = binding.site
         is_pair = count == 1 and site.receiver == 0
-        _hand_over(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
+        _call_bind(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
         if is_method:
             emitter.put("PUSH_NULL")
             if not _3_13:
@@ -261,10 +272,10 @@ def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> I
     consumer = Instruction(instruction.opcode, instruction.argument, None, instruction.location)
     is_subscript = instruction.name == "BINARY_SUBSCR"
     before = len(emitter.instructions)
-    for of in sorted(saves, key=lambda each: each == "key"):
+    for role in sorted(saves, key=lambda role: role == "key"):
         if not is_subscript:
             emitter.put("COPY", 1)  # r -> r, r
-        elif of == "receiver":
+        elif role == "receiver":
             emitter.put("COPY", 2)  # c, k -> c, k, c
             emitter.put("SWAP", 2)  # -> c, c, k
         else:
@@ -282,14 +293,14 @@ def _make_plain(instruction: Instruction) -> bool:
     if instruction.name == "LOAD_METHOD":
         instruction.opcode = _LOAD_ATTR
         return True
-    pairs = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
-    if pairs or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
+    pushes_receiver = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
+    if pushes_receiver or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
         instruction.argument &= ~1
         return True
     return False
 
 
-def _hand_over(emitter: Emitter, bind: Any) -> None:
+def _call_bind(emitter: Emitter, bind: Any) -> None:
     """Call `bind` on what lies on top, and leave what it gives."""
     if _3_13:
         emitter.constant(bind)

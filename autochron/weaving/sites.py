@@ -24,7 +24,7 @@ _KEPT = 256
 """Callees of one site whose points are kept, and types of receivers that are known to be none of a rule's."""
 
 
-class Meant:
+class SiteRule:
     """One rule for a call site: what it wants the callee to be, and where the values of its metavariables come from.
 
     Attributes:
@@ -34,10 +34,20 @@ class Meant:
         saved: those whose value is handed to `bind_saved`, each with its place there.
         arguments: those that are arguments: by place or keyword.
         fields: the fields of the name that need a metavariable.
-        strangers: types of receivers that were looked at, and whose methods are not meant.
+        rejected_types: types of receivers that were looked at, and whose methods are not meant.
     """
 
-    __slots__ = ("_found", "_last", "arguments", "check", "constants", "fields", "rule", "saved", "strangers")
+    __slots__ = (
+        "_last",
+        "_referents",
+        "arguments",
+        "check",
+        "constants",
+        "fields",
+        "rejected_types",
+        "rule",
+        "saved",
+    )
 
     def __init__(
         self,
@@ -52,8 +62,8 @@ class Meant:
         self.constants = constants
         self.saved = saved
         self.arguments = arguments
-        self.strangers: set[type] = set()
-        self._found: list[_Named] = []
+        self.rejected_types: set[type] = set()
+        self._referents: list[_Referent] = []
         self._last = "" if check is None else check.rpartition(".")[2]
         names = {name for name, _ in (*constants, *saved, *arguments)}
         parts = name_template(rule.name).parts
@@ -66,32 +76,32 @@ class Meant:
         """
         if self.check is None:
             return True
-        for found in self._found:
-            if self._is(found, callee, receiver):
+        for referent in self._referents:
+            if self._is_same(referent, callee, receiver):
                 return True
-        self._found = _look_up(self.check)  # again: a module may have been imported since, or loaded anew
-        if not self._found:
+        self._referents = _look_up(self.check)  # again: a module may have been imported since, or loaded anew
+        if not self._referents:
             return False
-        for found in self._found:
-            if self._is(found, callee, receiver):
+        for referent in self._referents:
+            if self._is_same(referent, callee, receiver):
                 return True
         if type(callee) is MethodType and callee.__self__ is receiver and not _is_class(receiver):
-            if len(self.strangers) >= _KEPT:
-                self.strangers.clear()
+            if len(self.rejected_types) >= _KEPT:
+                self.rejected_types.clear()
             try:
                 if lasts(type(receiver)):
-                    self.strangers.add(type(receiver))
+                    self.rejected_types.add(type(receiver))
             except Exception:  # noqa: S110 - a metaclass whose classes can't be hashed
                 pass
         return False
 
-    def _is(self, found: _Named, callee: Any, receiver: Any) -> bool:
-        wanted, owner, instance = found
+    def _is_same(self, referent: _Referent, callee: Any, receiver: Any) -> bool:
+        wanted, owner, instance = referent
         if callee is wanted:
             return True
-        own = callee.__self__ if type(callee) in (MethodType, BuiltinFunctionType) else None
+        bound_object = callee.__self__ if type(callee) in (MethodType, BuiltinFunctionType) else None
         if instance is not None:
-            return receiver is instance or own is instance
+            return receiver is instance or bound_object is instance
         if type(callee) is MethodType and callee.__func__ is wanted:
             return True
         if owner is None:
@@ -100,63 +110,63 @@ class Meant:
         if receiver is not None and _is_of(receiver, owner):
             return True
         function = callee.__func__ if type(callee) is MethodType else callee
-        is_named = own is not None and _is_of(own, owner)
+        is_named = bound_object is not None and _is_of(bound_object, owner)
         return is_named and getattr(function, "__name__", None) == self._last
 
     def is_known(self) -> bool:
         """Return whether there is what the rule names, so that a callee may turn out to be it."""
-        return self.check is None or bool(self._found or _look_up(self.check))
+        return self.check is None or bool(self._referents or _look_up(self.check))
 
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: NameFacts
     ) -> dict[str, str | RuleError]:
         """Return what the name needs of the metavariables in one call, as text: nothing of the program's is held on to."""
-        known: dict[str, Any] = dict(self.constants)
+        bound: dict[str, Any] = dict(self.constants)
         for name, index in self.saved:
-            known[name] = values[index]
-        for name, at in self.arguments:
-            known[name] = args[at] if isinstance(at, int) else kwargs[at]
-        found: dict[str, str | RuleError] = {}
+            bound[name] = values[index]
+        for name, position in self.arguments:
+            bound[name] = args[position] if isinstance(position, int) else kwargs[position]
+        texts: dict[str, str | RuleError] = {}
         template = name_template(self.rule.name)
         for field in self.fields:
             try:
-                found[field.text] = template.value(field, known, called)
+                texts[field.text] = template.value(field, bound, called)
             except RuleError as error:
-                found[field.text] = error.with_traceback(None)
-        return found
+                texts[field.text] = error.with_traceback(None)
+        return texts
 
 
-_Named = tuple[Any, type | None, Any]
+_Referent = tuple[Any, type | None, Any]
 """What a dotted name is; and the class that holds it, or the object of whose class it is."""
 
 _NOTHING: Any = object()
 
 
-def _look_up(dotted: str) -> list[_Named]:
+def _look_up(dotted: str) -> list[_Referent]:
     """Find what a dotted name is, once its module is imported; twice, where that also runs as the program."""
     parts = dotted.split(".")
     for count in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:count])
-        modules = [module for module in (sys.modules.get(name), _program(name)) if module is not None]
+        modules = [module for module in (sys.modules.get(name), _main_module(name)) if module is not None]
         if modules:
-            return [found for module in modules if (found := _walk(module, parts[count:])) is not None]
+            return [referent for module in modules if (referent := _walk(module, parts[count:])) is not None]
     return []
 
 
-def _walk(module: Any, path: list[str]) -> _Named | None:
+def _walk(module: Any, path: list[str]) -> _Referent | None:
     owner: Any = None
     value: Any = module
-    of_class = False
+    is_of_class = False
     for part in path:
-        owner, (value, of_class) = value, _held(value, part)
+        owner, (value, is_of_class) = value, _read_attribute(value, part)
     if value is _NOTHING:
         return None
     if isinstance(owner, type):
         return value, owner, None
-    return value, None, owner if of_class else None
+    return value, None, owner if is_of_class else None
 
 
-def _program(name: str) -> Any:
+def _main_module(name: str) -> Any:
     """Return the module that runs as the program, where a module of that name would be the same file."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
@@ -166,23 +176,23 @@ def _program(name: str) -> Any:
     return main if os.path.splitext(os.path.basename(file))[0] == name else None
 
 
-def _held(owner: Any, name: str) -> tuple[Any, bool]:
+def _read_attribute(owner: Any, name: str) -> tuple[Any, bool]:
     """Return what a module, class or object holds, a method as its function, and whether an object's class has it.
 
     Without running code of the program's.
     """
     is_class = isinstance(owner, type)
     try:
-        space = vars(owner) if is_class else object.__getattribute__(owner, "__dict__")
+        namespace = vars(owner) if is_class else object.__getattribute__(owner, "__dict__")
     except AttributeError:
-        space = {}
-    value = space.get(name, _NOTHING)
-    of_class = False
+        namespace = {}
+    value = namespace.get(name, _NOTHING)
+    is_of_class = False
     if value is _NOTHING and not isinstance(owner, ModuleType):
         bases = (owner if is_class else type(owner)).__mro__
         value = next((vars(base)[name] for base in bases if name in vars(base)), _NOTHING)
-        of_class = not is_class
-    return (value.__func__ if isinstance(value, staticmethod | classmethod) else value), of_class
+        is_of_class = not is_class
+    return (value.__func__ if isinstance(value, staticmethod | classmethod) else value), is_of_class
 
 
 def _is_class(value: Any) -> bool:
@@ -206,7 +216,17 @@ class CodeSite:
         receiver: where among the saved values that is whose attribute the callee was read as; -1 where it isn't.
     """
 
-    __slots__ = ("_certain", "_points", "_strangers", "file", "label", "line", "meant", "module", "receiver")
+    __slots__ = (
+        "_certain",
+        "_points",
+        "_rejected_types",
+        "file",
+        "label",
+        "line",
+        "module",
+        "receiver",
+        "rules",
+    )
 
     def __init__(
         self,
@@ -215,18 +235,18 @@ class CodeSite:
         *,
         file: str = "",
         line: int = 0,
-        meant: tuple[Meant, ...] = (),
+        rules: tuple[SiteRule, ...] = (),
         receiver: int = -1,
     ) -> None:
         self.module = module
         self.label = label
         self.file = file
         self.line = line
-        self.meant = meant
+        self.rules = rules
         self.receiver = receiver
-        self._certain = all(each.check is None for each in meant)
+        self._certain = all(rule.check is None for rule in rules)
         # Where one rule only is to be asked; else a stranger to one may be what another means.
-        self._strangers: set[type] = meant[0].strangers if len(meant) == 1 else set()
+        self._rejected_types: set[type] = rules[0].rejected_types if len(rules) == 1 else set()
         self._points: dict[Any, tuple[ref[Any], Point]] = {}
 
     def bind(self, callee: Any) -> Any:
@@ -245,31 +265,31 @@ class CodeSite:
         """Do so with the receiver and the callee, where the receiver decides: in most calls it is none of the rule's."""
         receiver, callee = values
         try:
-            if type(receiver) in self._strangers:
+            if type(receiver) in self._rejected_types:
                 return callee
         except Exception:  # noqa: S110 - a metaclass whose classes can't be hashed
             pass
         return callee if GATE[0] is None else self._bound(callee, receiver, values)
 
     def _bound(self, callee: Any, receiver: Any, values: tuple[Any, ...]) -> Any:
-        meant = self.meant
+        rules = self.rules
         if not self._certain:
-            meant = tuple([each for each in meant if each.fits(callee, receiver)])
-        return BoundCall(self, meant, callee, values) if meant else callee
+            rules = tuple([rule for rule in rules if rule.fits(callee, receiver)])
+        return BoundCall(self, rules, callee, values) if rules else callee
 
     def packed(self, number: Callable[[Any], int]) -> tuple[Any, ...]:
         """Describe it as plain data; `number` numbers rules."""
-        meant = [
-            (number(each.rule), each.check, each.constants, each.saved, each.arguments) for each in self.meant
+        rules = [
+            (number(rule.rule), rule.check, rule.constants, rule.saved, rule.arguments) for rule in self.rules
         ]
-        return (self.module, self.label, self.file, self.line, tuple(meant), self.receiver)
+        return (self.module, self.label, self.file, self.line, tuple(rules), self.receiver)
 
     @staticmethod
     def unpacked(plain: tuple[Any, ...], rules: Sequence[Any]) -> CodeSite:
         """Make it of that."""
-        module, label, file, line, meant, receiver = plain
-        made = tuple([Meant(rules[each[0]], *each[1:]) for each in meant])
-        return CodeSite(module, label, file=file, line=line, meant=made, receiver=receiver)
+        module, label, file, line, packed_rules, receiver = plain
+        site_rules = tuple([SiteRule(rules[packed[0]], *packed[1:]) for packed in packed_rules])
+        return CodeSite(module, label, file=file, line=line, rules=site_rules, receiver=receiver)
 
     def __reduce__(self) -> tuple[Callable[..., CodeSite], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the site crosses nothing.
@@ -279,19 +299,21 @@ class CodeSite:
         return f"<bound {self.module}:{self.label}>"
 
     def point(
-        self, meant: tuple[Meant, ...], callee: Any, captured: dict[str, dict[str, str | RuleError]]
+        self, rules: tuple[SiteRule, ...], callee: Any, captured: dict[str, dict[str, str | RuleError]]
     ) -> Point:
         """Describe a call of this callee for the handler; kept for the next one."""
         function = callee.__func__ if type(callee) is MethodType else callee
         key: Any = None
         if type(function) is FunctionType:
-            values = [value for each in captured.values() for value in each.values()]
+            values = [value for texts in captured.values() for value in texts.values()]
             if all(type(value) is str for value in values):
-                key = (id(function), type(callee) is MethodType, meant, *values)
-                known = self._points.get(key)
-                if known is not None and known[0]() is function:
-                    return known[1]
-        point = point_for(_described(callee), self.module, self.label, tuple([each.rule for each in meant]))
+                key = (id(function), type(callee) is MethodType, rules, *values)
+                kept = self._points.get(key)
+                if kept is not None and kept[0]() is function:
+                    return kept[1]
+        point = point_for(
+            _with_signature(callee), self.module, self.label, tuple([rule.rule for rule in rules])
+        )
         if _receiver_of(callee) is not _NOTHING and "self" not in point.parameters:
             point.parameters = ("self", *point.parameters)
         point.file, point.line, point.captured = self.file, self.line, captured
@@ -303,7 +325,7 @@ class CodeSite:
         return point
 
 
-def _described(callee: Any) -> Any:
+def _with_signature(callee: Any) -> Any:
     """Return what tells the parameters of a callee without running code of the program's; None where nothing does."""
     if isinstance(callee, FunctionType | MethodType | BuiltinFunctionType | type | partial):
         return callee
@@ -314,9 +336,9 @@ def _described(callee: Any) -> Any:
 def _receiver_of(callee: Any) -> Any:
     """Return the object that a callee is a method of: its changes are told like those of an argument."""
     if type(callee) in (MethodType, BuiltinFunctionType):
-        own = callee.__self__
-        if own is not None and not isinstance(own, ModuleType) and not _is_class(own):
-            return own
+        receiver = callee.__self__
+        if receiver is not None and not isinstance(receiver, ModuleType) and not _is_class(receiver):
+            return receiver
     return _NOTHING
 
 
@@ -334,13 +356,13 @@ def _is_definition(callee: Any) -> bool:
 class BoundCall:
     """What is called instead of a callee: the call goes through the gate."""
 
-    __slots__ = ("_callee", "_meant", "_site", "_values")
+    __slots__ = ("_callee", "_rules", "_site", "_values")
 
     def __init__(
-        self, site: CodeSite, meant: tuple[Meant, ...], callee: Any, values: tuple[Any, ...]
+        self, site: CodeSite, rules: tuple[SiteRule, ...], callee: Any, values: tuple[Any, ...]
     ) -> None:
         self._site = site
-        self._meant = meant
+        self._rules = rules
         self._callee = callee
         self._values = values
 
@@ -350,10 +372,10 @@ class BoundCall:
         if enter is None:
             return callee(*args, **kwargs)
         point = self._point(args, kwargs)
-        given = bound_arguments(point, args, kwargs)
-        if len(given) < len(point.parameters):
-            given = (_receiver_of(callee), *given)
-        token = enter(point, given)
+        arguments = bound_arguments(point, args, kwargs)
+        if len(arguments) < len(point.parameters):
+            arguments = (_receiver_of(callee), *arguments)
+        token = enter(point, arguments)
         if token is None:
             return callee(*args, **kwargs)
         if not token:
@@ -369,13 +391,13 @@ class BoundCall:
         return token.returned(value)
 
     def _point(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Point:
-        site, meant, callee = self._site, self._meant, self._callee
+        site, rules, callee = self._site, self._rules, self._callee
         captured = {}
-        for each in meant:
-            if each.fields:
+        for rule in rules:
+            if rule.fields:
                 called = NameFacts(name="", qualname=_name_of(callee), module=site.module)
-                captured[each.rule.id] = each.captured(self._values, args, kwargs, called)
-        return site.point(meant, callee, captured)
+                captured[rule.rule.id] = rule.captured(self._values, args, kwargs, called)
+        return site.point(rules, callee, captured)
 
     def __getattr__(self, name: str) -> Any:
         # By this and the module Python names in its messages what is called.
