@@ -1,11 +1,12 @@
-"""Bind call sites: wrap the callee where it is pushed, and leave the CALL alone.
+"""Bind call sites: replace the callee where it is pushed, and leave the CALL instruction as it is.
 
-The instruction that pushes the callee is found by the position of the callee's expression. Behind it the callee is handed
-to `Site.bind`, and what that gives lies where the callee lay; a method load becomes a plain attribute load. Where a
-metavariable's value is computed on the way (a key, a receiver), it is copied below what consumes it, and handed over too.
+The instruction that pushes the callee is found by the position of the callee's expression. Instructions behind it pass the
+callee to `CodeSite.bind`, whose result takes the callee's place on the stack. A method load becomes a plain attribute load.
+If a metavariable stands for a key or a receiver, its value is copied below the operands of the instruction that consumes it,
+and passed to `bind_saved` with the callee.
 
-Rejected: replacing the CALL. CPython duplicates CALLs so that one push feeds several, DICT_MERGE on 3.13 reads the callee's
-slot, and handlers' depths shift.
+Rejected: replacing the CALL. CPython duplicates CALLs, so that one push feeds several; DICT_MERGE on 3.13 reads the callee's
+slot; and the depths of exception handlers shift.
 """
 
 from __future__ import annotations
@@ -41,11 +42,21 @@ _CONSUMES = _PUSHES["attribute"] | _PUSHES["subscript"]
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _LOAD_ATTR = operation("LOAD_ATTR")
 _EXTRA_STACK = 4
-"""Slots that binding takes beside those of saved values."""
+"""Stack slots that binding needs in addition to those of saved values."""
 
 
 class Binding:
-    """One call site to bind: the rules that fit it, and where its instructions stand."""
+    """One call site to bind: the rules that fit it, and the positions of its instructions.
+
+    Attributes:
+        bound: number of instructions that push its callee and were bound.
+        callee: positions that the instruction that pushes the callee may have.
+        calls: positions that the CALL may have.
+        form: what pushes the callee: `name`, `attribute` or `subscript`.
+        line: the line of the call.
+        saves: by (`receiver` or `key`, positions of the instruction that consumes it): the index among the saved values.
+        site: what the inserted instructions call.
+    """
 
     __slots__ = ("bound", "callee", "calls", "form", "line", "saves", "site")
 
@@ -56,19 +67,19 @@ class Binding:
         self.form = first.form
         self.line = first.line
         self.saves: dict[tuple[str, tuple[Position, ...]], int] = {}
-        """(receiver or key, positions of what consumes it) to its place among the saved."""
+
         for saved in (saved for site in sites for saved in site.saved):
             self.saves.setdefault((saved.of, saved.positions), 0)
-        # Whose attribute it is decides what the source doesn't.
+        # If the source does not say which function an attribute is, its receiver decides that at run time.
         decides = ("receiver", first.callee)
         checks = first.form == "attribute" and any(site.check is not None for site in sites)
         if checks:
             self.saves.setdefault(decides, 0)
-        # In the order in which the program computes them: outer attributes end later, and a receiver lies below a key.
+        # In the order in which the program computes them: an outer attribute ends later, and a receiver lies below a key.
         ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
         self.saves = {save: index for index, save in enumerate(ordered)}
         self.bound = 0
-        """How many instructions push its callee, and were bound."""
+
         rules = [
             SiteRule(
                 site.rule,
@@ -91,7 +102,7 @@ class Binding:
 
 
 def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Binding]:
-    """Put together what fits one call."""
+    """Return one binding for each call, with all rules that fit it."""
     by_call: dict[Position, list[CallSite]] = {}
     for site in sites:
         by_call.setdefault(site.calls[0], []).append(site)
@@ -99,9 +110,9 @@ def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Bindi
 
 
 def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> CodeType:
-    """Return a code object in which the calls are bound, however deep; the same object where none is.
+    """Return a code object in which calls are bound, also in nested code objects; the same object if none is.
 
-    What can't be bound is in the ledger, and its code as it was.
+    A call that can't be bound stays as it is, and the ledger gets the reason.
     """
     lines = frozenset(binding.line for binding in bindings)
     bound = _bind(code, bindings, lines, ledger)
@@ -112,7 +123,7 @@ def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> C
 
 
 def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> bool:
-    """Note the sites that no instruction was found for; tells whether the code is without columns."""
+    """Refuse the sites for which no instruction was found, and return whether the code has no columns."""
     known = ledger.refused
     blind = all(end is None for _, _, _, end in code.co_positions())
     reason = (
@@ -155,7 +166,7 @@ class _Binder:
         self._bindings = bindings
 
     def bind(self) -> CodeType:
-        """Return the code with every binding that stands in it, or the same code."""
+        """Return the code with all of its bindings, or the same code object if none can be bound."""
         joined = self._join()
         if not joined:
             return self._code
@@ -186,7 +197,7 @@ class _Binder:
         return code
 
     def _join(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
-        """Return for each binding in this code what pushes its callee, and what consumes the values to be saved."""
+        """Return, by binding in this code, the instructions that push its callee and those that consume saved values."""
         instructions = self._assembly.instructions
         called = {instruction.location for instruction in instructions if instruction.name in _CALLS}
         joined: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
@@ -211,7 +222,10 @@ class _Binder:
         return joined
 
     def _fused(self, binding: Binding) -> list[Instruction]:
-        """Return what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
+        """Return the fused instructions of Python 3.13 that push the callee after another value.
+
+        They have the other value's position, but the PUSH_NULL behind them has the callee's.
+        """
         if not (_3_13 and binding.form == "name"):
             return []
         instructions = self._assembly.instructions
@@ -222,7 +236,7 @@ class _Binder:
         ]
 
     def _is_plain(self, binding: Binding, pushes: list[Instruction], consumers: list[Instruction]) -> bool:
-        """Return whether what is saved can lie on the stack until the callee is pushed."""
+        """Return whether the saved values can stay on the stack until the callee is pushed; refuse the binding if not."""
         per_push = len({positions for _, positions in binding.saves})
         if len(consumers) != per_push * len(pushes):
             self._refuse(binding, "what its metavariables stand for is not computed once for each call")
@@ -268,7 +282,10 @@ class _Binder:
 
 
 def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> Instruction:
-    """Copy what is to be saved below what the instruction consumes; what jumped to it now jumps to the copying."""
+    """Emit copies of an instruction's operands below them, and return the instruction to emit next.
+
+    The given instruction object becomes the first of the copying ones, so that jumps to it stay valid.
+    """
     consumer = Instruction(instruction.opcode, instruction.argument, None, instruction.location)
     is_subscript = instruction.name == "BINARY_SUBSCR"
     before = len(emitter.instructions)
@@ -289,7 +306,7 @@ def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> I
 
 
 def _make_plain(instruction: Instruction) -> bool:
-    """Let an instruction push the callee alone; tells whether a NULL or a receiver came with it."""
+    """Make an instruction push the callee alone, and return whether it pushed a NULL or a receiver with it."""
     if instruction.name == "LOAD_METHOD":
         instruction.opcode = _LOAD_ATTR
         return True
@@ -301,7 +318,7 @@ def _make_plain(instruction: Instruction) -> bool:
 
 
 def _call_bind(emitter: Emitter, bind: Any) -> None:
-    """Call `bind` on what lies on top, and leave what it gives."""
+    """Replace the top of the stack by the result of calling `bind` with it."""
     if _3_13:
         emitter.constant(bind)
         emitter.put("SWAP", 2)
