@@ -67,7 +67,6 @@ class Binding:
         self.form = first.form
         self.line = first.line
         self.saves: dict[tuple[str, tuple[Position, ...]], int] = {}
-
         for saved in (saved for site in sites for saved in site.saved):
             self.saves.setdefault((saved.of, saved.positions), 0)
         # If the source does not say which function an attribute is, its receiver decides that at run time.
@@ -79,7 +78,6 @@ class Binding:
         ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
         self.saves = {save: index for index, save in enumerate(ordered)}
         self.bound = 0
-
         rules = [
             SiteRule(
                 site.rule,
