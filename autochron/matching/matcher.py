@@ -236,7 +236,7 @@ class Matcher:
                 for rule in rules.traces
                 if rule.target.qualname == name
             ),
-            absent=_absent(rules, {name for name, *_ in (*known, *lambdas)}),
+            absent=_absent(rules, {*(name for name, *_ in known), *(name for name, _ in lambdas)}),
             calls=calls,
             ledger=(*undecided, *(_two_lambdas(name, inner, module) for name, inner in twins), *unread),
             decorators=frozenset().union(*decorated.values()),
