@@ -111,7 +111,7 @@ def fit_call(rule: CallRule, call: ast.Call, scope: NameScope, names: Names) -> 
         names: the module's names.
     """
     if rule.qualnames is not None and not rule.qualnames.fits(scope.qualname):
-        return Miss(f"it stands in {scope.qualname}, and the rule is for {rule.within}")
+        return Miss(f"it is in {scope.qualname}, and the rule is for {rule.within}")
     chain = _Chain(call.func, scope)
     if not isinstance(chain.called, ast.Name | ast.Attribute | ast.Subscript):
         return Miss("what it calls is no name, attribute or index")
@@ -130,7 +130,7 @@ def fit_call(rule: CallRule, call: ast.Call, scope: NameScope, names: Names) -> 
     if chain.last in REFUSED:
         return Miss(f"{chain.last} looks at the frame that calls it, so it can't be woven (refused by name)")
     if chain.is_super:
-        return Miss("it calls a method of super(), whose receiver the interpreter makes itself")
+        return Miss("it calls a method of super(), and the interpreter itself makes the receiver")
     return fit.site(scope)
 
 
@@ -306,7 +306,7 @@ class _Fit:
         pattern, arguments = self._rule.pattern, self._call.args
         needed = len(pattern.positional)
         if any(isinstance(argument, ast.Starred) for argument in arguments[:needed]):
-            return "its first arguments are unpacked, so which they are is not known"
+            return "its first arguments are unpacked with `*`, so they are not known"
         if len(arguments) < needed or (len(arguments) > needed and not pattern.is_open):
             return f"it has {len(arguments)} positional arguments, and the pattern {needed}"
         for index, (part, value) in enumerate(zip(pattern.positional, arguments, strict=False)):

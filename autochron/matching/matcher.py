@@ -218,7 +218,7 @@ class Matcher:
         rules = self._rules_for(modules, is_project=is_project)
         if rules == _NO_RULES:
             return NO_MATCHES
-        known = _known_definitions(code)
+        all_definitions = _known_definitions(code)
         # Without `__main__`: the names of the module's own definitions never begin with it.
         own_names = tuple(name for name in modules if name != "__main__") or (module,)
         decorated, undecided = decorated_functions(rules.decorated, own_names, code, source)
@@ -227,16 +227,16 @@ class Matcher:
         deriving = self._deriving_patterns(rules, own_names, code, source)
         return ModuleMatches(
             matches=(
-                *_definition_matches(rules, known, decorated, deriving, module),
+                *_definition_matches(rules, all_definitions, decorated, deriving, module),
                 *_lambda_matches(rules, lambdas, module),
             ),
             traces=tuple(
                 TraceMatch(rule, name, line, shape)
-                for name, line, shape in known
+                for name, line, shape in all_definitions
                 for rule in rules.traces
                 if rule.target.qualname == name
             ),
-            absent=_absent(rules, {*(name for name, *_ in known), *(name for name, _ in lambdas)}),
+            absent=_absent(rules, {*(name for name, *_ in all_definitions), *(name for name, _ in lambdas)}),
             calls=calls,
             ledger=(*undecided, *(_two_lambdas(name, inner, module) for name, inner in twins), *unread),
             decorators=frozenset().union(*decorated.values()),
@@ -324,13 +324,13 @@ def _known_definitions(code: CodeType) -> list[tuple[str, int, Shape]]:
 
 def _definition_matches(
     rules: _ModuleRules,
-    known: Iterable[tuple[str, int, Shape]],
+    all_definitions: Iterable[tuple[str, int, Shape]],
     decorated: Mapping[tuple[str, int], frozenset[str]],
     deriving: Mapping[str, list[_Pattern]],
     module: str,
 ) -> Iterator[Match]:
     """Yield the matches of each definition, in the order in which its rules are tried."""
-    for name, line, shape in known:
+    for name, line, shape in all_definitions:
         decorators = decorated.get((_last(name), line), _NONE)
         fitting = [*_candidates(rules, name, decorators), *_of_derived(deriving, name)]
         for rule in ranked(fitting, f"{module}:{name}"):

@@ -159,7 +159,7 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     @property
     def not_compared(self) -> int:
         """Number of values that were too large to be compared."""
-        return sum(each.kind == "not-compared" for each in self.divergences)
+        return sum(divergence.kind == "not-compared" for divergence in self.divergences)
 
 
 class Incident(Struct, frozen=True, kw_only=True):

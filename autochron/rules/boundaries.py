@@ -57,13 +57,13 @@ _OF_CALLS = ("__name__", "__qualname__", "__module__", "model", "caller")
 
 def _check_bound(table: Table, call: CallSelector, name: str) -> None:
     """Refuse a name that uses a metavariable that the pattern doesn't bind."""
-    known = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
+    bound_names = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
     for field in name_template(name).parts:
-        if isinstance(field, Field) and field.root not in known:
+        if isinstance(field, Field) and field.root not in bound_names:
             table.refuse(
                 "name",
                 f"`name` uses `{{{field.root}}}`, which `{call.pattern}` doesn't bind"
-                f"{hint(known, field.root)}; bind it with `${field.root}`",
+                f"{hint(bound_names, field.root)}; bind it with `${field.root}`",
             )
 
 

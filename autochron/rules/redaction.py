@@ -61,7 +61,10 @@ def _check(table: Table, index: int, pattern: str) -> None:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         _refuse(
-            table, "patterns", index, f"{subject} is no regular expression: {error}; write one of Python's"
+            table,
+            "patterns",
+            index,
+            f"{subject} is no regular expression: {error}; write one that Python's `re` accepts",
         )
         return
     tree = parser.parse(pattern)
@@ -70,7 +73,7 @@ def _check(table: Table, index: int, pattern: str) -> None:
             table,
             "patterns",
             index,
-            f"{subject} fits the empty text; let it ask for a character, with `+` for `*`",
+            f"{subject} fits the empty text; require a character, with `+` in place of `*`",
         )
     try:
         ways = _ways(tree, is_last=True)

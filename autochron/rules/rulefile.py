@@ -142,8 +142,8 @@ def _disabled(table: Table, packs: tuple[str, ...]) -> tuple[str, ...]:
     """Read `disable`. Only the packs that an id may belong to are parsed, unless an id is unknown."""
     ids = table.texts("disable")
     for index, rule_id in enumerate(ids):
-        own = rule_id.partition(".")[0]
-        if own in packs and rule_id in _ids(load_pack(own)):
+        pack_name = rule_id.partition(".")[0]
+        if pack_name in packs and rule_id in _ids(load_pack(pack_name)):
             continue
         known = [known for name in packs for known in _ids(load_pack(name))]
         where = (*table.path, "disable", index)
@@ -166,9 +166,9 @@ def _project(table: Table, folder: str) -> tuple[str, ...]:
         if not os.path.exists(path):
             where = (*table.path, "project", index)
             beside = os.listdir(os.path.dirname(path)) if os.path.isdir(os.path.dirname(path)) else []
-            near = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
+            remedy = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
             table.source.refuse(
-                where, f"`project` has `{text}`, which isn't there{near if 'nearest' in near else ''}"
+                where, f"`project` has `{text}`, which isn't there{remedy if 'nearest' in remedy else ''}"
             )
         paths.append(path)
     return tuple(paths)
@@ -242,9 +242,9 @@ def _effect(table: Table) -> EffectRule:
         )
     pattern = table.required(keys[0], "write a name or a glob")
     if not pattern.strip("*?/. "):
-        table.refuse(keys[0], f"`{keys[0]}` `{pattern}` fits everything; name what is meant")
+        table.refuse(keys[0], f"`{keys[0]}` `{pattern}` fits everything; name what the replay may allow")
     return EffectRule(
-        reason=table.required("reason", "say why the replay may let it be"),
+        reason=table.required("reason", "say why the replay may allow it"),
         place=table.place,
         site=read_site(table) if "site" in table else None,
         **{keys[0]: pattern},
@@ -259,7 +259,7 @@ def _ignore(table: Table) -> IgnoreRule:
             "[[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
         )
     site = read_site(table)
-    reason = table.required("reason", "say why the finding is meant to be there")
+    reason = table.required("reason", "say why the finding is accepted")
     return IgnoreRule(
         call=_ignored_call(table) if "call" in table else None,
         site=site,

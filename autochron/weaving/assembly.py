@@ -141,8 +141,8 @@ def disassemble(code: CodeType) -> Assembly:
             jumps.append((instruction, offset - distance if op in _BACKWARD else offset + distance))
         instructions.append(instruction)
         starts[start] = instruction
-    for instruction, goal in jumps:
-        instruction.target = starts[goal]
+    for instruction, target_offset in jumps:
+        instruction.target = starts[target_offset]
     return Assembly(code, instructions, _read_handlers(code.co_exceptiontable, starts, size))
 
 
@@ -255,11 +255,11 @@ def _write_handlers(handlers: list[Handler], offsets: dict[int, int], size: int)
         if end > start:
             rows.append((start, end - start, offsets[id(handler.target)], handler.depth << 1 | handler.lasti))
     rows.sort()
-    out = bytearray()
+    table = bytearray()
     for row in rows:
         for index, value in enumerate(row):
-            out += _varint_msb(value, 128 if index == 0 else 0)
-    return bytes(out)
+            table += _varint_msb(value, 128 if index == 0 else 0)
+    return bytes(table)
 
 
 def _varint_msb(value: int, mark: int) -> bytes:
@@ -280,22 +280,22 @@ def _write_locations(first_line: int, instructions: list[Instruction], extents: 
             runs[-1] = (instruction.location, runs[-1][1] + units)
         else:
             runs.append((instruction.location, units))
-    out = bytearray()
+    table = bytearray()
     line = first_line
     for location, units in runs:
-        left = units
-        while left > 0:
-            part = min(left, 8)
-            line = _write_location(out, part, location, line)
-            left -= part
-    return bytes(out)
+        remaining = units
+        while remaining > 0:
+            part = min(remaining, 8)
+            line = _write_location(table, part, location, line)
+            remaining -= part
+    return bytes(table)
 
 
-def _write_location(out: bytearray, units: int, location: Location, previous: int) -> int:
+def _write_location(table: bytearray, units: int, location: Location, previous: int) -> int:
     """Append one entry of the location table, and return the line that the next entry is relative to.
 
     Args:
-        out: the table so far.
+        table: the table so far.
         units: how many code units the entry is for, at most 8.
         location: what the entry says.
         previous: the line that this entry is relative to.
@@ -303,35 +303,35 @@ def _write_location(out: bytearray, units: int, location: Location, previous: in
     line, end_line, column, end_column = location
     length = units - 1
     if line is None:
-        out.append(0x80 | 15 << 3 | length)
+        table.append(0x80 | 15 << 3 | length)
         return previous
     delta = line - previous
     if column is None or end_column is None or end_line is None:
-        out.append(0x80 | 13 << 3 | length)
-        _write_signed(out, delta)
+        table.append(0x80 | 13 << 3 | length)
+        _write_signed(table, delta)
         return line
     if end_line == line and column < 80 and 0 <= end_column - column < 16 and delta == 0:
-        out += bytes((0x80 | (column >> 3) << 3 | length, (column & 7) << 4 | end_column - column))
+        table += bytes((0x80 | (column >> 3) << 3 | length, (column & 7) << 4 | end_column - column))
     elif end_line == line and 0 <= delta < 3 and column < 128 and end_column < 128:
-        out += bytes((0x80 | 10 + delta << 3 | length, column, end_column))
+        table += bytes((0x80 | 10 + delta << 3 | length, column, end_column))
     else:
-        out.append(0x80 | 14 << 3 | length)
-        _write_signed(out, delta)
-        _write_varint(out, end_line - line)
-        _write_varint(out, column + 1)
-        _write_varint(out, end_column + 1)
+        table.append(0x80 | 14 << 3 | length)
+        _write_signed(table, delta)
+        _write_varint(table, end_line - line)
+        _write_varint(table, column + 1)
+        _write_varint(table, end_column + 1)
     return line
 
 
-def _write_varint(out: bytearray, value: int) -> None:
+def _write_varint(table: bytearray, value: int) -> None:
     while value >= 64:
-        out.append(64 | value & 63)
+        table.append(64 | value & 63)
         value >>= 6
-    out.append(value)
+    table.append(value)
 
 
-def _write_signed(out: bytearray, value: int) -> None:
-    _write_varint(out, -value << 1 | 1 if value < 0 else value << 1)
+def _write_signed(table: bytearray, value: int) -> None:
+    _write_varint(table, -value << 1 | 1 if value < 0 else value << 1)
 
 
 # --- the depth of the evaluation stack -----------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Bindi
     by_call: dict[Position, list[CallSite]] = {}
     for site in sites:
         by_call.setdefault(site.calls[0], []).append(site)
-    return [Binding(several, module, file) for several in by_call.values()]
+    return [Binding(call_sites, module, file) for call_sites in by_call.values()]
 
 
 def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> CodeType:
@@ -122,16 +122,16 @@ def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> C
 
 def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> bool:
     """Refuse the sites for which no instruction was found, and return whether the code has no columns."""
-    known = ledger.refused
+    refused = ledger.refused
     blind = all(end is None for _, _, _, end in code.co_positions())
     reason = (
         "the code has no columns (-X no_debug_ranges), so the call can't be told from others"
         if blind
-        else "no instruction pushes its callee where the source has it (no position)"
+        else "no instruction that pushes its callee has the callee's position in the source"
     )
     for binding in bindings:
         label = f"{binding.site.module}:{binding.line} {binding.site.label}"
-        if not binding.bound and label not in known:
+        if not binding.bound and label not in refused:
             ledger.refuse(label, reason)
     return blind
 
@@ -237,7 +237,7 @@ class _Binder:
         """Return whether the saved values can stay on the stack until the callee is pushed; refuse the binding if not."""
         per_push = len({positions for _, positions in binding.saves})
         if len(consumers) != per_push * len(pushes):
-            self._refuse(binding, "what its metavariables stand for is not computed once for each call")
+            self._refuse(binding, "the value of a metavariable is not computed exactly once for each call")
             return False
         if not consumers:
             return True

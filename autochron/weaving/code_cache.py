@@ -84,12 +84,12 @@ def version_of_code() -> int:
 
     While someone works on it, it changes more often than its version.
     """
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:
         return max(
             entry.stat().st_mtime_ns
             for folder in ("rules", "matching", "weaving", "instrument")
-            for entry in os.scandir(os.path.join(here, folder))
+            for entry in os.scandir(os.path.join(package, folder))
             if entry.name.endswith(".py")
         )
     except (OSError, ValueError):  # in an archive
@@ -175,7 +175,7 @@ class CodeCache:
             os.close(user_key.open_own_folder(self._top))
         except user_key.UnsafePlaceError as error:
             return (
-                f"the folder of woven code {self._top} is not used: {error}; let it be yours with mode 0700"
+                f"the folder of woven code {self._top} is not used: {error}; make it your own with mode 0700"
             )
         except OSError:
             if os.path.islink(self._top):
@@ -232,11 +232,13 @@ def is_of_source(code: CodeType, path: str) -> bool:
         return False
 
 
-def _drop_old(top: str, own: str) -> None:
+def _drop_old(top: str, current: str) -> None:
     """Remove the folders of other rules, versions and projects whose entries nobody has used for a month."""
     limit = unpatched.time_ns() / 1e9 - _AGE
     with os.scandir(top) as entries:
-        folders = [entry for entry in entries if entry.path != own and entry.is_dir(follow_symlinks=False)]
+        folders = [
+            entry for entry in entries if entry.path != current and entry.is_dir(follow_symlinks=False)
+        ]
     for folder in folders:
         with contextlib.suppress(OSError), os.scandir(folder.path) as listing:  # another process may be at it
             files = list(listing)

@@ -159,12 +159,12 @@ class Hook:
         Args:
             functions: the functions of the process, if the caller has collected them already.
         """
-        known = functions or Functions()
+        known_functions = functions or Functions()
         while self._undo:
             self._undo.pop()()
         while self._unweave:
-            self._unweave.pop()(known)
-        self._unweave_loaded(known)
+            self._unweave.pop()(known_functions)
+        self._unweave_loaded(known_functions)
 
     def _unweave_loaded(self, functions: Functions) -> None:
         """Restore the original code of the functions of modules that were woven as they were loaded."""
@@ -264,7 +264,7 @@ class Hook:
             elif is_of_source(loaded, str(pending.file)):
                 self._write_cache(pending.cache, pending, None if woven is loaded else woven, count)
             else:
-                reason = f"Python runs bytecode of it that is not of {pending.file} as it is now; remove its __pycache__"
+                reason = f"Python runs bytecode that does not match {pending.file}; remove the __pycache__ beside it"
                 self._ledger.refuse(pending.name, reason, "stale-bytecode")
         finally:
             if self.progress is not None:

@@ -29,9 +29,9 @@ class Ledger:
         """Add a bound call site."""
         self.sites.append(site)
 
-    def refuse(self, what: str, reason: str, slug: str = "not-woven") -> None:
+    def refuse(self, name: str, reason: str, slug: str = "not-woven") -> None:
         """Add something that was not woven, with the reason."""
-        self._unwoven[Unwoven(what, reason, slug)] = None
+        self._unwoven[Unwoven(name, reason, slug)] = None
 
     def since(self, count: int) -> tuple[Unwoven, ...]:
         """Return the refusals behind the first `count`."""

@@ -21,11 +21,15 @@ def woven_like(function: FunctionType, code: CodeType) -> CodeType:
         WeavingError: the code has other free variables, or something inside the function is woven. Then its module has to be
             loaded anew.
     """
-    own = function.__code__
-    if code.co_freevars != own.co_freevars:
-        raise WeavingError(f"{own.co_qualname} would have other variables of what encloses it")
-    points = [constant for constant in own.co_consts if type(constant) is Point]
-    inner = [constant for constant in own.co_consts if type(constant) is CodeType]
-    if any(has_woven(constant) for constant in inner) or (has_woven(own) and not points) or len(points) > 1:
-        raise WeavingError(f"something inside {own.co_qualname} is woven")
+    present = function.__code__
+    if code.co_freevars != present.co_freevars:
+        raise WeavingError(f"{present.co_qualname} would have other closure variables")
+    points = [constant for constant in present.co_consts if type(constant) is Point]
+    inner = [constant for constant in present.co_consts if type(constant) is CodeType]
+    if (
+        any(has_woven(constant) for constant in inner)
+        or (has_woven(present) and not points)
+        or len(points) > 1
+    ):
+        raise WeavingError(f"something inside {present.co_qualname} is woven")
     return splice(code, points[0]) if points else code

@@ -112,7 +112,7 @@ class _Splice:
                 if instruction.argument & _RESUME_KIND != _AT_START:
                     break
                 return index
-        raise WeavingError("its code does not begin as the compiler's does")
+        raise WeavingError("its code does not begin as the compiler's code does")
 
     # --- the exception table -------------------------------------------------------------------------------------
 
