@@ -46,7 +46,7 @@ class ProgressLine:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):  # nobody looks
+        except (OSError, ValueError):  # the stream is closed, so nobody sees the line
             pass
 
 
@@ -85,7 +85,7 @@ def counter_line(stream: TextIO, title: str) -> Callable[[int, int], None] | Non
         try:
             stream.write(f"\r{text}{end}")
             stream.flush()
-        except (OSError, ValueError):  # nobody looks
+        except (OSError, ValueError):  # as above
             pass
 
     return count

@@ -244,9 +244,8 @@ def _raw(descriptor: int, stream: Any, note: CapturedBytes) -> io.FileIO:
 
 
 def _rebuild(stream: Any, raw: io.FileIO) -> io.TextIOWrapper:
-    size = getattr(
-        raw, "_blksize", io.DEFAULT_BUFFER_SIZE
-    )  # as Python has it: how far it reads ahead can be seen
+    # The buffer size that Python uses: the program can see how far a stream reads ahead.
+    size = getattr(raw, "_blksize", io.DEFAULT_BUFFER_SIZE)
     buffer: Any = raw if isinstance(stream.buffer, io.RawIOBase) else io.BufferedReader(raw, size)
     replacement = io.TextIOWrapper(
         buffer,

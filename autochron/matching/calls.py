@@ -76,9 +76,8 @@ def nearest_call(rule: CallRule, sources: Iterable[tuple[str, str, bytes]]) -> s
             callee_name = _names_in(call.func)
             last = SequenceMatcher(None, rule.pattern.words[-1], callee_name.rpartition(".")[2]).ratio()
             similarity = (last + SequenceMatcher(None, pattern_name, callee_name).ratio()) / 2
-            similarity += (
-                SequenceMatcher(None, rule.pattern.text, ast.unparse(call)).ratio() / 100
-            )  # decides between equals
+            # The arguments decide between calls with equally similar callees.
+            similarity += SequenceMatcher(None, rule.pattern.text, ast.unparse(call)).ratio() / 100
             if similarity > best:
                 best, nearest = (
                     similarity,

@@ -122,9 +122,8 @@ def may_be_in(code: CodeType, words: frozenset[str]) -> bool:
     # `from shop.tools import refund` has `shop.tools` as one name.
     if any("." in name and not words.isdisjoint(name.split(".")) for name in code.co_names):
         return True
+    # `self.__run` has the name `_Agent__run`.
     private_words = tuple(word for word in words if word.startswith("__"))
-    if private_words and any(
-        name.endswith(private_words) for name in code.co_names
-    ):  # `self.__run` is `_Agent__run` there
+    if private_words and any(name.endswith(private_words) for name in code.co_names):
         return True
     return any(may_be_in(constant, words) for constant in code.co_consts if type(constant) is CodeType)
