@@ -159,11 +159,7 @@ def weave_functions(
     # By identity: equal code objects may belong to different files, or to a module before and after a reload.
     cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
-    bind: Callable[[CodeType], CodeType] = lambda code: code  # noqa: E731 - the usual case
-    if bindings:
-        from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
-
-        bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
+    bind = _binder(bindings, ledger)
     for function in (functions or Functions()).of(module):
         old = function.__code__
         if not bindings and not _concerns(old, places, lines):
@@ -188,6 +184,15 @@ def weave_functions(
                 function.__code__ = original
 
     return undo
+
+
+def _binder(bindings: Sequence[Binding], ledger: Ledger) -> Callable[[CodeType], CodeType]:
+    """Return a function that binds the calls in a code object."""
+    if not bindings:
+        return lambda code: code
+    from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
+
+    return lambda code: bind_calls(code, bindings, ledger)
 
 
 def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
