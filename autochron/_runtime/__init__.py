@@ -1,1 +1,1 @@
-"""What autochron needs of the interpreter, whatever the program does to it."""
+"""Access to the interpreter that the program can't interfere with."""

@@ -1,8 +1,7 @@
-"""One audit hook for the process, which hands each event on to those who asked for it.
+"""One audit hook for the process, which dispatches each event to the listeners of it.
 
-CPython audits what programs do all the time, such as `id`, `sys._getframe` and imports: `copy.deepcopy` of a thousand objects
-raises some thousand events. Each hook takes 0.1 µs for each, so there is one. For most events all that it does is a look at
-a table.
+CPython audits frequent operations such as `id`, `sys._getframe` and imports: `copy.deepcopy` of a thousand objects raises
+some thousand events. Each hook takes 0.1 µs for each event, so there is only one. For most events it does a single look-up.
 """
 
 from __future__ import annotations
@@ -14,13 +13,18 @@ from typing import Any
 Listener = Callable[[str, tuple[Any, ...]], None]
 
 _listeners: dict[str, tuple[Listener, ...]] = {}
-"""From the name of an event to whom it is handed, in the order in which they asked."""
+"""The listeners by name of an event, in the order in which they were added."""
 
 _installed = False
 
 
 def listen(listener: Listener, events: Iterable[str]) -> None:
-    """Hand these events to a listener as long as the process lives; what it raises fails the call that was audited."""
+    """Call a listener for these events as long as the process lives.
+
+    Args:
+        listener: called with the event's name and its arguments. The audited call fails with what it raises.
+        events: names of audit events.
+    """
     global _installed  # noqa: PLW0603 - an audit hook belongs to the process, and can't be removed
     for event in events:
         others = _listeners.get(event, ())
@@ -34,10 +38,10 @@ def listen(listener: Listener, events: Iterable[str]) -> None:
 def _hook(
     event: str,
     arguments: tuple[Any, ...],
-    # At hand even while the interpreter takes its modules apart.
+    # A default, because at the interpreter's end the module's globals are gone.
     listeners: dict[str, tuple[Listener, ...]] = _listeners,
 ) -> None:
-    found = listeners.get(event)
-    if found is not None:
-        for listener in found:
+    listeners_of_event = listeners.get(event)
+    if listeners_of_event is not None:
+        for listener in listeners_of_event:
             listener(event, arguments)

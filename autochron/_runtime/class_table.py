@@ -1,4 +1,4 @@
-"""What is found out about classes once, and forgotten with a class that a program makes and drops as it runs."""
+"""A cache of facts about classes, which does not keep classes alive that a program defines and drops as it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 V = TypeVar("V")
 
 _HEAP_TYPE = 1 << 9
-# Past what a metaclass of the program's own defines.
+# Not attribute access, which would run code of the class's metaclass.
 _space_of: Any = type.__dict__["__dict__"].__get__
 _flags_of: Any = type.__dict__["__flags__"].__get__
 _module_of: Any = type.__dict__["__module__"].__get__
@@ -18,26 +18,26 @@ _qualname_of: Any = type.__dict__["__qualname__"].__get__
 
 
 def lasts(cls: type) -> bool:
-    """Return whether a class is there for good: made in C, or kept by its module under its own name."""
+    """Return whether a class is permanent: it is a static type, or its module has it under its own name."""
     if not _flags_of(cls) & _HEAP_TYPE:
         return True
     try:
         module = _module_of(cls)
-        found: Any = sys.modules.get(module) if type(module) is str else None
+        owner: Any = sys.modules.get(module) if type(module) is str else None
         for part in _qualname_of(cls).split("."):
-            is_class = issubclass(type(found), type)
-            space = _space_of(found) if is_class else object.__getattribute__(found, "__dict__")
-            found = space.get(part)
+            is_class = issubclass(type(owner), type)
+            namespace = _space_of(owner) if is_class else object.__getattribute__(owner, "__dict__")
+            owner = namespace.get(part)
     except AttributeError:
         return False
-    return found is cls
+    return owner is cls
 
 
 class ClassTable(dict[type, V]):
-    """From a class to what is known of it.
+    """A cache of facts by class.
 
-    `get` and `in` see what is known of lasting classes only, at the price of a dictionary; `find` sees all. What is known
-    of a class that doesn't last must not hold the class.
+    `get` and `in` see permanent classes only, and are as fast as a dictionary's. `find` sees all. A fact about a class that
+    is not permanent must not refer to the class, or the class would never be freed.
     """
 
     __slots__ = ("_first", "_passing")
@@ -48,29 +48,29 @@ class ClassTable(dict[type, V]):
         self._passing: WeakKeyDictionary[type, V] = WeakKeyDictionary()
 
     def find(self, cls: type, make: Callable[[type], V]) -> V:
-        """Return what is known of a class; `make` finds it out."""
-        found = self.get(cls)
-        if found is not None:
-            return found
-        found = self._passing.get(cls)
-        known = make(cls) if found is None else found
+        """Return the fact about a class; `make` computes it the first time."""
+        kept = self.get(cls)
+        if kept is not None:
+            return kept
+        kept = self._passing.get(cls)
+        known = make(cls) if kept is None else kept
         if lasts(cls):
             self[cls] = known
-        elif found is None:
+        elif kept is None:
             self._passing[cls] = known
         return known
 
     def find_lasting(self, cls: type, make: Callable[[type], V]) -> V:
-        """Return what is known of a class, and keep it only where the class lasts: it may hold the class."""
-        found = self.get(cls)
-        if found is None:
-            found = make(cls)
+        """Return the fact about a class, which may refer to the class: it is kept only if the class is permanent."""
+        known = self.get(cls)
+        if known is None:
+            known = make(cls)
             if lasts(cls):
-                self[cls] = found
-        return found
+                self[cls] = known
+        return known
 
     def forget(self) -> None:
-        """Forget all that was found out; most often that is nothing, and each session asks for it."""
+        """Remove all facts but the initial ones. Each session calls this, mostly with nothing to remove."""
         if len(self) > len(self._first):
             self.clear()
             if self._first:

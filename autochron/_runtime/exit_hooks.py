@@ -1,4 +1,4 @@
-"""Flush before the process ends in a way that runs no clean-up: `os._exit` and signals that kill."""
+"""Flush before the process ends without clean-up: by `os._exit` or a signal that kills it."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ _KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasa
 
 
 _in_force: list[Callable[[], None]] = []
-"""What takes the handlers of signals off."""
+"""Functions that remove our signal handlers."""
 
 
 class _BlockedSignals(threading.local):
-    """The signals that a thread had blocked before it forked."""
+    """The signals that a thread had blocked before it forked; None if it is not forking."""
 
     mask: set[Any] | None = None
 
 
-_held = _BlockedSignals()
+_blocked = _BlockedSignals()
 _hooked = False
 
 
 def _before_fork() -> None:
-    """Hold signals back: one that reaches a fork before it has begun to run would be noted, and then forgotten by Python."""
+    """Block signals: Python would forget one that reaches a fork before it has begun to run."""
     if _in_force:
-        _held.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _KILLING)
+        _blocked.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _KILLING)
 
 
 def _after_fork() -> None:
-    mask, _held.mask = _held.mask, None
+    mask, _blocked.mask = _blocked.mask, None
     if mask is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _after_fork_in_child() -> None:
-    """Let signals kill again in a fork, which somebody may end at any moment: what it records waits for nothing.
+    """Remove our signal handlers in a fork, so that a signal kills it at once: what it records is written at once.
 
-    A handler of Python's runs between two instructions. Where a pool ends its workers just as they go back to waiting for
-    a task, a signal that comes a moment before the wait is noted, and the wait lasts for ever: one time in twenty.
+    Python runs a signal handler between two instructions. If a pool ends its workers while they go back to wait for a task,
+    a signal that arrives just before the wait is not handled until the wait ends, which is never. That happened one time in
+    twenty.
     """
     while _in_force:
         _in_force.pop()()
@@ -61,16 +62,24 @@ def _hook_forks() -> None:
 
 
 def guard(flush: Callable[[int | None], None], *, signals: bool = True) -> Callable[[], None]:
-    """Call `flush` with the exit status, or None, before the process ends; gives the undo."""
-    undo = [_guard_exit(flush)]
+    """Call `flush` before the process ends by `os._exit` or by a signal.
+
+    Args:
+        flush: called with the exit status, which is negative for a signal.
+        signals: whether signals are handled as well, which only the main thread can arrange.
+
+    Returns:
+        A function that undoes this.
+    """
+    undos = [_guard_exit(flush)]
     if signals and unpatched.get_ident() == unpatched.main_thread().ident:
-        undo.append(_guard_signals(flush))
-        _in_force.append(undo[-1])
+        undos.append(_guard_signals(flush))
+        _in_force.append(undos[-1])
         _hook_forks()
 
     def undo_all() -> None:
-        for each in undo:
-            each()
+        for undo in undos:
+            undo()
 
     return undo_all
 
@@ -93,7 +102,7 @@ def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
 
 
 def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
-    """Handle signals that would kill the process, invisibly: programs see the default handler until they set their own."""
+    """Handle signals that would kill the process. Programs see the default handler until they set one of their own."""
     set_original: Any = signal.signal
     get_original: Any = signal.getsignal
 
@@ -106,17 +115,17 @@ def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
     for number in ours:
         set_original(number, handle)
 
-    def seen(handler: Any) -> Any:
+    def visible(handler: Any) -> Any:
         return signal.SIG_DFL if handler is handle else handler
 
     @functools.wraps(set_original)
     def set_handler(signalnum: Any, handler: Any) -> Any:
-        given = handle if signalnum in ours and handler == signal.SIG_DFL else handler
-        return seen(set_original(signalnum, given))
+        installed = handle if signalnum in ours and handler == signal.SIG_DFL else handler
+        return visible(set_original(signalnum, installed))
 
     @functools.wraps(get_original)
     def get_handler(signalnum: Any) -> Any:
-        return seen(get_original(signalnum))
+        return visible(get_original(signalnum))
 
     signal.signal = set_handler
     signal.getsignal = get_handler

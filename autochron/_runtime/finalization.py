@@ -1,7 +1,7 @@
-"""Keep our modules usable until the process is gone.
+"""Keep our modules usable until the process has ended.
 
-What a program leaves behind, such as a generator that waits in a module, is finalized after Python has set the globals of
-modules to None. Code of ours that runs then would fail, and Python would print that into the program's errors.
+Objects that a program leaves behind, such as a suspended generator in a module, are finalized after Python has set the
+globals of modules to None. Code of ours that runs then would fail, and Python would print the error to the program's stderr.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _registered = False
 
 
 class _KeptModule:
-    """Stands in `sys.modules` for a module of ours, whose globals it shares.
+    """Replaces a module of ours in `sys.modules`, and shares its globals.
 
-    It is no module, so Python does not clear the globals; imports take from it as from the module.
+    It is not a module, so Python does not clear the globals. Imports work as with the module.
     """
 
     def __init__(self, namespace: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ class _KeptModule:
 
 
 def keep_modules_at_exit() -> None:
-    """Have our modules kept once the program's own exit functions have run: those that are registered after this call."""
+    """Arrange that our modules are kept once the exit functions have run that are registered after this call."""
     global _registered  # noqa: PLW0603 - exit functions belong to the process
     if not _registered:
         _registered = True
@@ -34,7 +34,7 @@ def keep_modules_at_exit() -> None:
 
 
 def keep_modules() -> None:
-    """Keep what is imported of ours so far from being cleared as Python ends."""
+    """Replace our modules that are imported so far, so that Python does not clear them at its end."""
     global _registered  # noqa: PLW0603 - as above
     _registered = False
     for name, module in list(sys.modules.items()):

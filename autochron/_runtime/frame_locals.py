@@ -1,8 +1,8 @@
-"""Read the local variables of a frame, and keep none of them alive.
+"""Read the local variables of a frame without keeping their values alive.
 
-Up to Python 3.12, `frame.f_locals` copies the variables of a function into a dictionary that the frame keeps. What they
-held then lives as long as the frame, even if the function has let go of it since: `self = None` at the end of
-`asyncio.Handle._run`, which breaks a cycle, would no longer do so.
+Up to Python 3.12, `frame.f_locals` copies the variables of a function into a dictionary that the frame keeps. Their values
+then live as long as the frame, even if the function has deleted its references: `self = None` at the end of
+`asyncio.Handle._run`, which breaks a reference cycle, would have no effect.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any, Final
 
 _KEEPS_A_COPY: Final = sys.version_info < (3, 13)
 _OPTIMIZED: Final = 0x1
-"""The flag of code whose variables are not in a dictionary: that of a function, and no module's or class's."""
-_OURS: Final = 3
-"""References to a dictionary that only the frame keeps, while they are counted: those of the frame and of two variables."""
+"""The flag CO_OPTIMIZED of a function's code, whose variables are not in a dictionary. Modules and classes don't have it."""
+_OWN_REFERENCES: Final = 3
+"""The reference count of a dictionary that only the frame keeps: one of the frame, one of our variable, one of the call."""
 _getrefcount = sys.getrefcount
 
 
 def locals_of(frame: FrameType) -> Mapping[str, Any]:
-    """Return what the variables of a frame hold now, by name."""
-    held = frame.f_locals
+    """Return the present values of a frame's variables, by name."""
+    variables = frame.f_locals
     if not _KEEPS_A_COPY or not frame.f_code.co_flags & _OPTIMIZED:
-        return held
-    found = dict(held)
-    # Whoever else has it called `locals()`, or read `f_locals` as well: then it is theirs.
-    if _getrefcount(held) == _OURS:
-        held.clear()
-    return found
+        return variables
+    copy = dict(variables)
+    # Another reference is that of a program that called `locals()` or read `f_locals`. Then it must not be cleared.
+    if _getrefcount(variables) == _OWN_REFERENCES:
+        variables.clear()
+    return copy

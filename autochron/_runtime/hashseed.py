@@ -1,7 +1,7 @@
-"""The seed of hashes, by which sets have their order: chosen for a run, so that its replay can have the same.
+"""The hash seed, which the order of sets depends on: chosen for a run, so that its replay can have the same.
 
-Python takes it when it starts and never again. So a command that runs a program starts Python anew with a seed, and takes
-the variable away again: the program and what it starts find the environment that they would have found.
+Python reads it only when it starts. So a command that runs a program replaces its process by one with the seed in the
+environment, and then restores the environment: the program and its children see the variables that they would have seen.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import sys
 
 VARIABLE = "PYTHONHASHSEED"
 
-_OURS = "AUTOCHRON_HASH_SEED"
-"""Set beside it where it is ours, to the process that was started anew: the seed, a comma, and what was set before."""
+_SEED_AND_PREVIOUS = "AUTOCHRON_HASH_SEED"
+"""The variable that marks the seed as ours in a process that was started anew: the seed, a comma, the previous value."""
 
 _MOST = 4_294_967_295
 
 _taken: list[str] = []
+"""The seed of this process, if it was started anew with one."""
 
 _is_own = [False]
 """Whether this process is a command of ours, so that it may be replaced."""
 
 
-def take() -> None:
-    """Say that this process is a command of ours, and take our seed out of its environment again."""
+def restore_environment() -> None:
+    """Mark this process as a command of ours, and remove our seed from its environment."""
     _is_own[0] = True
-    seed, comma, before = os.environ.pop(_OURS, "").partition(",")
+    seed, comma, before = os.environ.pop(_SEED_AND_PREVIOUS, "").partition(",")
     if not comma or os.environ.get(VARIABLE) != seed:
         return
     if before:
@@ -36,7 +37,7 @@ def take() -> None:
 
 
 def current() -> str:
-    """Return the seed of this process; empty where chance has chosen it."""
+    """Return the seed of this process; empty if Python chose a random one."""
     if _taken:
         return _taken[0]
     seed = os.environ.get(VARIABLE, "")
@@ -44,42 +45,42 @@ def current() -> str:
 
 
 def choose() -> str:
-    """Choose a seed. It isn't 0, which would switch the mixing of hashes off."""
+    """Return a random seed. It is not 0, which would disable hash randomization."""
     return str(int.from_bytes(os.urandom(4), "big") % _MOST + 1)
 
 
-def chosen(seed: str) -> dict[str, str]:
-    """Return what a command of ours is told to have this seed, and take that out of its environment again."""
-    return {VARIABLE: seed, _OURS: f"{seed},{os.environ.get(VARIABLE, '')}"}
+def variables_for(seed: str) -> dict[str, str]:
+    """Return the environment variables with which a command of ours gets this seed."""
+    return {VARIABLE: seed, _SEED_AND_PREVIOUS: f"{seed},{os.environ.get(VARIABLE, '')}"}
 
 
 def start_again(seed: str) -> None:
-    """Replace this process by one with the seed, with the same interpreter and the same words.
+    """Replace this process by one with the seed, the same interpreter and the same command line.
 
-    Not where it was started as something else, nor under a debugger or a tracer, which would lose the program, nor where
-    Python was told to ignore its variables, nor a second time.
+    Do nothing if the process was not started as our command, if a debugger or tracer runs, which would lose the program, if
+    Python ignores its environment variables, or if the process was replaced already.
     """
-    words, given = sys.orig_argv[1:], sys.argv[1:]
-    if not (_is_own[0] and sys.executable and given) or os.name != "posix" or _taken:
+    words, arguments = sys.orig_argv[1:], sys.argv[1:]
+    if not (_is_own[0] and sys.executable and arguments) or os.name != "posix" or _taken:
         return
-    if words[-len(given) :] != given:  # a process that was started as something else, and calls us
+    if words[-len(arguments) :] != arguments:  # a process that was started as something else, and calls us
         return
     if sys.flags.ignore_environment or sys.gettrace() is not None or sys.getprofile() is not None:
         return
     try:
-        os.execve(sys.executable, [sys.executable, *words], _environment() | chosen(seed))  # noqa: S606 - us
-    except OSError:  # then sets have the order that they have
+        os.execve(sys.executable, [sys.executable, *words], _environment() | variables_for(seed))  # noqa: S606 - us
+    except OSError:  # the run goes on with the seed that it has
         return
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables that this process was started with.
+    """Return the environment variables that this process was started with.
 
-    Where no locale is set, Python turns to UTF-8, which its flags tell, and sets LC_CTYPE for the processes to come (PEP 538
-    and 540). Was that there from the start, there would be no such flag.
+    If no locale is set, Python switches to UTF-8 mode and sets LC_CTYPE for its child processes (PEP 538 and 540). The flag
+    shows that LC_CTYPE was not set before: with it Python would not have switched.
     """
-    found = dict(os.environ)
-    by_itself = sys.flags.utf8_mode and "utf8" not in sys._xoptions and not found.get("PYTHONUTF8")  # noqa: SLF001 - the only place of -X
-    if by_itself and not found.get("LC_ALL"):
-        found.pop("LC_CTYPE", None)
-    return found
+    environment = dict(os.environ)
+    is_automatic = sys.flags.utf8_mode and "utf8" not in sys._xoptions and not environment.get("PYTHONUTF8")  # noqa: SLF001 - the only place of -X
+    if is_automatic and not environment.get("LC_ALL"):
+        environment.pop("LC_CTYPE", None)
+    return environment

@@ -1,7 +1,7 @@
-"""Import a module, or make a pattern or a decoder, when it is first used.
+"""Import a module, compile a pattern or make a decoder when it is first used.
 
-A program that crosses nothing needs a third of our modules, and most runs use a few of our patterns. To import and to make
-all of them took 35 ms of every start.
+A program without crossings needs a third of our modules, and most runs use few of our patterns. All of them together took
+35 ms of every start.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class _Late:
-    """Stands for what is made late; what is asked of it is kept, so that the next time takes no detour."""
+    """Stands for an object that is made on first use. Attributes are kept, so later uses take no detour."""
 
-    def __init__(self, make: Callable[..., Any], *given: Any) -> None:
-        self._make = (make, given)
+    def __init__(self, make: Callable[..., Any], *arguments: Any) -> None:
+        self._make = (make, arguments)
 
     def __getattr__(self, name: str) -> Any:
-        make, given = self._make
-        value = getattr(make(*given), name)
+        make, arguments = self._make
+        value = getattr(make(*arguments), name)
         setattr(self, name, value)
         return value
 
@@ -44,16 +44,20 @@ class _LateModule:
 
 
 _awaited: list[str] = []
-"""Modules that `late_modules` has put off."""
+"""Modules that `late_modules` has not imported yet."""
 
 
 def late_modules(namespace: dict[str, Any], *modules: str, **named: str) -> None:
-    """Import modules when something of them is first used, each under the last part of its name or the one that is given.
+    """Import modules when an attribute of them is first used, or with `import_late_modules`.
 
-    The names stand in the namespace of a module of ours, which imports the same under `TYPE_CHECKING`. What stands for a
-    module makes room for it, so later uses take no detour.
+    The stand-in for a module replaces itself in the namespace, so later uses take no detour.
+
+    Args:
+        namespace: the globals of the importing module, which has the same imports under `TYPE_CHECKING`.
+        modules: names of modules, each bound to the last part of its name.
+        named: names of modules by the name to bind.
     """
-    for key, module in (*((each.rpartition(".")[2], each) for each in modules), *named.items()):
+    for key, module in (*((name.rpartition(".")[2], name) for name in modules), *named.items()):
         if module in sys.modules:
             namespace[key] = sys.modules[module]
         else:
@@ -62,15 +66,15 @@ def late_modules(namespace: dict[str, Any], *modules: str, **named: str) -> None
 
 
 def late_module(namespace: dict[str, Any], module: str) -> None:
-    """Import a module when something of it is first used, and never before: most programs that are recorded do without."""
+    """Import a module when an attribute of it is first used; unlike `late_modules`, `import_late_modules` leaves it alone."""
     key = module.rpartition(".")[2]
     namespace[key] = sys.modules.get(module) or _LateModule(namespace, key, module)
 
 
 def import_late_modules() -> None:
-    """Import all that was put off: something is woven, so the program is about to need it.
+    """Import all modules of `late_modules`, because something is woven and the program is about to need them.
 
-    This happens while the program imports, and not amid its work, where it may have replaced what imports take.
+    This runs while the program imports its modules. Later it may have replaced functions that imports use.
     """
     while _awaited:
         import_module(_awaited.pop())
@@ -78,16 +82,16 @@ def import_late_modules() -> None:
 
 def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that is compiled when it is first used."""
-    return _Late(re.compile, pattern, flags)  # type: ignore[return-value]  # does all that a pattern does
+    return _Late(re.compile, pattern, flags)  # type: ignore[return-value]  # it has all attributes of a pattern
 
 
 def late_decoder(wanted: type[T]) -> Decoder[T]:
-    """Return a decoder of JSON that is made when it is first used: it looks at every field of a type, and of theirs."""
-    return _Late(Decoder, wanted)  # type: ignore[return-value]  # does all that a decoder does
+    """Return a JSON decoder that is made when it is first used, because it inspects every field of a type recursively."""
+    return _Late(Decoder, wanted)  # type: ignore[return-value]  # it has all attributes of a decoder
 
 
 def late_message_decoder(wanted: Any) -> Any:
-    """Return such a decoder of MessagePack."""
+    """Return a MessagePack decoder that is made when it is first used."""
     return _Late(_message_decoder, wanted)
 
 

@@ -1,4 +1,4 @@
-"""The folder `.autochron`, in which we keep what we make beside a project."""
+"""The folder `.autochron` of a project, for the files that we create."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ NAME = ".autochron"
 
 
 def make_folder(path: str) -> None:
-    """Make a folder, and those above it, where it is not there yet.
+    """Create a folder and its parents, if it does not exist; git ignores a new `.autochron`.
 
     Raises:
-        OSError: it can't be made.
+        OSError: it can't be created.
     """
     if not os.path.isdir(path):
         os.makedirs(path, exist_ok=True)
@@ -19,7 +19,7 @@ def make_folder(path: str) -> None:
 
 
 def keep_out_of_git(path: str) -> None:
-    """Put a `.gitignore` into our folder if a new folder is it, or lies directly in it; nothing where that can't be done."""
+    """Write a `.gitignore` into our folder, which is the new folder `path` or its parent; do nothing if that fails."""
     for folder in (path, os.path.dirname(path)):
         if os.path.basename(folder) == NAME:
             try:

@@ -1,8 +1,8 @@
-"""Pauses in which other threads run while one of ours works for long.
+"""Pauses of our worker threads, in which threads of the program run.
 
-Python lets a thread that wants to run wait for 5 ms each time that another one is at work, and what waits for an answer
-over a socket waits several times. A thread of ours that began here rests for a moment after each millisecond of such work.
-Where it comes back late, another thread is at work all the time, and takes its turns without that.
+Python lets a thread wait for up to 5 ms while another one runs, and a request over a socket waits several times. So a thread
+of ours that called `begin` pauses for a moment after each millisecond of work. If it gets the processor back late, another
+thread runs all the time and gets its turns anyway, so the next pause comes later.
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ from typing import Final
 from autochron._runtime import unpatched
 
 EVERY: Final = 1_000_000
-"""Nanoseconds of a processor's time between two pauses."""
+"""Nanoseconds of the thread's CPU time between two pauses."""
 
 _LATE = 2_000_000
-"""From so many nanoseconds on a pause came back late."""
+"""Nanoseconds after which a pause has ended late."""
 
 _SPARED = 100_000_000
-"""Nanoseconds of a processor's time without a pause, then."""
+"""Nanoseconds of the thread's CPU time between two pauses after a late one."""
 
 _REST = 0.00005
+"""Seconds of a pause."""
 _due: dict[int, int] = {}
-"""After how much of their processors' time threads pause next, by their `get_ident`."""
-_held = unpatched.Lock()  # to rest by waiting for it: `time.sleep` raises an audit event
-_held.acquire()
+"""By a thread's `get_ident`: its CPU time in nanoseconds at which it pauses next."""
+_locked = unpatched.Lock()  # a pause waits for it in vain; not `time.sleep`, which raises an audit event
+_locked.acquire()
 
 
 def begin() -> None:
-    """Have this thread rest where it calls `pause`."""
+    """Enable pauses of this thread."""
     _due[unpatched.get_ident()] = thread_time_ns() + EVERY
 
 
 def end() -> None:
-    """Have it rest no more."""
+    """Disable pauses of this thread."""
     _due.pop(unpatched.get_ident(), None)
 
 
 def pause() -> None:
-    """Rest, in a thread that is to, if it has worked for long enough; called between pieces of work that takes long."""
+    """Pause if this thread has called `begin` and a pause is due. Long work calls this between its steps."""
     if not _due:
         return
     ident = unpatched.get_ident()
@@ -47,6 +48,6 @@ def pause() -> None:
     if due is None or thread_time_ns() < due:
         return
     began = unpatched.perf_counter_ns()
-    unpatched.acquire(_held, timeout=_REST)
+    unpatched.acquire(_locked, timeout=_REST)
     is_late = unpatched.perf_counter_ns() - began > _LATE
     _due[ident] = thread_time_ns() + (_SPARED if is_late else EVERY)

@@ -1,4 +1,4 @@
-"""Say that weaving takes a while, the first time: one line on a terminal, taken away again."""
+"""Progress on a terminal: one line, which is erased at the end."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TextIO
 from autochron._runtime import unpatched
 
 _PATIENCE = 0.3
-"""Seconds of weaving after which someone who looks wants to know."""
+"""Seconds of weaving after which the line is shown."""
 
 _LONG = 3_000
-"""Lines of one module that take about as long."""
+"""Lines of a module whose weaving takes about as long."""
 
 
 class ProgressLine:
-    """A line that stands there while a module is looked through, once all of them took a while."""
+    """A line that is shown while a module is woven, once weaving has taken a while."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -25,7 +25,7 @@ class ProgressLine:
         self._shown = 0
 
     def begin(self, module: str, code: CodeType) -> None:
-        """Say which module is looked through."""
+        """Show the name of a module that is being woven, if weaving takes long."""
         self._since = unpatched.perf_counter_ns()
         lines = _lines_of(code)
         self._modules += 1
@@ -36,7 +36,7 @@ class ProgressLine:
             self._shown = len(text)
 
     def end(self) -> None:
-        """Take the line away: the program goes on."""
+        """Erase the line, because the program goes on."""
         self._taken += unpatched.perf_counter_ns() - self._since
         if self._shown:
             self._write(f"\r{' ' * self._shown}\r")
@@ -46,17 +46,19 @@ class ProgressLine:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):  # nobody looks
+        except (OSError, ValueError):  # the stream is closed, so nobody sees the line
             pass
 
 
 def _lines_of(code: CodeType) -> int:
     last = max((line for _, _, line in code.co_lines() if line), default=0)
-    return max([last, *(_lines_of(each) for each in code.co_consts[-3:] if isinstance(each, CodeType))])
+    return max(
+        [last, *(_lines_of(constant) for constant in code.co_consts[-3:] if isinstance(constant, CodeType))]
+    )
 
 
-def shown_on(stream: TextIO) -> ProgressLine | None:
-    """Return the progress for a terminal; None elsewhere."""
+def progress_line(stream: TextIO) -> ProgressLine | None:
+    """Return a progress line for a terminal; None if the stream is none."""
     is_terminal: Callable[[], bool] | None = getattr(stream, "isatty", None)
     try:
         return ProgressLine(stream) if is_terminal is not None and is_terminal() else None
@@ -64,18 +66,26 @@ def shown_on(stream: TextIO) -> ProgressLine | None:
         return None
 
 
-def counted_on(stream: TextIO, what: str) -> Callable[[int, int], None] | None:
-    """Return what shows how much of some work is done, in a line of a terminal; None elsewhere."""
-    if shown_on(stream) is None:
+def counter_line(stream: TextIO, title: str) -> Callable[[int, int], None] | None:
+    """Return a function that shows a count in a line of a terminal; None if the stream is none.
+
+    Args:
+        stream: where the line is written.
+        title: the text before the count.
+
+    Returns:
+        A function of (steps done, steps in all). It erases the line with the last step.
+    """
+    if progress_line(stream) is None:
         return None
 
-    def count(done: int, of: int) -> None:
-        text = f"autochron: {what} ({done + 1} of {of})"
-        end = f"\r{' ' * len(text)}\r" if done + 1 == of else ""
+    def count(done: int, total: int) -> None:
+        text = f"autochron: {title} ({done + 1} of {total})"
+        end = f"\r{' ' * len(text)}\r" if done + 1 == total else ""
         try:
             stream.write(f"\r{text}{end}")
             stream.flush()
-        except (OSError, ValueError):  # nobody looks
+        except (OSError, ValueError):  # as above
             pass
 
     return count

@@ -1,4 +1,4 @@
-"""Frames for our own work at the end of a program that left itself few of them."""
+"""Ensure a recursion limit that our own code can run with, even if the program has lowered it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ENOUGH = 1000
-"""Python's own limit."""
+"""Python's default limit."""
 
 
 @contextmanager
 def enough_frames() -> Iterator[None]:
-    """Raise a low recursion limit for the block of a `with` statement."""
+    """Raise a recursion limit that is below the default, for the block of a `with` statement."""
     limit = sys.getrecursionlimit()
     if limit >= _ENOUGH:
         yield

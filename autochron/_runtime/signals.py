@@ -1,7 +1,7 @@
-"""Distinguish the program's own interruptions from faults of ours.
+"""Distinguish errors that a signal handler of the program raised from faults of ours.
 
-A signal handler runs between any two instructions of the main thread, ours too. What it raises there, such as the end of
-a time limit, is meant for the program and must not be taken for a fault of what it interrupted.
+A signal handler runs between any two instructions of the main thread, also of our code. An error that it raises there, such
+as the end of a time limit, is meant for the program and must not count as a fault of the code that it interrupted.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from autochron._runtime.frame_locals import locals_of
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Return whether a signal handler raised an error that went through the caller.
+    """Return whether a signal handler raised an error that passed through the caller.
 
-    By the traceback: a handler is called with a number and the very frame that it interrupts. Not by wrapping the handlers
-    when they are set: some were set before, and whoever asks for them must get them as they are.
+    The traceback shows it: a handler is called with a number and the frame that it interrupts. Handlers are not wrapped when
+    they are set, because some were set before, and `signal.getsignal` must return them unchanged.
     """
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
@@ -31,7 +31,7 @@ def is_interruption(error: BaseException) -> bool:
 
 
 def _arguments(frame: FrameType) -> Iterator[Any]:
-    """Yield the positional arguments of a frame, those that `*args` caught too."""
+    """Yield the arguments of a frame, with those in `*args` one by one."""
     code = frame.f_code
     values = locals_of(frame)
     for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 1]:

@@ -1,8 +1,8 @@
-"""Listen to the standard streams without changing what they are.
+"""Capture the standard streams without changing their types.
 
-What is printed is noted on its way into the buffer of `sys.stdout`. `sys.stdin` is made again over a raw file that notes
-what is read, with the same descriptor, encoding and buffering. What a program writes past Python (`os.write`, a child
-process) is not seen.
+Output is captured when it is written to the buffer of `sys.stdout`. `sys.stdin` is replaced by a stream with the same
+descriptor, encoding and buffering, over a raw file that reports what is read. What a program writes past Python's streams
+(`os.write`, a child process) is not captured.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 LIMIT = 4 << 20
-"""Bytes of a stream that are kept; of the rest a digest is."""
+"""Bytes of a stream that are kept; of the rest only a digest is."""
 
 
 _NEWLINE = "\n"
-"""What Python's own streams have where line ends are not translated."""
+"""The `newline` of Python's own standard streams, which do not translate line ends."""
 
 
 def _noting_readinto(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[Any], int | None]:
@@ -45,8 +45,8 @@ def _noting_readall(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[
     return readall
 
 
-class Kept:
-    """What passed through a stream."""
+class CapturedBytes:
+    """The bytes that passed through a stream, up to `LIMIT`, and a digest of the rest. Called with each piece."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -60,9 +60,9 @@ class Kept:
             self._parts.append(data[:room])
             self._size += min(len(data), room)
         if len(data) > room:
-            self._let_go(data[max(room, 0) :])
+            self._digest_rest(data[max(room, 0) :])
 
-    def _let_go(self, data: bytes) -> None:
+    def _digest_rest(self, data: bytes) -> None:
         if self._rest is None:
             from _blake2 import blake2b  # lazy: few programs print so much
 
@@ -72,17 +72,17 @@ class Kept:
 
     @property
     def is_cut(self) -> bool:
-        """Whether some was let go."""
+        """Whether there was more than the limit."""
         return bool(self._more)
 
     @property
     def data(self) -> bytes:
-        """All of it, up to the limit."""
+        """The bytes up to the limit."""
         return b"".join(self._parts)
 
     @property
     def data_and_rest(self) -> bytes:
-        """The same, and a line that tells the size and the digest of what was let go."""
+        """The bytes up to the limit, and a line with the size and the digest of the rest if there is one."""
         if not self._more:
             return self.data
         return (
@@ -91,23 +91,29 @@ class Kept:
         )
 
 
-def listen_to_output(kept: Callable[[bytes], None], *, errors: bool = False) -> Callable[[], None]:
-    """Note what the program prints, or with `errors` what it writes to standard error; gives the undo.
+def listen_to_output(note: Callable[[bytes], None], *, errors: bool = False) -> Callable[[], None]:
+    """Report what the program writes to standard output. Do nothing if that is not an ordinary stream.
 
-    Nothing is done where that is not an ordinary stream.
+    Args:
+        note: called with each piece that was written.
+        errors: whether it is standard error that is listened to.
+
+    Returns:
+        A function that undoes this.
     """
-    stream, own = (sys.stderr, sys.__stderr__) if errors else (sys.stdout, sys.__stdout__)
-    if type(stream) is not io.TextIOWrapper or own is not stream:
+    stream, original_stream = (sys.stderr, sys.__stderr__) if errors else (sys.stdout, sys.__stdout__)
+    if type(stream) is not io.TextIOWrapper or original_stream is not stream:
         return _nothing
     buffer: Any = stream.buffer
     original = buffer.write
 
-    # On the buffer, which takes all or raises. Not below it: there a signal's exception after the write would let the
-    # buffer write the same again. And not a stream of ours instead: its type, buffering and last flush would show.
+    # The method of the buffer, which takes all of the data or raises. Not that of the raw file: if a signal handler raises
+    # after its write, the buffer would write the same data again. And not a stream of our own class: the program could see
+    # its type, its buffering and its last flush.
     def write(data: Any, /) -> Any:
         count = original(data)
         if count:
-            kept(bytes(data) if count == len(data) else bytes(memoryview(data).cast("B")[:count]))
+            note(bytes(data) if count == len(data) else bytes(memoryview(data).cast("B")[:count]))
         return count
 
     vars(buffer)["write"] = write
@@ -115,9 +121,14 @@ def listen_to_output(kept: Callable[[bytes], None], *, errors: bool = False) -> 
 
 
 def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -> Callable[[], None]:
-    """Report each text when it is printed, which may be long before it reaches the buffer; gives the undo.
+    """Report each text when it is printed, which may be long before it reaches the buffer.
 
-    With `any_stream` also where a test or a block has put another text stream in the place of the process's own.
+    Args:
+        note: called with each text.
+        any_stream: whether to listen also to a text stream with which a test or a block has replaced `sys.stdout`.
+
+    Returns:
+        A function that undoes this.
     """
     stream: Any = sys.stdout
     if any_stream:
@@ -140,30 +151,35 @@ def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -
 
 
 def listen_to_prints_anywhere(note: Callable[[str], None]) -> Callable[[], None]:
-    """Do so also where another stream stands in the place of the process's own."""
+    """Report each text when it is printed, also to a stream that has replaced `sys.stdout`; return the undo."""
     return listen_to_prints(note, any_stream=True)
 
 
-Taken = Callable[[str, int], None]
-"""Told how much the program takes from standard input: `text` and characters, or `bytes` and bytes."""
+ReadListener = Callable[[str, int], None]
+"""Called with how much the program reads from standard input: (`text`, characters) or (`bytes`, bytes)."""
 
 
-def listen_to_stdin(kept: Kept, taken: Taken) -> Callable[[], None]:
-    """Note what is read from standard input, and how much of it is taken; gives the undo.
+def listen_to_stdin(note: CapturedBytes, taken: ReadListener) -> Callable[[], None]:
+    """Capture what is read from standard input. Do nothing if `sys.stdin` is not an ordinary stream.
 
-    Nothing is done where `sys.stdin` is not an ordinary stream. How much a loop over its lines takes is not seen.
+    Args:
+        note: gets the bytes that are read from the descriptor, which may be more than the program asked for.
+        taken: called with how much the program asked for. A loop over the lines is not reported.
+
+    Returns:
+        A function that undoes this.
     """
     stream = sys.stdin
     if type(stream) is not io.TextIOWrapper or sys.__stdin__ is not stream:
         return _nothing
     try:
-        raw = _raw(stream.fileno(), stream, kept)
-        made = _again(stream, raw)
+        raw = _raw(stream.fileno(), stream, note)
+        replacement = _rebuild(stream, raw)
     except (OSError, ValueError):
         return _nothing
-    sys.stdin = sys.__stdin__ = made  # type: ignore[misc]
+    sys.stdin = sys.__stdin__ = replacement  # type: ignore[misc]
     _replaced.append(stream)
-    undo_taking = _listen_to_taking(made, taken)
+    undo_taking = _listen_to_taking(replacement, taken)
 
     def undo() -> None:
         undo_taking()
@@ -176,8 +192,8 @@ def listen_to_stdin(kept: Kept, taken: Taken) -> Callable[[], None]:
 _TAKING = ("read", "readline", "readlines")
 
 
-def _listen_to_taking(stream: io.TextIOWrapper, taken: Taken) -> Callable[[], None]:
-    """Return how much is read by the methods of a stream, and by those of its buffer that it does not call itself."""
+def _listen_to_taking(stream: io.TextIOWrapper, taken: ReadListener) -> Callable[[], None]:
+    """Report how much a stream's methods return, and its buffer's methods if not called by the stream; return the undo."""
     is_inside = [False]
 
     def listening(owner: Any, name: str, kind: str) -> Callable[..., Any]:
@@ -212,27 +228,26 @@ def _listen_to_taking(stream: io.TextIOWrapper, taken: Taken) -> Callable[[], No
 
 
 _replaced: list[Any] = []
-"""The stream as it was: it lives on, since others may hold it."""
+"""The original `sys.stdin`, which is kept alive because the program may refer to it."""
 
 
 def _nothing() -> None:
     return None
 
 
-def _raw(descriptor: int, stream: Any, kept: Kept) -> io.FileIO:
-    # Not a subclass of FileIO: its type would show.
+def _raw(descriptor: int, stream: Any, note: CapturedBytes) -> io.FileIO:
+    # Not a subclass of FileIO: the program could see its type.
     raw = io.FileIO(descriptor, "rb", closefd=False)
-    vars(raw).update(readinto=_noting_readinto(raw, kept), readall=_noting_readall(raw, kept))
+    vars(raw).update(readinto=_noting_readinto(raw, note), readall=_noting_readall(raw, note))
     raw.name = stream.name
     return raw
 
 
-def _again(stream: Any, raw: io.FileIO) -> io.TextIOWrapper:
-    size = getattr(
-        raw, "_blksize", io.DEFAULT_BUFFER_SIZE
-    )  # as Python has it: how far it reads ahead can be seen
+def _rebuild(stream: Any, raw: io.FileIO) -> io.TextIOWrapper:
+    # The buffer size that Python uses: the program can see how far a stream reads ahead.
+    size = getattr(raw, "_blksize", io.DEFAULT_BUFFER_SIZE)
     buffer: Any = raw if isinstance(stream.buffer, io.RawIOBase) else io.BufferedReader(raw, size)
-    made = io.TextIOWrapper(
+    replacement = io.TextIOWrapper(
         buffer,
         encoding=stream.encoding,
         errors=stream.errors,
@@ -240,27 +255,35 @@ def _again(stream: Any, raw: io.FileIO) -> io.TextIOWrapper:
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
-    made.mode = stream.mode  # type: ignore[misc]
-    return made
+    replacement.mode = stream.mode  # type: ignore[misc]
+    return replacement
 
 
 def serve_stdin(data: bytes) -> Callable[[], None]:
-    """Let the program read this as its standard input; gives the undo."""
+    """Let the program read this as its standard input; return the undo."""
     stream = sys.stdin
     encoding, errors = ("utf-8", "strict") if stream is None else (stream.encoding, stream.errors)
-    made = io.TextIOWrapper(io.BytesIO(data), encoding=encoding, errors=errors, newline=_NEWLINE)
-    made.mode = "r"  # type: ignore[misc]
-    sys.stdin = made
+    replacement = io.TextIOWrapper(io.BytesIO(data), encoding=encoding, errors=errors, newline=_NEWLINE)
+    replacement.mode = "r"  # type: ignore[misc]
+    sys.stdin = replacement
 
     def undo() -> None:
-        if sys.stdin is made:
+        if sys.stdin is replacement:
             sys.stdin = stream
 
     return undo
 
 
-def listen_to_input(kept_in: Kept, kept_out: Kept, taken: Taken) -> Callable[[], None]:
-    """Note what `input()` gets at a terminal: there it reads and prompts past `sys.stdin` and `sys.stdout`."""
+def listen_to_input(
+    kept_in: CapturedBytes, kept_out: CapturedBytes, taken: ReadListener
+) -> Callable[[], None]:
+    """Capture `input()` at a terminal, where it reads and prompts past `sys.stdin` and `sys.stdout`; return the undo.
+
+    Args:
+        kept_in: gets the lines that are read.
+        kept_out: gets the prompts.
+        taken: called with how many characters the program read.
+    """
     original = builtins.input
     if sys.stdin is None or not _is_terminal():
         return _nothing

@@ -1,7 +1,7 @@
-"""The world as it was before anything was woven or patched.
+"""The functions of the standard library as they were before anything was woven or patched.
 
-Whoever reads a clock, draws a random number, touches `os` or starts a thread on autochron's own behalf does it
-through these names, so that a later patch of the originals neither sees us nor changes us.
+Code of ours that reads a clock, draws a random number, uses `os` or starts a thread takes them from here, so that a later
+patch of the originals neither observes nor affects us.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from types import FunctionType, ModuleType
 TYPE_CHECKING = False
 
 
-def _copy(module: ModuleType, **inside: ModuleType) -> ModuleType:
-    """Copy a module: its functions call each other's copies, and what is given is in the place of what it imports."""
+def _copy(module: ModuleType, **replacements: ModuleType) -> ModuleType:
+    """Return a copy of a module whose functions call each other's copies; `replacements` replace modules that it imports."""
     copied = ModuleType(module.__name__)
-    copied.__dict__.update(vars(module), **inside)
+    copied.__dict__.update(vars(module), **replacements)
     for name, value in vars(module).items():
         if type(value) is FunctionType and (
             value.__globals__ is vars(module) or value.__globals__ is vars(genericpath)
@@ -34,13 +34,13 @@ def _copy(module: ModuleType, **inside: ModuleType) -> ModuleType:
 
 
 program_os = _os
-"""The module that the program has: for what we put into it."""
+"""The program's own module `os`, for functions that we replace in it."""
 
 if TYPE_CHECKING:
-    import os as os  # noqa: PLC0414 - handed on
+    import os as os  # noqa: PLC0414 - re-exported
 else:
-    # A program may put functions of its own in the place of those of `os`, which raise, count or make up files: blockbuster,
-    # pyfakefs and mocks do. Ours stay.
+    # A copy, because programs replace functions of `os` by ones that raise, count or fake files: blockbuster, pyfakefs and
+    # mocks do.
     os = _copy(_os, path=_copy(_os.path))
     os.path.os = os
 
@@ -53,7 +53,7 @@ getrefcount = sys.getrefcount
 getframe = sys._getframe
 getpid = os.getpid
 process = [os.getpid()]
-"""The id of this process: to ask for it is a system call, too much for each crossing."""
+"""The id of this process. `getpid` is a system call, too slow for each crossing."""
 
 if hasattr(os, "register_at_fork"):
 
@@ -72,7 +72,7 @@ get_native_id = threading.get_native_id
 Lock = threading.Lock
 RLock = _thread.RLock
 acquire = _thread.LockType.acquire
-"""Take a lock, `acquire(lock, blocking, timeout)`: blockbuster puts another method into the type, which refuses to wait."""
+"""`acquire(lock, blocking, timeout)` takes a lock. blockbuster replaces the type's method by one that refuses to wait."""
 Event = threading.Event
 get_ident = threading.get_ident
 main_thread = threading.main_thread
@@ -82,5 +82,5 @@ _abspath = os.path.abspath
 
 
 def temporary_folder() -> str:
-    """Return the absolute path of the folder for temporary files, as Python takes it; `tempfile` draws random numbers."""
-    return _abspath(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - who makes a file there draws its name by chance
+    """Return the absolute path of the folder for temporary files. Not by `tempfile`, which draws random numbers."""
+    return _abspath(environ.get("TMPDIR") or "/tmp")  # noqa: S108 - callers create files with random names there

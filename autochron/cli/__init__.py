@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
-        hashseed.take()
+        hashseed.restore_environment()
         if words[:1] == ["run"] and not hashseed.current() and "--no-watch" not in words:
             hashseed.start_again(hashseed.choose())
         if words[:1] == ["replay"]:

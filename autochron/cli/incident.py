@@ -39,7 +39,7 @@ def incident(arguments: list[str]) -> int:
             f"autochron incident new wants a trace and a folder after it, not {len(words)} words: "
             "autochron incident new last incidents/refund"
         )
-    from autochron._runtime.progress import counted_on  # lazy, as the others: not for a usage error
+    from autochron._runtime.progress import counter_line  # lazy, as the others: not for a usage error
     from autochron.incident import trial
     from autochron.replaying.command_trust import refuse_foreign
     from autochron.report.incidents import write_incident
@@ -55,7 +55,7 @@ def incident(arguments: list[str]) -> int:
         tried = None
         trial.settle(request, new, Baseline(), settled=True)
     else:
-        tried = trial.finish(request, new, counted_on(sys.stderr, "trying the test"))
+        tried = trial.finish(request, new, counter_line(sys.stderr, "trying the test"))
     write_incident(new, tried, sys.stdout)
     return 0 if tried is None or tried.is_right else 1
 

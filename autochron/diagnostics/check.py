@@ -14,7 +14,7 @@ from autochron.detect.scan.scan import ScannedCall, ScannedPlace, scan
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
 from autochron.matching.derived_classes import matcher_for
-from autochron.matching.matcher import Found
+from autochron.matching.matcher import ModuleMatches
 from autochron.matching.sites import CallSite
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
 from autochron.project import Project, module_names, python_files, read_source
@@ -141,7 +141,7 @@ class _Check:
             if is_new and (source := read_source(path)) is not None:
                 self._match(path, source)
 
-    def _match(self, path: str, source: bytes) -> Found | None:
+    def _match(self, path: str, source: bytes) -> ModuleMatches | None:
         """Return what the rules match in a file; None if nothing can match, or the file doesn't parse."""
         self._matched.add(path)
         names = self._project.names_of(path)

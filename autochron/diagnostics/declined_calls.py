@@ -113,7 +113,7 @@ class _DeclineJudge:
 
     def _is_in_table(self, site: Any, name: str) -> bool:
         """Return whether a bound call takes the tool from a table, and nothing else reaches it."""
-        for candidate in site.meant:
+        for candidate in site.rules:
             rule = candidate.rule
             table = _table_of(rule)
             if table is None or rule.id not in self._answering or not _answers(rule) or rule.when:
@@ -122,7 +122,7 @@ class _DeclineJudge:
             lines = {
                 (os.path.realpath(bound.file), bound.line)
                 for bound in self._sites
-                if any(other.rule is rule for other in bound.meant)
+                if any(other.rule is rule for other in bound.rules)
             }
 
             def is_inside(path: str, node: ast.AST, lines: Collection[tuple[str, int]] = lines) -> bool:

@@ -58,7 +58,7 @@ class Seeds:
                 pickle.dump((tape, is_wrapped), stream)
             process = start_python(
                 ["-m", "autochron", "impact", *words],
-                {**os.environ, **hashseed.chosen(seed), PROBE: file},
+                {**os.environ, **hashseed.variables_for(seed), PROBE: file},
                 folder=folder,
             )
             self._processes.append((process, f"{file}.out"))

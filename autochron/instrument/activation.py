@@ -20,7 +20,7 @@ from autochron.isolation import network
 from autochron.isolation.event_loops import LOOPS, can_be_watched, watch_loops
 from autochron.model import Rules
 from autochron.project import Project
-from autochron.weaving.code_cache import Plans, default_folder, version_of_code
+from autochron.weaving.code_cache import CodeCache, default_folder, version_of_code
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Functions, has_woven
@@ -51,7 +51,7 @@ class Activation:
         self.project = Project(program_paths(rules, program), rules.root)
         self.ledger = Ledger()
         self.planner = RulePlanner(rules, self.project, self.ledger)
-        self._hook = Hook(self.planner, self.ledger, self._plans(rules, default_folder()))
+        self._hook = Hook(self.planner, self.ledger, self._code_cache(rules, default_folder()))
         self.runners = Runners(self._hook, self.planner)
         self.planner.watched = RUNNERS
         self._lanes = LaneHooks()
@@ -62,17 +62,17 @@ class Activation:
         """Number of the ledger's points that `_sites` has."""
         self.values: Values | None = None
 
-    def _plans(self, rules: Rules, folder: str | None) -> Plans | None:
+    def _code_cache(self, rules: Rules, folder: str | None) -> CodeCache | None:
         if folder is None or not rules.digest:
             return None
         key = (__version__, version_of_code(), rules.digest, rules.root, rules.file, self.project.paths)
-        return Plans(folder, key)
+        return CodeCache(folder, key)
 
     @property
     def cache_refusal(self) -> str | None:
         """Why the folder of woven code is not used although it exists; None or empty if there is nothing to report."""
-        plans = self._hook.plans
-        return f"{plans.refusal} (unsafe-cache)" if plans is not None and plans.refusal else None
+        cache = self._hook.cache
+        return f"{cache.refusal} (unsafe-cache)" if cache is not None and cache.refusal else None
 
     def replace_code(self, replace: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
         """Weave other code than what Python loads, with a cache of its own.
@@ -82,8 +82,8 @@ class Activation:
                 latter.
             folder: the folder of the cache.
         """
-        self._hook.instead = replace
-        self._hook.plans = self._plans(self._own_rules, folder)
+        self._hook.replace_code = replace
+        self._hook.cache = self._code_cache(self._own_rules, folder)
 
     @property
     def hook(self) -> Hook:

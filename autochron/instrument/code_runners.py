@@ -75,11 +75,11 @@ class Runners:
         if type(code) is not CodeType or code.co_name != "<module>":
             return
         file = code.co_filename
-        if self._hook.passed.get(file) is False or not self._planner.project.owns(file):
+        if self._hook.seen_files.get(file) is False or not self._planner.project.owns(file):
             return
         if has_woven(code) or not os.path.isfile(file):
             return
-        self._hook.passed[file] = False
+        self._hook.seen_files[file] = False
         name = module_names(os.path.abspath(file))[0]
         fits = self._planner.fits(name, file, code)
         if fits:

@@ -13,7 +13,7 @@ from autochron.http.clients import DOORS, door_of
 from autochron.instrument.mark import mark_of, split_by_outcome
 from autochron.instrument.passed_callables import PassedCallables
 from autochron.matching.derived_classes import matcher_for
-from autochron.matching.matcher import NOTHING, Absent, Found
+from autochron.matching.matcher import NO_MATCHES, Absent, ModuleMatches
 from autochron.model import (
     BoundaryRule,
     CallSelector,
@@ -81,7 +81,7 @@ class RulePlanner:
         self.undo: list[Any] = []
         self._absent: dict[str, list[Absent]] = {}
         """By module: the targets that have no code of their own in it."""
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, ModuleMatches] = {}
         self._calls: dict[str, tuple[CallSite, ...]] = {}
         self._files: dict[str, str] = {}
         """The module of each of the project's files that were imported."""
@@ -145,7 +145,7 @@ class RulePlanner:
             marks |= self._doors(module, code)
         return marks
 
-    def _marks(self, module: str, result: Found) -> dict[tuple[str, int], Mark]:
+    def _marks(self, module: str, result: ModuleMatches) -> dict[tuple[str, int], Mark]:
         """Return the mark of each definition that rules of boundaries, traces or swaps fit, by name and line."""
         rules: dict[tuple[str, int], list[BoundaryRule]] = {}
         names: dict[tuple[str, int], str] = {}
@@ -188,7 +188,7 @@ class RulePlanner:
 
     def notes(self, module: str) -> dict[str, Any]:
         """Return what `places` has noted about a module, as plain data."""
-        result = self._found.pop(module, NOTHING)
+        result = self._found.pop(module, NO_MATCHES)
         numbers = {id(rule): number for number, rule in enumerate(self.rules_in_order())}
         return {
             "matched": [numbers[id(rule)] for rule in _rules_of(result)],
@@ -262,8 +262,9 @@ class RulePlanner:
     def _unresolved(self) -> set[str]:
         """Return the ids of rules that fit calls only, of a name that was nowhere found."""
         resolved: dict[str, bool] = {}
-        for meant in (meant for site in self.ledger.sites for meant in site.meant):
-            resolved[meant.rule.id] = resolved.get(meant.rule.id, False) or meant.is_known()
+        for site_rule in (site_rule for site in self.ledger.sites for site_rule in site.rules):
+            rule_id = site_rule.rule.id
+            resolved[rule_id] = resolved.get(rule_id, False) or site_rule.is_known()
         return {rule_id for rule_id, is_resolved in resolved.items() if not is_resolved}
 
     # --- inside --------------------------------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ class RulePlanner:
             self.ledger.refuse(definition, reason)
         return mark_of(accepted)
 
-    def _find(self, module: str, file: str | None, code: CodeType) -> Found:
+    def _find(self, module: str, file: str | None, code: CodeType) -> ModuleMatches:
         is_project = file is not None and self.project.owns(file)
         return self._matcher.find(
             module,
@@ -385,7 +386,7 @@ class RulePlanner:
         return f"{reason}; the nearest is {near}" if near else reason
 
 
-def _rules_of(found: Found) -> list[BoundaryRule]:
+def _rules_of(found: ModuleMatches) -> list[BoundaryRule]:
     """Return the rules of all matches and call sites, each as often as it fits."""
     return [*(match.rule for match in found.matches), *(site.rule for site in found.calls)]
 

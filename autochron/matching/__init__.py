@@ -1,1 +1,1 @@
-"""Matching: from rules and a module's code to the definitions to weave. Nothing is imported or run."""
+"""Match rules with a module's code, to find the definitions and calls to weave. Nothing of the module is imported or run."""

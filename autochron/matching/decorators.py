@@ -1,4 +1,4 @@
-"""Which definitions stand under a decorator, by its name as imports resolve it."""
+"""Find the decorators of a module's definitions, by the names that imports resolve to."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ class Decoration(Struct, frozen=True):
     function: str
     """The function's own name."""
     line: int
-    """Of the first decorator, which is a code object's `co_firstlineno`."""
+    """The line of the first decorator, which is also the code object's `co_firstlineno`."""
     names: frozenset[str]
-    """The dotted names that the decorator may have."""
+    """The dotted names that the decorator may resolve to."""
 
 
 def mentions(source: str, decorators: Iterable[str]) -> bool:
-    """Return whether a source may use one of these decorators, before it is parsed.
+    """Return whether a source may use one of these decorators, without parsing it.
 
-    By the decorator's last name, which stands in the source under any alias, unless a star import of
-    a module that renames it hides it.
+    The source is searched for the decorator's last name, which an import with an alias has as well. Only a star import of
+    a module that renames the decorator is missed.
     """
     return any(decorator.rpartition(".")[2] in source for decorator in decorators)
 
 
 def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decoration]:
-    """Yield every decorator of every function, resolved; SyntaxError where the source doesn't parse."""
+    """Yield every decorator of every function of a module.
+
+    Raises:
+        SyntaxError: the source doesn't parse.
+    """
     for function, scope in Names(ast.parse(source), module, is_package=is_package).functions:
         for decorator in function.decorator_list:
             names = names_of(decorator, scope)
@@ -40,16 +44,16 @@ def decorations(source: str, module: str, *, is_package: bool) -> Iterator[Decor
 
 
 def names_of(decorator: ast.expr, scope: NameScope) -> frozenset[str]:
-    """Return the names of a decorator; called with arguments it is the same decorator."""
+    """Return the dotted names of a decorator; one that is called with arguments has the name of its callee."""
     while isinstance(decorator, ast.Call):
         decorator = decorator.func
     return frozenset(meaning.name for meaning in scope.dotted(decorator))
 
 
-def index(found: Iterable[Decoration]) -> Mapping[tuple[str, int], frozenset[str]]:
-    """Return the decorators by (function name, first line): what a code object tells of itself."""
+def index(all_decorations: Iterable[Decoration]) -> Mapping[tuple[str, int], frozenset[str]]:
+    """Return the dotted names of decorators by (function name, first line), which a code object also has."""
     table: dict[tuple[str, int], frozenset[str]] = {}
-    for decoration in found:
+    for decoration in all_decorations:
         key = decoration.function, decoration.line
         table[key] = table.get(key, frozenset()) | decoration.names
     return table

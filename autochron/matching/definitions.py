@@ -1,4 +1,4 @@
-"""Functions in a module's code object, without importing or parsing anything."""
+"""Find the functions in a module's code object, without importing or parsing anything."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from autochron._runtime.codeflags import (
 )
 
 Shape: TypeAlias = Literal["function", "generator", "coroutine", "async_generator"]
-"""What a function is by its code. Not what it returns: a sync wrapper may return a coroutine."""
+"""The kind of a function by its code, which does not say what it returns: a sync wrapper may return a coroutine."""
 
 _FUNCTION = CO_OPTIMIZED | CO_NEWLOCALS
 _HAS_ANNOTATION_SCOPES = sys.version_info >= (3, 12)
 
 
 def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """Yield (qualified name, code) of every function below a code object, in order of definition.
+    """Yield (qualified name, code) of every function in a code object, in order of definition.
 
-    Not of lambdas, comprehensions, class bodies and annotation scopes; but of what these hold.
+    Lambdas, comprehensions, class bodies and annotation scopes are left out, but functions inside them are not.
     """
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -35,30 +35,30 @@ def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 
 
 def lambdas(code: CodeType, names: Container[str]) -> Iterator[tuple[str, CodeType]]:
-    """Yield (qualified name, code) of each lambda that is assigned to one of some names, by the name that it has there."""
-    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
-    if any(each.co_name == "<lambda>" for each in inner):
+    """Yield (qualified name of the variable, code) of each lambda that is assigned to a variable with one of these names."""
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    if any(constant.co_name == "<lambda>" for constant in nested):
         yield from _assigned(code, names)
-    for each in inner:
-        yield from lambdas(each, names)
+    for constant in nested:
+        yield from lambdas(constant, names)
 
 
 def _assigned(code: CodeType, names: Container[str]) -> Iterator[tuple[str, CodeType]]:
-    held = (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
-    if not any(name in names for name in held):
+    bound_names = (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    if not any(name in names for name in bound_names):
         return
-    import dis  # lazy: few rules name what a lambda is assigned to
+    import dis  # lazy: few rules name a lambda
 
-    made: CodeType | None = None
-    for step in dis.get_instructions(code):
-        if step.opname == "LOAD_CONST" and isinstance(step.argval, CodeType):
-            made = step.argval if step.argval.co_name == "<lambda>" else None
-        elif made is not None and step.opname in _STORING:
-            if step.argval in names:
-                yield _inside(code, step.argval), made
-            made = None
-        elif step.opname not in _MAKING:
-            made = None
+    function: CodeType | None = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_CONST" and isinstance(instruction.argval, CodeType):
+            function = instruction.argval if instruction.argval.co_name == "<lambda>" else None
+        elif function is not None and instruction.opname in _STORING:
+            if instruction.argval in names:
+                yield _inside(code, instruction.argval), function
+            function = None
+        elif instruction.opname not in _MAKING:
+            function = None
 
 
 _MAKING = frozenset({"MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "COPY", "CACHE"})
@@ -66,15 +66,15 @@ _STORING = frozenset({"STORE_NAME", "STORE_GLOBAL", "STORE_FAST", "STORE_DEREF"}
 
 
 def _inside(code: CodeType, name: str) -> str:
-    """Return the qualified name of what a module, a class or a function binds to a name."""
+    """Return the qualified name of a variable in the code of a module, a class or a function."""
     if code.co_name == "<module>":
         return name
-    between = ".<locals>." if code.co_flags & _FUNCTION == _FUNCTION else "."
-    return f"{code.co_qualname}{between}{name}"
+    separator = ".<locals>." if code.co_flags & _FUNCTION == _FUNCTION else "."
+    return f"{code.co_qualname}{separator}{name}"
 
 
 def shape_of(code: CodeType) -> Shape:
-    """Return what kind of function a code object makes."""
+    """Return the kind of a function by its code."""
     if code.co_flags & CO_COROUTINE:
         return "coroutine"
     if code.co_flags & CO_ASYNC_GENERATOR:
@@ -91,16 +91,19 @@ def _is_function(code: CodeType, parent: CodeType) -> bool:
 def _is_annotation_scope(code: CodeType, parent: CodeType) -> bool:
     """Return whether a code object is the value of a `type` statement or the bound of a type parameter (3.12).
 
-    These look like functions without arguments. What gives them away is that the name is a constant of the
-    parent, which is cheap to see, and that the made function goes into a tuple or an
-    intrinsic, which is then looked for.
+    These look like functions without arguments. They differ in that their name is a constant of the parent, which is cheap
+    to check first, and in that the parent puts the function into a tuple or passes it to an intrinsic.
     """
     if code.co_argcount or code.co_kwonlyargcount or code.co_name not in parent.co_consts:
         return False
-    import dis  # lazy: almost no module gets here
+    import dis  # lazy: almost no module has such code
 
-    steps = [step for step in dis.get_instructions(parent) if step.opname != "SET_FUNCTION_ATTRIBUTE"]
-    for load, make, use in zip(steps, steps[1:], steps[2:], strict=False):
+    instructions = [
+        instruction
+        for instruction in dis.get_instructions(parent)
+        if instruction.opname != "SET_FUNCTION_ATTRIBUTE"
+    ]
+    for load, make, use in zip(instructions, instructions[1:], instructions[2:], strict=False):
         if load.argval is code and make.opname == "MAKE_FUNCTION":
             return use.opname in {"BUILD_TUPLE", "CALL_INTRINSIC_2"}
     return False

@@ -1,4 +1,4 @@
-"""A matcher that knows which classes of a project derive from those that rules name with a `+`."""
+"""A matcher that knows which classes of a project derive from the ones that rules name with a `+`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def matcher_for(rules: Rules, project: Project) -> Matcher:
     """Return a matcher for a project's modules.
 
-    Where a rule names a class with those that derive from it, the project's files are read: a module may be imported before
-    the one with the class that its own derive from.
+    If a rule names a class with a `+`, all files of the project are read: a module may be imported before the module whose
+    classes its own derive from.
     """
     matcher = Matcher(rules)
     if matcher.derived:
@@ -26,7 +26,7 @@ def matcher_for(rules: Rules, project: Project) -> Matcher:
             if (text := _text(path)) is not None
         ]
         while any(_learn(matcher, *source) for source in sources):
-            pass  # what was learnt of one may be what another derives from
+            pass  # a class of one module may derive from a class that was found only now
     return matcher
 
 
@@ -35,7 +35,7 @@ def _learn(matcher: Matcher, names: tuple[str, ...], is_package: bool, text: str
 
 
 def _text(path: str) -> str | None:
-    from importlib.util import decode_source  # lazy: as above
+    from importlib.util import decode_source  # lazy: few rules name a class with a `+`
 
     source = read_source(path)
     try:

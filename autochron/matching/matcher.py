@@ -1,10 +1,11 @@
-"""Which rules fit which definitions of a module."""
+"""Find which rules fit which definitions and calls of a module."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
+from operator import not_
 from types import CodeType
 from typing import TYPE_CHECKING
 
@@ -47,15 +48,15 @@ else:
 
 
 class Match(Struct, frozen=True):
-    """A rule that fits a definition. Of several the first whose `when` fits a call counts."""
+    """A rule that fits a definition. Of several such rules the first whose `when` fits a call applies to that call."""
 
     rule: BoundaryRule
     qualname: str
     firstlineno: int
-    """`co_firstlineno`: with `qualname` it tells which code object is meant."""
+    """`co_firstlineno` of its code object, which this and the qualified name identify."""
     shape: Shape
     code_name: str = ""
-    """`co_qualname` where that is another: of a lambda, which is called by the name that it is assigned to."""
+    """`co_qualname` of a lambda's code object, because `qualname` is the name that it is assigned to; else empty."""
 
 
 class TraceMatch(Struct, frozen=True):
@@ -68,48 +69,48 @@ class TraceMatch(Struct, frozen=True):
 
 
 class Absent(Struct, frozen=True):
-    """A target that its module defines no function for; it may still be a C callable or an instance."""
+    """A target for which its module's code has no function. It may still be a C callable or an instance."""
 
     rule: BoundaryRule | TraceRule | SwapRule
     nearest: str | None
-    """The qualified name that is most like it."""
+    """The most similar qualified name; None if none is similar."""
 
 
-class Found(Struct, frozen=True):
-    """All that the rules mean to a module."""
+class ModuleMatches(Struct, frozen=True):
+    """All that rules fit in a module."""
 
     matches: tuple[Match, ...] = ()
     traces: tuple[TraceMatch, ...] = ()
     calls: tuple[CallSite, ...] = ()
-    """The call sites that rules fit. Of several at one call the first whose `when` fits it counts."""
+    """The call sites that rules fit. Of several rules at one call the first whose `when` fits it applies."""
     absent: tuple[Absent, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
-    """What could not be decided, and why."""
+    """The rules for which the module could not be searched, and why."""
     decorators: frozenset[str] = frozenset()
-    """The decorators that the module uses, as they resolve, where a rule asks for one that it may use."""
+    """Dotted names of the decorators in the module; collected only if it may use one that a rule names."""
 
 
-NOTHING = Found()
+NO_MATCHES = ModuleMatches()
 _NONE: frozenset[str] = frozenset()
 
 
 class _Pattern(Struct, frozen=True):
-    """A `define`, parsed."""
+    """A parsed `define` selector."""
 
     rule: BoundaryRule
     modules: DottedGlob
     qualnames: DottedGlob
     exclude: tuple[DottedGlob, ...]
     base: str = ""
-    """The dotted name of the class whose derived classes are meant as well."""
+    """The dotted name of a class whose derived classes match as well; empty if there is none."""
     methods: DottedGlob | None = None
-    """What is meant of these."""
+    """The methods of the derived classes that match."""
 
     def fits(self, qualname: str) -> bool:
         return self.qualnames.fits(qualname) and not any(glob.fits(qualname) for glob in self.exclude)
 
 
-class _Asked(Struct, frozen=True):
+class _ModuleRules(Struct, frozen=True):
     """The rules that may fit one module."""
 
     targets: tuple[BoundaryRule, ...]
@@ -120,14 +121,23 @@ class _Asked(Struct, frozen=True):
     deriving: tuple[_Pattern, ...] = ()
 
 
-_NOBODY = _Asked((), (), (), (), ())
+_NO_RULES = _ModuleRules((), (), (), (), ())
 
 
 class Matcher:
-    """The rules, laid out so that a module which they don't concern costs a few look-ups."""
+    """The rules, indexed so that a module in which none can match costs a few look-ups.
+
+    Attributes:
+        derived: by the dotted name of each class that a rule names with a `+`: the known classes that derive from it, itself
+            included.
+    """
 
     def __init__(self, rules: Rules) -> None:
-        """Sort the rules by what they need to know of a module; RuleError where two of the project name one definition."""
+        """Index the rules.
+
+        Raises:
+            RuleError: two rules of the project name one definition by `target`, with the same `when`.
+        """
         self._targets: dict[str, list[BoundaryRule]] = {}
         self._traces: dict[str, list[TraceRule | SwapRule]] = {}
         self._heads: dict[str, list[_Pattern]] = {}
@@ -136,7 +146,6 @@ class Matcher:
         self._calls: list[CallRule] = []
         self._deriving: list[_Pattern] = []
         self.derived: dict[str, set[str]] = {}
-        """The classes that rules name with a `+`, each with those that derive from it, as far as was learnt."""
         for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries)):
             self._add(rule)
         marking: list[TraceRule | SwapRule] = [*rules.traces, *rules.swaps]
@@ -147,9 +156,9 @@ class Matcher:
     def _add(self, rule: BoundaryRule) -> None:
         match rule.selector:
             case Target(module=module):
-                alike = [each for each in self._targets.get(module, ()) if each.selector == rule.selector]
-                if alike and rule.pack is None:
-                    refuse_twins(rule, alike, str(rule.selector))
+                twins = [known for known in self._targets.get(module, ()) if known.selector == rule.selector]
+                if twins and rule.pack is None:
+                    refuse_twins(rule, twins, str(rule.selector))
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):
                 parts = globs.split_derived(qualnames)
@@ -172,10 +181,10 @@ class Matcher:
             case CallSelector():
                 self._calls.append(sites.call_rule(rule))
             case Http():
-                pass  # an HTTP client's own definitions are woven for these, whatever they are
+                pass  # not for a definition of the user's: the functions of each HTTP client are woven for these
 
     def may_match(self, module: str, *, is_project: bool) -> bool:
-        """Return whether a module needs a look at all; about 0.3 µs."""
+        """Return whether a rule may match in a module of this name. Takes about 0.3 µs."""
         if module in self._targets or module in self._traces or self._pack_decorated:
             return True
         if is_project and (self._decorated or self._anywhere or self._calls or self._deriving):
@@ -190,50 +199,55 @@ class Matcher:
         *,
         is_project: bool,
         aliases: Iterable[str] = (),
-    ) -> Found:
-        """Find what fits the definitions of a module; RuleError where two project rules claim one definition.
+    ) -> ModuleMatches:
+        """Return all that rules fit in a module.
 
-        `aliases` are other names of the module: `agent` for the `agent.py` that runs as `__main__`.
+        Args:
+            module: the module's name.
+            code: the module's code.
+            source: its source, or a function that reads it; called only if a rule needs the source.
+            is_project: whether the module is the user's own code.
+            aliases: other names of the module, such as `agent` of an `agent.py` that runs as `__main__`.
+
+        Raises:
+            RuleError: two rules of the project fit one definition or call, and none takes precedence.
         """
         modules = tuple(dict.fromkeys((module, *aliases)))
         if not any(self.may_match(name, is_project=is_project) for name in modules):
-            return NOTHING
-        asked = self._asked(modules, is_project=is_project)
-        if asked == _NOBODY:
-            return NOTHING
-        known = _known_definitions(code)
-        # What the names of the module's own definitions may begin with.
-        known_as = tuple(name for name in modules if name != "__main__") or (module,)
-        decorated, ledger = decorated_functions(asked.decorated, known_as, code, source)
-        names = {name for name, _, _ in known}
-        named, twins = _named_lambdas(asked, code)
-        names |= {name for name, _ in named}
-        ledger = (*ledger, *(_two_lambdas(name, each, module) for name, each in twins))
-        calls, unread = fitting_calls(asked.calls, known_as, code, source)
-        methods = self._methods(asked, known_as, code, source)
-        return Found(
+            return NO_MATCHES
+        rules = self._rules_for(modules, is_project=is_project)
+        if rules == _NO_RULES:
+            return NO_MATCHES
+        all_definitions = _known_definitions(code)
+        # Without `__main__`: the names of the module's own definitions never begin with it.
+        own_names = tuple(name for name in modules if name != "__main__") or (module,)
+        decorated, undecided = decorated_functions(rules.decorated, own_names, code, source)
+        lambdas, twins = _named_lambdas(rules, code)
+        calls, unread = fitting_calls(rules.calls, own_names, code, source)
+        deriving = self._deriving_patterns(rules, own_names, code, source)
+        return ModuleMatches(
             matches=(
-                *_definition_matches(asked, known, decorated, methods, module),
-                *_lambda_matches(asked, named, module),
+                *_definition_matches(rules, all_definitions, decorated, deriving, module),
+                *_lambda_matches(rules, lambdas, module),
             ),
             traces=tuple(
                 TraceMatch(rule, name, line, shape)
-                for name, line, shape in known
-                for rule in asked.traces
+                for name, line, shape in all_definitions
+                for rule in rules.traces
                 if rule.target.qualname == name
             ),
-            absent=_absent(asked, names),
+            absent=_absent(rules, {*(name for name, *_ in all_definitions), *(name for name, _ in lambdas)}),
             calls=calls,
-            ledger=(*ledger, *unread),
+            ledger=(*undecided, *(_two_lambdas(name, inner, module) for name, inner in twins), *unread),
             decorators=frozenset().union(*decorated.values()),
         )
 
-    def _asked(self, modules: tuple[str, ...], *, is_project: bool) -> _Asked:
+    def _rules_for(self, modules: tuple[str, ...], *, is_project: bool) -> _ModuleRules:
         patterns = [
             *(pattern for name in modules for pattern in self._heads.get(name.partition(".")[0], ())),
             *self._anywhere,
         ]
-        return _Asked(
+        return _ModuleRules(
             targets=tuple(rule for name in modules for rule in self._targets.get(name, ())),
             traces=tuple(rule for name in modules for rule in self._traces.get(name, ())),
             patterns=tuple(
@@ -247,32 +261,38 @@ class Matcher:
         )
 
     def learn(self, module: str, text: str, *, is_package: bool) -> bool:
-        """Learn of a module's classes that derive from those that rules name with a `+`; tell whether any is new."""
+        """Add a module's classes to `derived`, and return whether any is new.
+
+        Args:
+            module: the module's name.
+            text: its source.
+            is_package: whether the module is a package.
+        """
         is_new = False
         for known in self.derived.values():
-            found = {dotted for _, dotted in deriving_classes(module, text, known, is_package=is_package)}
-            is_new = is_new or not found <= known
-            known.update(found)
+            classes = {dotted for _, dotted in deriving_classes(module, text, known, is_package=is_package)}
+            is_new = is_new or not classes <= known
+            known.update(classes)
         return is_new
 
-    def _methods(
-        self, asked: _Asked, modules: tuple[str, ...], code: CodeType, source: SourceText
+    def _deriving_patterns(
+        self, rules: _ModuleRules, modules: tuple[str, ...], code: CodeType, source: SourceText
     ) -> dict[str, list[_Pattern]]:
-        """Return the classes of a module that derive from named ones, each with the patterns that mean it."""
-        text = read_text(source) if asked.deriving else None
-        found: dict[str, list[_Pattern]] = {}
-        for pattern in asked.deriving if text is not None else ():
+        """Return the module's classes that derive from a class named with `+`, each with the patterns that name it."""
+        text = read_text(source) if rules.deriving else None
+        patterns: dict[str, list[_Pattern]] = {}
+        for pattern in rules.deriving if text is not None else ():
             known = self.derived[pattern.base]
-            named = {
+            qualnames = {
                 qualname
                 for module in modules
                 for qualname, _ in deriving_classes(
                     module, text or "", known, is_package=is_package_code(code)
                 )
             }
-            for qualname in named:
-                found.setdefault(qualname, []).append(pattern)
-        return found
+            for qualname in qualnames:
+                patterns.setdefault(qualname, []).append(pattern)
+        return patterns
 
 
 _last_matcher: tuple[Rules, Matcher] | None = None
@@ -281,19 +301,19 @@ _last_matcher: tuple[Rules, Matcher] | None = None
 def match_definitions(
     rules: Rules,
     module_name: str,
-    is_project: bool,  # noqa: FBT001  # the brief form; `Matcher.find` names it
+    is_project: bool,  # noqa: FBT001  # this is the short form of `Matcher.find`, where it is a keyword
     code: CodeType,
     source: SourceText = None,
 ) -> list[Match]:
-    """Find the matches of one module; with many modules a `Matcher` says more, for the same cost."""
-    global _last_matcher  # noqa: PLW0603  # one slot: to hash rules costs more
+    """Return the matches of definitions in one module; see `Matcher.find`, which also finds calls and traces."""
+    global _last_matcher  # noqa: PLW0603  # not an lru_cache: to hash rules takes longer than to compare identities
     if _last_matcher is None or _last_matcher[0] is not rules:
         _last_matcher = (rules, Matcher(rules))
     return list(_last_matcher[1].find(module_name, code, source, is_project=is_project).matches)
 
 
 def _known_definitions(code: CodeType) -> list[tuple[str, int, Shape]]:
-    """Return the qualified names of a module's definitions, each with its first line and its shape."""
+    """Return (qualified name, first line, shape) of each definition of a module."""
     return list(
         dict.fromkeys(
             (name, inner.co_firstlineno, definitions.shape_of(inner))
@@ -303,98 +323,90 @@ def _known_definitions(code: CodeType) -> list[tuple[str, int, Shape]]:
 
 
 def _definition_matches(
-    asked: _Asked,
-    known: Iterable[tuple[str, int, Shape]],
+    rules: _ModuleRules,
+    all_definitions: Iterable[tuple[str, int, Shape]],
     decorated: Mapping[tuple[str, int], frozenset[str]],
-    methods: Mapping[str, list[_Pattern]],
+    deriving: Mapping[str, list[_Pattern]],
     module: str,
 ) -> Iterator[Match]:
-    """Yield the matches of the definitions of a module.
-
-    Args:
-        asked: the rules that may match in the module.
-        known: (qualified name, first line, shape) of each definition.
-        decorated: the decorators of a definition, by its last name and first line.
-        methods: the patterns for methods of classes that derive from named ones, by class.
-        module: the module's name, for the message of a RuleError.
-    """
-    for name, line, shape in known:
-        rules = [
-            *_candidates(asked, name, decorated.get((_last(name), line), _NONE)),
-            *_of_derived(methods, name),
-        ]
-        for rule in ranked(rules, f"{module}:{name}"):
+    """Yield the matches of each definition, in the order in which its rules are tried."""
+    for name, line, shape in all_definitions:
+        decorators = decorated.get((_last(name), line), _NONE)
+        fitting = [*_candidates(rules, name, decorators), *_of_derived(deriving, name)]
+        for rule in ranked(fitting, f"{module}:{name}"):
             yield Match(rule, name, line, shape)
 
 
-def _lambda_matches(asked: _Asked, named: Iterable[tuple[str, CodeType]], module: str) -> Iterator[Match]:
-    """Yield the matches of lambdas that rules name."""
+def _lambda_matches(
+    rules: _ModuleRules, named: Iterable[tuple[str, CodeType]], module: str
+) -> Iterator[Match]:
+    """Yield the matches of each lambda that rules name, in the order in which its rules are tried."""
     for name, code in named:
-        meant = [
-            rule for rule in _candidates(asked, name, _NONE) if _last_named(rule.selector) == _last(name)
+        fitting = [
+            rule for rule in _candidates(rules, name, _NONE) if _last_named(rule.selector) == _last(name)
         ]
-        for rule in ranked(meant, f"{module}:{name}"):
+        for rule in ranked(fitting, f"{module}:{name}"):
             yield Match(rule, name, code.co_firstlineno, definitions.shape_of(code), code.co_qualname)
 
 
-def _candidates(asked: _Asked, qualname: str, decorators: frozenset[str]) -> list[BoundaryRule]:
+def _candidates(rules: _ModuleRules, qualname: str, decorators: frozenset[str]) -> list[BoundaryRule]:
     return [
         *(
             rule
-            for rule in asked.targets
+            for rule in rules.targets
             if isinstance(rule.selector, Target) and rule.selector.qualname == qualname
         ),
         *(
             rule
-            for rule in asked.decorated
+            for rule in rules.decorated
             if isinstance(rule.selector, Decorated) and rule.selector.decorator in decorators
         ),
-        *(pattern.rule for pattern in asked.patterns if pattern.fits(qualname)),
+        *(pattern.rule for pattern in rules.patterns if pattern.fits(qualname)),
     ]
 
 
-def _of_derived(methods: Mapping[str, list[_Pattern]], qualname: str) -> Iterator[BoundaryRule]:
-    """Yield the rules that mean a method because its class derives from one that they name."""
+def _of_derived(deriving: Mapping[str, list[_Pattern]], qualname: str) -> Iterator[BoundaryRule]:
+    """Yield the rules that fit a method because its class derives from one that they name."""
     owner, _, name = qualname.rpartition(".")
-    for pattern in methods.get(owner, ()):
+    for pattern in deriving.get(owner, ()):
         excluded = any(glob.fits(qualname) for glob in pattern.exclude)
         if pattern.methods is not None and pattern.methods.fits(name) and not excluded:
             yield pattern.rule
 
 
-def _absent(asked: _Asked, names: set[str]) -> tuple[Absent, ...]:
+def _absent(rules: _ModuleRules, names: set[str]) -> tuple[Absent, ...]:
     wanted: list[tuple[BoundaryRule | TraceRule | SwapRule, str]] = [
-        (rule, rule.target.qualname) for rule in asked.traces
+        (rule, rule.target.qualname) for rule in rules.traces
     ]
-    wanted += [(rule, rule.selector.qualname) for rule in asked.targets if isinstance(rule.selector, Target)]
+    wanted += [(rule, rule.selector.qualname) for rule in rules.targets if isinstance(rule.selector, Target)]
     return tuple(Absent(rule, nearest(names, name)) for rule, name in wanted if name not in names)
 
 
 def _named_lambdas(
-    asked: _Asked, code: CodeType
+    rules: _ModuleRules, code: CodeType
 ) -> tuple[list[tuple[str, CodeType]], list[tuple[str, CodeType]]]:
-    """Return the lambdas that rules name, and those of them that share their line with another.
+    """Return the lambdas that rules name: those that can be told apart, and those that share a line with another one.
 
-    Only what is spelled out: `shop.tools:*` means no lambda.
+    Their names must be spelled out: `shop.tools:*` names no lambda.
     """
-    rules = (*asked.targets, *(pattern.rule for pattern in asked.patterns))
-    names = {_last_named(rule.selector) for rule in rules} - {""}
+    named_rules = (*rules.targets, *(pattern.rule for pattern in rules.patterns))
+    names = {_last_named(rule.selector) for rule in named_rules} - {""}
     if not names:
         return [], []
-    found = list(definitions.lambdas(code, names))
-    places = Counter((each.co_qualname, each.co_firstlineno) for each in _all_lambdas(code)) if found else {}
-    is_alone = [places[each.co_qualname, each.co_firstlineno] == 1 for _, each in found]
-    return list(compress(found, is_alone)), [
-        each for each, alone in zip(found, is_alone, strict=True) if not alone
-    ]
+    named = list(definitions.lambdas(code, names))
+    counts = (
+        Counter((inner.co_qualname, inner.co_firstlineno) for inner in _all_lambdas(code)) if named else {}
+    )
+    is_alone = [counts[inner.co_qualname, inner.co_firstlineno] == 1 for _, inner in named]
+    return list(compress(named, is_alone)), list(compress(named, map(not_, is_alone)))
 
 
 def _all_lambdas(code: CodeType) -> Iterator[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            if each.co_name == "<lambda>":
-                yield each
-            yield from _all_lambdas(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == "<lambda>":
+                yield constant
+            yield from _all_lambdas(constant)
 
 
 def _two_lambdas(name: str, code: CodeType, module: str) -> Unwoven:
@@ -405,7 +417,7 @@ def _two_lambdas(name: str, code: CodeType, module: str) -> Unwoven:
 
 
 def _last_named(selector: object) -> str:
-    """Return the last name of what a selector means; empty where it spells none out."""
+    """Return the last name that a selector spells out; empty if it ends in a glob, or names no definition."""
     if isinstance(selector, Target):
         return _last(selector.qualname)
     last = _last(selector.qualnames) if isinstance(selector, Define) else ""

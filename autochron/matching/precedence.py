@@ -1,4 +1,4 @@
-"""In which order rules that fit one definition, or one call, are tried; two of which neither comes first are refused."""
+"""The order in which rules that fit one definition or one call are tried. Two rules without an order are refused."""
 
 from __future__ import annotations
 
@@ -13,24 +13,39 @@ if TYPE_CHECKING:
 
 
 def ranked(rules: list[BoundaryRule], definition: str) -> list[BoundaryRule]:
-    """Put the rules of one definition in the order in which they are tried.
+    """Return the rules of one definition in the order in which they are tried.
 
-    The project's before a pack's, then `target` before `decorated` before `define`, then as they stand in the
-    file. A rule of the project without `when` ends the list, since it fits every call. Two of the project
-    that are alike in weight and `when` are refused.
+    The project's rules come before a pack's, `target` before `decorated` before `define`, and then the order in the file
+    counts. A rule of the project without `when` fits every call, so it ends the list.
+
+    Args:
+        rules: the rules that fit the definition.
+        definition: the definition, as messages name it.
+
+    Raises:
+        RuleError: two rules of the project have the same kind of selector and the same `when`.
     """
     kept: list[BoundaryRule] = []
     for rule in sorted(rules, key=_weight):
         if rule.pack is None:
             refuse_twins(rule, kept, definition)
-        closed = kept and kept[-1].pack is None and not kept[-1].when
-        if not closed:
+        is_closed = kept and kept[-1].pack is None and not kept[-1].when
+        if not is_closed:
             kept.append(rule)
     return kept
 
 
 def refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) -> None:
-    """Raise RuleError where a rule of the project fits a definition just as another one does."""
+    """Refuse a rule that has the same kind of selector and the same `when` as another rule of the project.
+
+    Args:
+        rule: a rule of the project.
+        kept: other rules that fit the definition.
+        definition: the definition, as the message names it.
+
+    Raises:
+        RuleError: there is such a rule.
+    """
     for other in kept:
         if other.pack is None and _weight(other) == _weight(rule) and other.when == rule.when:
             raise RuleError(
@@ -48,20 +63,30 @@ def _weight(rule: BoundaryRule) -> tuple[bool, int]:
 
 
 def ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:
-    """Put the rules of each call in the order in which they are tried, as `ranked` does for definitions."""
+    """Return the sites of each call in the order in which their rules are tried.
+
+    A rule that the source decides comes before one that has to check the callee. Then a more specific pattern comes first.
+
+    Args:
+        sites: all sites of a module, several for a call that several rules fit.
+        module: the module, as messages name it.
+
+    Raises:
+        RuleError: two rules for one call are equally specific and have the same `when`.
+    """
     by_call: dict[object, list[CallSite]] = {}
     for site in sites:
         by_call.setdefault(site.calls[0], []).append(site)
     kept: list[CallSite] = []
-    for several in by_call.values():
-        several.sort(key=lambda site: (site.check is not None, site.weight))
-        for first, second in pairwise(several):
-            alike = (first.check, first.weight) == (second.check, second.weight)
-            if alike and first.rule.when == second.rule.when:
+    for fitting in by_call.values():
+        fitting.sort(key=lambda site: (site.check is not None, site.weight))
+        for first, second in pairwise(fitting):
+            is_equal = (first.check, first.weight) == (second.check, second.weight)
+            if is_equal and first.rule.when == second.rule.when:
                 raise RuleError(
                     f"{second.rule.place}: `{second.rule.selector}` fits the call of `{second.source}` at "
                     f"{module}:{second.line}, as does `{first.rule.selector}` at {first.rule.place}; narrow one with "
                     "`within`, `when` or its arguments"
                 )
-        kept += several
+        kept += fitting
     return kept

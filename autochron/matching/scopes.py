@@ -1,7 +1,7 @@
-"""What the names of a module stand for, read from its source with `ast`: imports, relative ones and aliases too.
+"""Resolve the names of a module by its source: absolute and relative imports, definitions, and assigned aliases.
 
-Not resolved: names that another module hands on (`from shop import tool` where `shop` imports it from `shop.registry` is
-`shop.tool`), and what is computed.
+Not resolved: names that another module re-exports (`from shop import tool` is `shop.tool`, even if `shop` imports it from
+`shop.registry`), and computed values.
 """
 
 # ruff: noqa: N815 - `ast.NodeVisitor` names its methods after the nodes
@@ -30,41 +30,42 @@ _Expression: TypeAlias = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.Dic
 
 
 class Meaning(Struct, frozen=True):
-    """What a name may stand for."""
+    """What a name may refer to."""
 
     name: str
-    """Dotted: `shop.registry.tool`."""
+    """A dotted name: `shop.registry.tool`."""
     origin: Origin
-    """How it is known: by an import, as a definition of this module, as a value that something computes, or not at all."""
+    """How it is bound: `import`, `definition` of this module, `value` that is computed, or `free` if it is not bound."""
 
 
 class Alias(NamedTuple):
-    """A name that is assigned what an expression stands for."""
+    """The binding of a name that is assigned an expression."""
 
     value: ast.expr
     scope: NameScope
-    """Where the expression stands."""
+    """The scope of the expression."""
 
 
 class NameScope(Scope["Meaning | Alias"]):
-    """A scope in which each name has the meanings that its bindings give."""
+    """A scope in which each name has the meanings of its bindings."""
 
-    __slots__ = ("_following", "prefix")
+    __slots__ = ("_resolving", "prefix")
 
     def __init__(
         self, prefix: str, kind: Kind, outer: Self | None = None, qualname: str = "<module>"
     ) -> None:
         super().__init__(kind, outer, qualname)
         self.prefix = prefix
-        """What the names of its definitions begin with."""
-        self._following: set[str] = set()
+        """The prefix of its definitions' dotted names."""
+        self._resolving: set[str] = set()
+        """Names that are being resolved, to end cycles such as `a = b; b = a`."""
 
     def bind_value(self, name: str) -> None:
-        """Let a name stand for something that is computed."""
+        """Bind a name to a computed value."""
         self.bind(name, Meaning(f"{self.home(name).prefix}.{name}", "value"))
 
     def resolve(self, name: str) -> frozenset[Meaning]:
-        """Return what a name may stand for; one that nothing binds may come from a star import, or be a builtin."""
+        """Return what a name may refer to. One that nothing binds may come from a star import, or be a builtin."""
         scope = self.find(name)
         if scope is not None:
             return scope.own(name)
@@ -72,20 +73,20 @@ class NameScope(Scope["Meaning | Alias"]):
         return frozenset({Meaning(name, "free"), *stars})
 
     def own(self, name: str) -> frozenset[Meaning]:
-        """Return what a name that is bound here may stand for."""
+        """Return what a name that is bound in this scope may refer to."""
         value = Meaning(f"{self.prefix}.{name}", "value")
         bindings = self.bindings.get(name, ())
-        found = {each for each in bindings if isinstance(each, Meaning)}
-        if name not in self._following:
-            self._following.add(name)
-            for each in bindings:
-                if isinstance(each, Alias):
-                    found |= each.scope.dotted(each.value) or {value}
-            self._following.discard(name)
-        return frozenset(found or {value})
+        meanings = {binding for binding in bindings if isinstance(binding, Meaning)}
+        if name not in self._resolving:
+            self._resolving.add(name)
+            for binding in bindings:
+                if isinstance(binding, Alias):
+                    meanings |= binding.scope.dotted(binding.value) or {value}
+            self._resolving.discard(name)
+        return frozenset(meanings or {value})
 
     def dotted(self, expression: ast.expr) -> frozenset[Meaning]:
-        """Return what a dotted name may stand for; nothing for another expression."""
+        """Return what a dotted name may refer to; an empty set for any other expression."""
         attributes: list[str] = []
         while isinstance(expression, ast.Attribute):
             attributes.insert(0, expression.attr)
@@ -93,12 +94,13 @@ class NameScope(Scope["Meaning | Alias"]):
         if not isinstance(expression, ast.Name):
             return frozenset()
         return frozenset(
-            Meaning(".".join([each.name, *attributes]), each.origin) for each in self.resolve(expression.id)
+            Meaning(".".join([meaning.name, *attributes]), meaning.origin)
+            for meaning in self.resolve(expression.id)
         )
 
 
 class Names(ast.NodeVisitor):
-    """The scopes of a module, with the definitions and calls that stand in each.
+    """The scopes of a module, with the definitions and calls in each.
 
     Attributes:
         module: the module's own scope.
@@ -117,14 +119,14 @@ class Names(ast.NodeVisitor):
         for statement in tree.body:
             self.visit(statement)
 
-    # --- what opens a scope -----------------------------------------------------------------------------------------
+    # --- nodes that open a scope -----------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: Function) -> None:
-        """Go into a function; its decorators, defaults and annotations belong outside."""
+        """Visit a function: its decorators, defaults and annotations in the outer scope, its body in its own."""
         scope = self._scope
         scope.bind(node.name, Meaning(f"{scope.prefix}.{node.name}", "definition"))
         self.functions.append((node, scope))
-        annotations = (each.annotation for each in parameters(node.args))
+        annotations = (parameter.annotation for parameter in parameters(node.args))
         for outside in (*node.decorator_list, *defaults(node.args), node.returns, *annotations):
             if outside is not None:
                 self.visit(outside)
@@ -133,17 +135,17 @@ class Names(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Go into a lambda."""
+        """Visit a lambda: its defaults in the outer scope, its body in its own."""
         for outside in defaults(node.args):
             self.visit(outside)
         self._inside(self._function(self._scope, "<lambda>"), node.args, [node.body])
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Go into a class."""
+        """Visit a class: its decorators, bases and keywords in the outer scope, its body in its own."""
         scope = self._scope
         scope.bind(node.name, Meaning(f"{scope.prefix}.{node.name}", "definition"))
         self.classes.append((node, scope))
-        for outside in (*node.decorator_list, *node.bases, *(each.value for each in node.keywords)):
+        for outside in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
             self.visit(outside)
         qualname = scope.qualname_of(node.name)
         inner = NameScope(f"{scope.prefix}.{node.name}", "class", scope, qualname)
@@ -179,15 +181,15 @@ class Names(ast.NodeVisitor):
             self.visit(part)
         self._scope = outer
 
-    # --- what binds names -------------------------------------------------------------------------------------------
+    # --- nodes that bind names -------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Bind what `import` binds."""
+        """Bind the names of an `import`."""
         for name, module in imported(node):
             self._scope.bind(name, Meaning(module, "import"))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Bind what `from … import` binds."""
+        """Bind the names of a `from … import`."""
         origin = self._origin(node)
         for name, member in imported(node):
             if member == "*":
@@ -196,13 +198,13 @@ class Names(ast.NodeVisitor):
                 self._scope.bind(name, Meaning(f"{origin}.{member}" if origin else member, "import"))
 
     def _origin(self, node: ast.ImportFrom) -> str:
-        """Return the absolute module that `from … import` reads."""
+        """Return the absolute name of the module that a `from … import` reads."""
         if not node.level:
             return node.module or ""
         return ".".join([*base_package(node, self._package), *([node.module] if node.module else [])])
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Bind names: to what a dotted name on the right stands for, else to a value."""
+        """Bind a target that is a name to the assigned expression, and names in other targets to values."""
         self.visit(node.value)
         for target in node.targets:
             if isinstance(target, ast.Name):
@@ -211,7 +213,7 @@ class Names(ast.NodeVisitor):
                 self.visit(target)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Bind a name as an assignment does."""
+        """Bind an annotated name, if it is assigned, as `visit_Assign` does."""
         self.visit(node.annotation)
         if node.value is None:
             return
@@ -222,17 +224,17 @@ class Names(ast.NodeVisitor):
             self.visit(node.target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """Bind outside of the comprehensions that it stands in."""
+        """Bind the name of a `:=` in the scope around any comprehensions."""
         self.visit(node.value)
         self._scope.body.bind_value(node.target.id)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Bind the targets of loops, `with`, `del` and unpacking."""
+        """Bind a name that is the target of a loop, `with`, `del` or unpacking."""
         if not isinstance(node.ctx, ast.Load):
             self._scope.bind_value(node.id)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        """Bind the error."""
+        """Bind the name of the exception."""
         if node.name is not None:
             self._scope.bind_value(node.name)
         self.generic_visit(node)
@@ -246,14 +248,14 @@ class Names(ast.NodeVisitor):
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = _capture
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
-        """Let names be those of an outer scope: what is assigned here is what they stand for there."""
+        """Declare names as those of an outer scope, so that assignments here bind them there."""
         self._scope.declare(node)
 
     visit_Nonlocal = visit_Global
 
-    # --- what is looked for ------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Note a call."""
+        """Collect a call with its scope."""
         self.calls.append((node, self._scope))
         self.generic_visit(node)

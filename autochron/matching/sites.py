@@ -1,4 +1,4 @@
-"""Call sites, and the rules for them: values only, so that reading rules needs no `ast`."""
+"""Call sites, and the rules for them. Values only, so that loading rules does not import `ast`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from autochron.rules.globs import DottedGlob, dotted_glob, split_within
 from autochron.rules.names import Field, name_template
 
 Position: TypeAlias = tuple[int, int, int, int]
-"""(line, end line, column, end column); columns in bytes of UTF-8, as code objects have them."""
+"""(line, end line, column, end column), as code objects have them: lines from 1, columns from 0 in bytes of UTF-8."""
 
 
 class Saved(Struct, frozen=True):
-    """A metavariable whose value the program computes on its way to the callee, and that is copied there.
-
-    `positions` are those of the attribute or index that consumes it, as its receiver or as its key.
-    """
+    """A metavariable whose value the program computes on its way to the callee, where it is copied."""
 
     name: str
     of: Literal["receiver", "key"]
+    """What the value is to the attribute or index that consumes it."""
     positions: tuple[Position, ...]
+    """The positions that the instruction of that attribute or index may have."""
 
 
 class CallSite(Struct, frozen=True):
@@ -32,40 +31,40 @@ class CallSite(Struct, frozen=True):
 
     rule: BoundaryRule
     qualname: str
-    """Of the enclosing definition."""
+    """The qualified name of the enclosing definition."""
     line: int
     source: str
-    """The callee as it is written."""
+    """The callee's source."""
     form: Literal["name", "attribute", "subscript"]
-    """What pushes the callee."""
+    """The kind of expression that the callee is."""
     callee: tuple[Position, ...]
-    """Where the instruction that pushes it may stand."""
+    """The positions that the instruction that pushes the callee may have."""
     calls: tuple[Position, ...]
-    """Where the CALL may stand."""
+    """The positions that the CALL instruction may have."""
     constants: tuple[tuple[str, str | int], ...] = ()
-    """Metavariables whose value stands in the source."""
+    """(metavariable, value) for those whose value is in the source."""
     saved: tuple[Saved, ...] = ()
     arguments: tuple[tuple[str, int | str], ...] = ()
-    """Metavariables that are arguments: by place or keyword."""
+    """(metavariable, position or keyword) for those that are arguments."""
     weight: int = 0
-    """How much its rule leaves open."""
+    """How general its rule is; see `CallRule.weight`."""
     check: str | None = None
-    """The dotted name of what the callee must turn out to be, where the source doesn't tell."""
+    """The dotted name that the callee must have at run time; None if the source decides it."""
 
 
 class CallRule(Struct, frozen=True):
-    """A rule for call sites, parsed."""
+    """A parsed rule for call sites."""
 
     rule: BoundaryRule
     pattern: CallPattern
     modules: DottedGlob | None
     qualnames: DottedGlob | None
     needed: frozenset[str]
-    """The metavariables that its name uses."""
+    """The roots of the fields in its name: the metavariables that the name uses, and others such as `model`."""
 
     @property
     def within(self) -> str:
-        """Say where its calls stand."""
+        """Where its calls must be, as messages name it."""
         selector = self.rule.selector
         return (
             f"`{selector.within}`"
@@ -75,28 +74,28 @@ class CallRule(Struct, frozen=True):
 
     @property
     def words(self) -> frozenset[str]:
-        """The name that stands in every module with a call that it fits."""
+        """A name that every module has in which it fits a call."""
         return frozenset(self.pattern.words[-1:])
 
     def concerns(self, module: str) -> bool:
-        """Return whether it may fit a call in a module."""
+        """Return whether the rule may fit a call in a module of this name."""
         return self.modules is None or self.modules.fits(module)
 
     @property
     def weight(self) -> int:
-        """Count what it leaves open: of two that fit one call, the one that says more comes first."""
+        """How general its pattern is. Of two rules for one call the one with the lower weight comes first."""
         open_parts = [self.pattern.root, *(_inner(trailer) for trailer in self.pattern.trailers)]
-        vague = sum(isinstance(part, Metavariable | Anything) for part in open_parts)
-        return vague - len(self.pattern.positional) - len(self.pattern.keywords)
+        open_count = sum(isinstance(part, Metavariable | Anything) for part in open_parts)
+        return open_count - len(self.pattern.positional) - len(self.pattern.keywords)
 
 
 def label_of(qualname: str, rule: BoundaryRule) -> str:
-    """Name a call site as traces do: by the definition that it stands in and the rule's pattern."""
+    """Return a call site's label: the qualified name of the enclosing definition, and the rule's pattern."""
     return f"{qualname} → {rule.selector}"
 
 
 def call_rule(rule: BoundaryRule) -> CallRule:
-    """Parse a rule whose selector is a `Call`."""
+    """Parse a rule whose selector is a `CallSelector`."""
     call = rule.selector
     assert isinstance(call, CallSelector)  # noqa: S101 - the caller saw to it
     modules, qualnames = (None, None) if call.within is None else split_within(call.within)
@@ -115,17 +114,16 @@ def _inner(trailer: Attribute | Index) -> object:
 
 
 def may_be_in(code: CodeType, words: frozenset[str]) -> bool:
-    """Return whether code uses one of these names at all, before its source is read; 0.15 ms per 1,000 lines."""
+    """Return whether code uses one of these names, without reading its source. Takes 0.15 ms per 1,000 lines."""
     if not words.isdisjoint(code.co_names) or not words.isdisjoint(code.co_varnames):
         return True
     if not words.isdisjoint(code.co_freevars):
         return True
-    # `from shop.tools import refund` has the module's name as one.
+    # `from shop.tools import refund` has `shop.tools` as one name.
     if any("." in name and not words.isdisjoint(name.split(".")) for name in code.co_names):
         return True
-    private = tuple(word for word in words if word.startswith("__"))
-    if private and any(
-        name.endswith(private) for name in code.co_names
-    ):  # `self.__run` is `_Agent__run` there
+    # `self.__run` has the name `_Agent__run`.
+    private_words = tuple(word for word in words if word.startswith("__"))
+    if private_words and any(name.endswith(private_words) for name in code.co_names):
         return True
-    return any(may_be_in(each, words) for each in code.co_consts if type(each) is CodeType)
+    return any(may_be_in(constant, words) for constant in code.co_consts if type(constant) is CodeType)

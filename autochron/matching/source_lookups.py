@@ -1,6 +1,6 @@
-"""What rules ask of a module's source: its decorators, its calls, and the classes that derive from named ones.
+"""Search a module's source for what rules name: decorators, calls, and classes that derive from named ones.
 
-Most modules are never parsed: only those that mention a name which a rule spells out.
+Only modules that contain a name which a rule spells out are parsed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _NONE: frozenset[str] = frozenset()
 
 Text: TypeAlias = str | bytes | None
 SourceText: TypeAlias = Text | Callable[[], Text]
-"""A module's source, or how to get it: only decorators need it, and only where a rule asks for them."""
+"""A module's source, or a function that reads it. It is read only if a rule needs it."""
 
 
 def deriving_classes(module: str, text: str, known: set[str], *, is_package: bool) -> list[tuple[str, str]]:
-    """Return the classes of a module that derive from known ones, as (qualified name, dotted name)."""
-    # Here and not above: `ast` is only needed where a rule names a class that others derive from.
+    """Return (qualified name, dotted name) of each class that derives from a known one; none if the source doesn't parse."""
+    # lazy: `ast` is needed only if a rule names a class with a `+`
     from autochron.matching import deriving
 
     if not deriving.mentions(text, known):
@@ -42,7 +42,17 @@ def deriving_classes(module: str, text: str, known: set[str], *, is_package: boo
 def decorated_functions(
     rules: tuple[BoundaryRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[Mapping[tuple[str, int], frozenset[str]], tuple[Unwoven, ...]]:
-    """Return the decorators of the module's functions by (name, first line), where a rule asks for one."""
+    """Return the decorators of a module's functions, if a rule names one.
+
+    Args:
+        rules: the rules with a decorator that may fit the module.
+        modules: the names of the module.
+        code: its code.
+        source: its source.
+
+    Returns:
+        The dotted names of decorators by (function name, first line), and the rules that could not be decided.
+    """
     wanted = [rule.selector.decorator for rule in rules if isinstance(rule.selector, Decorated)]
     if not wanted:
         return {}, ()
@@ -51,40 +61,55 @@ def decorated_functions(
         return {}, tuple(
             _undecided(rule, modules[0], "has no source") for rule in rules if _may_use(rule, code)
         )
-    # Here and not above: `ast` is only needed where a rule names a decorator.
+    # lazy: `ast` is needed only if a rule names a decorator
     from autochron.matching import decorators
 
     if not decorators.mentions(text, wanted):
         return {}, ()
-    found: dict[tuple[str, int], frozenset[str]] = {}
+    decorators_of: dict[tuple[str, int], frozenset[str]] = {}
     try:
         for module in modules:
             named = decorators.index(decorators.decorations(text, module, is_package=is_package_code(code)))
-            for function, by in named.items():
-                found[function] = found.get(function, _NONE) | by
+            for function, names in named.items():
+                decorators_of[function] = decorators_of.get(function, _NONE) | names
     except (SyntaxError, ValueError, RecursionError) as error:
         reason = f"has source that doesn't parse ({error})"
         return {}, tuple(_undecided(rule, modules[0], reason) for rule in rules)
-    return found, ()
+    return decorators_of, ()
 
 
 def fitting_calls(
     rules: tuple[CallRule, ...], modules: tuple[str, ...], code: CodeType, source: SourceText
 ) -> tuple[tuple[CallSite, ...], tuple[Unwoven, ...]]:
-    """Return the calls of a module that rules fit; its source is only read where a name that they spell out is used."""
-    near = tuple(rule for rule in rules if sites.may_be_in(code, rule.words))
-    if not near:
+    """Return the calls of a module that rules fit.
+
+    Args:
+        rules: the rules for calls that may fit the module.
+        modules: the names of the module.
+        code: its code.
+        source: its source, which is read only if the code uses a name that a rule spells out.
+
+    Returns:
+        The call sites in the order in which their rules are tried, and the rules that could not be decided.
+
+    Raises:
+        RuleError: two rules fit one call, and none takes precedence.
+    """
+    possible = tuple(rule for rule in rules if sites.may_be_in(code, rule.words))
+    if not possible:
         return (), ()
     text = read_text(source)
     reason = "has no source" if text is None else ""
-    found: list[CallSite] = []
+    matches: list[CallSite] = []
     if text is not None:
-        # Here and not above: `ast` is only needed where a rule names a call.
+        # lazy: `ast` is needed only if a rule names a call
         from autochron.matching import calls
 
         try:
             for module in modules:
-                found = found or calls.call_sites(text, module, near, is_package=is_package_code(code))
+                matches = matches or calls.call_sites(
+                    text, module, possible, is_package=is_package_code(code)
+                )
         except (SyntaxError, ValueError, RecursionError) as error:
             reason = f"has source that doesn't parse ({error})"
     ledger = [
@@ -93,14 +118,14 @@ def fitting_calls(
             f"{modules[0]} {reason}, so its calls are unknown ({rule.rule.place})",
             "not-woven",
         )
-        for rule in near
+        for rule in possible
         if reason
     ]
-    return tuple(ranked_sites(found, modules[0])), tuple(ledger)
+    return tuple(ranked_sites(matches, modules[0])), tuple(ledger)
 
 
 def read_text(source: SourceText) -> str | None:
-    """Read a module's source, in the encoding that it declares."""
+    """Return a module's source as text, decoded as it declares; None if it has no source."""
     text = source() if callable(source) else source
     if isinstance(text, bytes):
         from importlib.util import decode_source  # lazy: only rules that read source need it
@@ -113,7 +138,7 @@ def read_text(source: SourceText) -> str | None:
 
 
 def is_package_code(code: CodeType) -> bool:
-    """Return whether code is that of a package itself."""
+    """Return whether code is that of a package's `__init__.py`."""
     return code.co_filename.endswith(("/__init__.py", "\\__init__.py"))
 
 
@@ -126,7 +151,7 @@ def _undecided(rule: BoundaryRule, module: str, reason: str) -> Unwoven:
 
 
 def _may_use(rule: BoundaryRule, code: CodeType) -> bool:
-    """Return whether code without source mentions a decorator by its last name."""
+    """Return whether code whose source is missing uses the last name of a rule's decorator."""
     last = str(rule.selector).rpartition(".")[2]
     return last in code.co_names or any(
         _may_use(rule, constant) for constant in code.co_consts if isinstance(constant, CodeType)

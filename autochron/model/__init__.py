@@ -1,7 +1,7 @@
-"""The values that pass between stages: frozen, deeply immutable, and free of behaviour.
+"""The values that pass between rooms: frozen, deeply immutable, and without behaviour.
 
-Bodies (`bytes` fields) are UTF-8 JSON text, masked already: what a store keeps and a trace file shows. `envelope`
-makes them from live values and turns them back; nothing here knows how.
+Bodies (`bytes` fields) are masked JSON text in UTF-8, as a store keeps them and a trace file shows them. `envelope` encodes
+live values into bodies and decodes them again.
 """
 
 from autochron.model.findings import (

@@ -1,4 +1,4 @@
-"""Non-deterministic calls that were found, and which of them matter."""
+"""Non-deterministic calls: the ones that were found, and which of them change a run."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ CATEGORIES: tuple[Category, ...] = (
 )
 
 Tier: TypeAlias = Literal["direct", "library"]
-"""`direct`: the project's own line makes the call; `library`: a library does that the line called."""
+"""`direct`: a line of the project makes the call; `library`: a library that the line called makes it."""
 
 Covered: TypeAlias = Literal["boundary", "recorded", "ignored"]
-"""Why a non-deterministic call is no gap: it is inside a boundary, its value is recorded, or a rule says so."""
+"""Why a non-deterministic call is no gap in the record: it is in a boundary, its value is recorded, or a rule ignores it."""
 
 
 class Site(Struct, frozen=True):
     """A line of project code."""
 
     file: str
-    """Relative to the rules' root where it lies below it."""
+    """Path relative to the rules' root if it is below the root; else absolute."""
     line: int
     """From 1."""
     qualname: str
-    """Of the definition that it stands in; `<module>` for a module's own body."""
+    """Qualified name of the enclosing definition; `<module>` for a module's own body."""
     hash: str
-    """Of the stripped line: the first 12 hex digits of its SHA-256, so that it is found again when code moves; empty where
-    there is no source."""
+    """The first 12 hex digits of the SHA-256 of the stripped line, by which it is found again when code moves; empty if there
+    is no source."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -69,28 +69,28 @@ class Finding(Struct, frozen=True, kw_only=True):
     call: str
     """The callable as the catalogue names it: `datetime.datetime.now`."""
     count: int
-    """How often it ran."""
+    """Number of times that the call ran."""
     tier: Tier
     via: str | None = None
     """The library function that the project's line called: `requests.api.get`."""
     ran: bool = True
-    """False for one that only the scan of the source saw."""
+    """False for a call that only the scan of the source found."""
     covered: Covered | None = None
     impact: str | None = None
-    """What became of the run when the value was another one, where that was tried."""
+    """How the run changed with other values, if `impact` has tried that."""
 
 
 class Effect(Struct, frozen=True):
-    """The first thing that is not the same in two replays."""
+    """The first difference between two replays."""
 
     what: str
-    """As in "changes plan[1] input"."""
+    """A predicate: "changes plan[1] input"."""
     before: str
     after: str
 
 
 class Impact(Struct, frozen=True, kw_only=True):
-    """What became of a replay when the values of one site were others."""
+    """How a replay changed with other values at one site."""
 
     site: Site
     category: Category
@@ -99,15 +99,15 @@ class Impact(Struct, frozen=True, kw_only=True):
     tier: Tier
     via: str | None = None
     variants: int = 0
-    """How many other values were tried, up to the first one that changed something."""
+    """Number of other values that were tried, up to the first one that changed something."""
     effect: Effect | None = None
-    """None where nothing changed."""
+    """None if nothing changed."""
     untried: str | None = None
-    """Why no other value was tried."""
+    """Why no other value was tried; None if one was."""
 
     @property
     def said(self) -> str:
-        """What is known of it, in a few words."""
+        """The result in a few words, for reports."""
         if self.untried is not None:
             return f"not tried: {self.untried}"
         if self.effect is not None:
@@ -116,7 +116,7 @@ class Impact(Struct, frozen=True, kw_only=True):
 
 
 class Impacts(Struct, frozen=True, kw_only=True):
-    """What `impact` found of a trace's sites."""
+    """The results of `impact` for the sites of a trace."""
 
     trace: str
     sites: tuple[Impact, ...]
@@ -125,7 +125,7 @@ class Impacts(Struct, frozen=True, kw_only=True):
 
 
 class Unread(Struct, frozen=True):
-    """A file that the scan could make nothing of."""
+    """A file that the scan could not parse."""
 
     file: str
     line: int
@@ -133,13 +133,13 @@ class Unread(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """What a check came to."""
+    """The result of `check`."""
 
     findings: tuple[Finding, ...]
-    """In order of files and lines, with those that a boundary or an ignore covers."""
+    """In order of files and lines, including those that a boundary or an ignore covers."""
     unread: tuple[Unread, ...] = ()
     stale: tuple[str, ...] = ()
-    """What is wrong with ignores, a line each."""
+    """Messages about ignores that don't apply any more, one line each."""
     files: int = 0
     lines: int = 0
     autochron: str = ""

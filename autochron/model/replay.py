@@ -1,4 +1,4 @@
-"""What a replay comes to: divergences, summaries, verdicts and comparisons."""
+"""Results of recordings and replays: divergences, summaries, evidence for verdicts, and comparisons."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from autochron.model.findings import Finding
 from autochron.model.trace import Envelope, Footer, Header, StateEffect
 
 OUTSIDE = "(outside)"
-"""The address of evidence of what was done outside of every live crossing."""
+"""The address of evidence about what happened outside every live crossing."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a replay saw of one live crossing beside its outcome: what a verdict of an incident rests on."""
+    """What a replay observed about one live crossing besides its outcome. The verdict of an incident depends on it."""
 
     address: str
     effects: tuple[StateEffect, ...] = ()
     crash: str | None = None
-    """How it ended, where that is a crash and no refusal: `NameError: name 'limt' is not defined, at tools.py:12`."""
+    """The error if it crashed: `NameError: name 'limt' is not defined, at tools.py:12`. A refusal is not a crash."""
     refusal: str | None = None
-    """The type of what it raised, where that is a refusal."""
+    """The type of the exception by which it refused; None if it did not refuse."""
     stale: tuple[str, ...] = ()
-    """Files that it read, and that hold something else than when the trace was recorded."""
+    """Files that it read and whose content differs from that at the time of the recording."""
     unkept: tuple[str, ...] = ()
-    """State that it used and of which no snapshot was kept, each with the reason."""
+    """State that it used and that has no snapshot, each with the reason."""
     opened_before: tuple[str, ...] = ()
     """Files and databases that were open before the replay began, so that it could not work on a copy."""
     left_running: tuple[str, ...] = ()
-    """Threads and tasks that it started, and that were at work when it had ended."""
+    """Threads and tasks that it started and that were still running when it had ended."""
 
 
 Severity: TypeAlias = Literal["error", "warning", "consequence", "notice"]
-"""What a disagreement means: a failed replay; something to look at; what followed from a live crossing; a hint."""
+"""How serious a divergence is: the replay fails; worth a look; a consequence of a live crossing; a hint."""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):
-    """One disagreement of replay and record."""
+    """One disagreement between replay and record."""
 
     kind: Literal[
         "missing",
@@ -70,8 +70,9 @@ class Divergence(Struct, frozen=True, kw_only=True):
 
 
 Mode: TypeAlias = Literal["served", "opened", "live", "invented"]
-"""How a crossing went on a replay: from the record; its body ran because something live lies inside, or to be compared only;
-for real; or, for an ambient value without a record, from the trace's own time and chance."""
+"""How a replay handled a crossing. `served`: from the record. `opened`: the body ran, because something live is inside or
+because its outcome is only compared. `live`: the body ran for real. `invented`: an ambient value without a record was made up
+from the trace's own clock and random generator."""
 
 
 class Replayed(Struct, frozen=True, kw_only=True):
@@ -79,51 +80,51 @@ class Replayed(Struct, frozen=True, kw_only=True):
 
     mode: Mode
     envelope: Envelope
-    """As it was in the replay: `seq` in order of start there, `parent` of the same numbering, and for what was recorded the
-    address of its record."""
+    """The crossing in the replay. `seq` and `parent` number the replay's crossings in order of start. The address is that of
+    its record, if it has one."""
     recorded: Envelope | None
-    """Its record; None where there is none."""
+    """Its record; None if there is none."""
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """What a recording came to."""
+    """The result of a recording."""
 
     trace: str
     """Id of the trace."""
     store: str
     counts: tuple[tuple[str, int], ...]
-    """(boundary, crossings) of what is in the store, by name."""
+    """(boundary, number of crossings in the store), by name."""
     footer: Footer
     crossings: int = 0
-    """How many there were, with those that were lost."""
+    """Number of crossings, including those that were lost."""
     opaque: tuple[str, ...] = ()
-    """What can't be rebuilt on replay: `boundary: path: type`."""
+    """Values that can't be rebuilt on replay: `boundary: path: type`."""
     by_type: tuple[str, ...] = ()
-    """What of an input is compared by its type only: `boundary.path: type`."""
+    """Values in inputs that are compared by their type only: `boundary.path: type`."""
     masked: tuple[str, ...] = ()
-    """What was masked in an outcome: `boundary: path`."""
+    """Values in outcomes that were masked: `boundary: path`."""
     requests: int = 0
-    """How many calls had a trace of their own."""
+    """Number of calls that had a trace of their own."""
     problems: tuple[str, ...] = ()
-    """What went wrong on our side, in one line each."""
+    """Faults of ours, one line each."""
     kept: bool = True
-    """Whether the trace is in the store; not where only those of failed runs are kept."""
+    """Whether the trace is in the store; false if only failed runs are kept and this one succeeded."""
     stale: tuple[str, ...] = ()
-    """What is wrong with ignores, a line each."""
+    """Messages about ignores that don't apply any more, one line each."""
 
     @property
     def stored(self) -> int:
-        """How many crossings are in the store."""
+        """Number of crossings in the store."""
         return sum(count for _, count in self.counts)
 
     @property
     def lost(self) -> int:
-        """How many crossings could not be written, as far as it is known."""
+        """Number of crossings that could not be written, as far as it is known."""
         return max(0, self.crossings - self.stored) or self.footer.lost
 
 
 class ReplaySummary(Struct, frozen=True, kw_only=True):
-    """What a replay came to."""
+    """The result of a replay."""
 
     trace: str
     same: bool
@@ -131,73 +132,73 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Exit status of the program."""
     crossings: int
     complete: bool
-    """Whether the trace has an end to compare with."""
+    """Whether the trace has a footer to compare with."""
     live: tuple[str, ...] = ()
-    """Addresses of what ran live."""
+    """Addresses of the crossings that ran live."""
     divergences: tuple[Divergence, ...] = ()
     problems: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """The non-deterministic calls outside every boundary that were not there when it was recorded."""
+    """The non-deterministic calls outside every boundary that the recording did not have."""
     evidence: tuple[Evidence, ...] = ()
-    """What was seen of live crossings beside their outcomes."""
+    """What was observed about live crossings besides their outcomes."""
     swallowed: tuple[str, ...] = ()
-    """Crashes in the project's code that it caught itself: `NameError: …, at agent.py:40`."""
+    """Crashes in the project's code that the project caught itself: `NameError: …, at agent.py:40`."""
     uncaught: str | None = None
     """The type of the exception that ended the program."""
     stopped: bool = False
     """Whether that exception is an error of autochron, or was caused by one; only for who judges the replay."""
     broke: str | None = None
-    """How the program crashed, where it was no refusal that ended it: `ImportError: …, at tools.py:1`."""
+    """The error if the program crashed and was not ended by a refusal: `ImportError: …, at tools.py:1`."""
     sources: tuple[str, ...] = ()
-    """The project's modules that were imported, relative to the rules' root; only for who judges the replay."""
+    """Files of the project's modules that were imported, relative to the rules' root; used by the verdict only."""
     typed: bool = True
-    """Whether the trace tells the types of inputs; without them these are compared as JSON."""
+    """Whether the trace has the types of inputs; without them inputs are compared as JSON."""
     effects: int = 0
-    """Files and databases that were changed outside every boundary, on the scratch copy."""
+    """Number of files and databases that were changed outside every boundary, on the scratch copy."""
     allowed: int = 0
-    """Programs, connections, signals and files that rules or `--allow-effects` let be."""
+    """Number of programs, connections, signals and files that rules or `--allow-effects` allowed."""
 
     @property
     def not_compared(self) -> int:
-        """How many values nothing could be said of, because they are too large to be compared."""
-        return sum(each.kind == "not-compared" for each in self.divergences)
+        """Number of values that were too large to be compared."""
+        return sum(divergence.kind == "not-compared" for divergence in self.divergences)
 
 
 class Incident(Struct, frozen=True, kw_only=True):
     """A folder with a trace, its rules and a test."""
 
     folder: str
-    """As it was given."""
+    """The folder's path, as the user wrote it."""
     trace: str
     files: tuple[str, ...]
     test: str
     """The file of the test."""
     waits: bool
-    """Whether the test waits for someone to write in it how the agent is called."""
+    """Whether the test is incomplete: somebody has to write into it how the agent is called."""
     raises: str | None = None
-    """The type of the exception by which a test that makes a recorded call again fails, where that call raised."""
+    """The type of the exception with which the test fails, if it repeats a recorded call that raised."""
     warnings: tuple[str, ...] = ()
     root: str = ""
     """The folder that the trace's sites start from."""
 
 
 class Tried(Struct, frozen=True):
-    """What became of the test of an incident on today's code."""
+    """The result of running the test of an incident on today's code."""
 
     outcome: Literal["failed", "waits", "passed", "inconclusive", "broken", "untried"]
-    """`failed` as it should; `inconclusive`: it can't be told; `broken`: it failed or ended in another way."""
+    """`failed`, as it should; `inconclusive`: no verdict was possible; `broken`: it failed or ended in another way."""
     said: str
     notes: tuple[str, ...] = ()
-    """What was found out by trying: fields that vary, what live tools did, state that is missing."""
+    """What the trial showed: fields that vary, effects of live tools, missing state."""
 
     @property
     def is_right(self) -> bool:
-        """Whether it is as it should be, as far as that was seen."""
+        """Whether the outcome is the expected one, as far as it is known."""
         return self.outcome not in {"passed", "inconclusive", "broken"}
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """One thing in which two traces differ."""
+    """One difference between two traces."""
 
     kind: Literal[
         "command",
@@ -217,10 +218,10 @@ class Difference(Struct, frozen=True, kw_only=True):
         "not-compared",
     ]
     address: str | None
-    """Of the crossing, in the first trace if it is there; None where it is of the run as a whole."""
+    """The crossing's address, in the first trace if it is there; None for a difference of the run as a whole."""
     message: str
     severity: Severity = "error"
-    """`warning` is told and doesn't count."""
+    """A `warning` is reported, but the traces still count as the same."""
     path: str | None = None
     """The first field that differs."""
     first: str | None = None
@@ -228,7 +229,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Paired(Struct, frozen=True):
-    """A crossing of one trace and what it is in another; None where it isn't there."""
+    """A crossing in one trace and its counterpart in another; None if there is none."""
 
     first: Envelope | None
     second: Envelope | None
@@ -236,13 +237,13 @@ class Paired(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two traces beside each other."""
+    """The comparison of two traces."""
 
     first: Header
     second: Header
     same: bool
     pairs: tuple[Paired, ...]
-    """In order of start in the first trace, with what is extra where it was in the second. What lies inside a crossing
-    that is missing or extra isn't listed."""
+    """In order of start in the first trace; extra crossings are where they were in the second. Crossings inside one that is
+    missing or extra are not listed."""
     run: tuple[Difference, ...] = ()
-    """What is of the run as a whole."""
+    """The differences of the run as a whole."""

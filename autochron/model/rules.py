@@ -1,4 +1,4 @@
-"""Rules as they are read from TOML, and what is told of how they fit."""
+"""Rules as they are read from TOML, and reports about what they fit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec import Struct
 from autochron.model.findings import Category
 
 Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
-"""What a boundary stands for."""
+"""The kind of a boundary."""
 
 VALUE = "@ambient "
-"""Begins the id of the rule by which an ambient value is a crossing: no module has a name with a space."""
+"""The prefix of the ids of rules for ambient values. It can't be that of another id, because of the space."""
 
 KINDS: tuple[Kind, ...] = ("model", "tool", "router", "ambient")
 
 
 class Place(Struct, frozen=True):
-    """Where something stands in a text file; lines from 1."""
+    """A line of a text file, counted from 1."""
 
     file: str
     line: int
@@ -38,10 +38,10 @@ class Target(Struct, frozen=True, tag=True):
 
 
 class Define(Struct, frozen=True, tag=True):
-    """Definitions by pattern: a module glob, a qualified-name glob and what they leave out.
+    """Definitions by pattern: a module glob, a glob of qualified names, and globs of the names to exclude.
 
-    In a module glob `*` stays within one component and `**` crosses dots; in a name glob `*` stays within one
-    component too. Globs skip imports, dunders, private and nested definitions unless a pattern spells them out.
+    `*` matches within one component, and `**` matches one or more components. Globs skip imports, dunders, private and nested
+    definitions unless a pattern spells them out.
     """
 
     modules: str
@@ -53,7 +53,7 @@ class Define(Struct, frozen=True, tag=True):
 
 
 class Decorated(Struct, frozen=True, tag=True):
-    """Definitions under a decorator, named as it resolves through imports: `shop.registry.tool`."""
+    """Definitions with a decorator, which is named as imports resolve it: `shop.registry.tool`."""
 
     decorator: str
 
@@ -71,10 +71,10 @@ class Http(Struct, frozen=True, tag=True):
         return f"{self.method} {self.url}"
 
 
-class CallSelector(Struct, frozen=True, tag="Call"):  # what a trace says of its rules keeps its form
-    """Call sites by a pattern of code, such as `TOOLS[$tool](...)`, and where they may stand.
+class CallSelector(Struct, frozen=True, tag="Call"):  # the tag is part of the rules' digest in old traces
+    """Call sites by a pattern of code, such as `TOOLS[$tool](...)`, and where they are looked for.
 
-    `within` is a module glob, or module glob and name glob of the enclosing definition; None is anywhere in the project.
+    `within` is a module glob, or a module glob and a name glob of the enclosing definition; None is the whole project.
     """
 
     pattern: str
@@ -88,11 +88,11 @@ Selector: TypeAlias = Target | Define | Decorated | CallSelector | Http
 
 
 class MetaPaths(Struct, frozen=True):
-    """Where model, sampling parameters, usage and the tools asked for stand, as dotted paths with `*`.
+    """Where the model, the sampling parameters, the usage and the requested tools are, as dotted paths with `*`.
 
-    Paths starting with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
-    the second), `input.` the bound arguments and `outcome.` the result. The first path that is there wins; `sampling` and
-    `tools` take all.
+    Paths that start with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
+    the second), `input.` the bound arguments and `outcome.` the result. The first path that leads to a value counts; for
+    `sampling` and `tools` all do.
     """
 
     model: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class MetaPaths(Struct, frozen=True):
     usage: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     sdk: str | None = None
-    """The distribution whose version is noted, such as `openai`."""
+    """The distribution whose version is recorded, such as `openai`."""
 
 
 class BoundaryRule(Struct, frozen=True, kw_only=True):
@@ -115,16 +115,17 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     place: Place
     pack: str | None = None
     when: tuple[tuple[str, str], ...] = ()
-    """(path into the bound arguments, glob) pairs; all must fit or the call is no crossing."""
+    """(path into the bound arguments, glob) pairs. If one does not fit, the call is no crossing."""
     capture: tuple[str, ...] = ()
     changes: tuple[str, ...] | None = None
-    """Paths to what of the arguments a call may change, so that a replay changes it again; None: all of them."""
+    """Paths to the objects in the arguments that a call may change, and that a replay changes again; None: all arguments."""
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()
     codec: Literal["auto", "http", "value", "channel"] = "auto"
-    """`http` leaves the outcome to the exchanges beneath, `value` never does; `auto` does for a pack's models. `channel`: it
-    is streams between tasks that lead out of the process, and a replay gives silent ones."""
+    """How the outcome is kept. `http`: as the HTTP exchanges of the call. `value`: as the value. `auto`: as exchanges for a
+    pack's models, else as the value. `channel`: the outcome is streams that lead out of the process, and a replay returns
+    silent ones."""
     observe: bool = False
     state: str | None = None
     argument: str | None = None
@@ -139,49 +140,49 @@ class TraceRule(Struct, frozen=True):
 
 
 class SnapshotRule(Struct, frozen=True):
-    """One `[[snapshot]]` table: a file, a folder or a glob that is kept as it was before the run opened it."""
+    """One `[[snapshot]]` table: a file, a folder or a glob whose state before the run is kept."""
 
     path: str
-    """As it is written; relative to the rules' root."""
+    """The path as it is written, relative to the rules' root."""
     place: Place
 
 
 class OutputRule(Struct, frozen=True):
-    """One `[[output]]` table: what of the standard output is not compared."""
+    """One `[[output]]` table: a part of the standard output that is not compared."""
 
     pattern: str
-    """A regular expression: what fits it in a line counts for nothing."""
+    """A regular expression. Text that matches it in a line is not compared."""
     reason: str
     place: Place
 
 
 class EffectRule(Struct, frozen=True):
-    """One `[[effect]]` table: an effect outside every boundary that a replay lets be. One of the first three is given."""
+    """One `[[effect]]` table: an effect outside every boundary that a replay allows.
+
+    Exactly one of `program`, `host` and `path` is not None.
+    """
 
     reason: str
     place: Place
     program: str | None = None
-    """Its name, or a glob: `git`."""
+    """The name of a program, or a glob: `git`."""
     host: str | None = None
-    """`host:port` or a host, or a glob."""
+    """`host:port`, a host, or a glob."""
     path: str | None = None
-    """A file or a glob, from the rules' root: it is not compared."""
+    """A file that is not compared, or a glob; relative to the rules' root."""
     site: str | None = None
     """`shop/agent.py:31`, or the file alone."""
 
 
 class SwapRule(Struct, frozen=True):
-    """A function in whose place a replay runs another one: it is woven, whether it is a boundary or not."""
+    """A function that a replay replaces by another one. It is woven, whether it is a boundary or not."""
 
     target: Target
     place: Place
 
 
 class IgnoreRule(Struct, frozen=True):
-    """One `[[ignore]]` table: a finding that is meant to be there.
-
-    Of `call` and `category` one is given, or both.
-    """
+    """One `[[ignore]]` table: a finding that is accepted. `call`, `category` or both are not None."""
 
     call: str | None
     """The dotted callable: `time.perf_counter`, also with `()` behind it."""
@@ -190,7 +191,7 @@ class IgnoreRule(Struct, frozen=True):
     reason: str
     place: Place
     hash: str | None = None
-    """Of the line, or how that begins: then it is found wherever it moves to in its file."""
+    """The line's hash or its first digits, by which the line is found wherever it moves to in its file."""
     category: Category | None = None
 
 
@@ -203,9 +204,9 @@ class AmbientRule(Struct, frozen=True, kw_only=True):
     """`shop/agent.py:31`; relative to the rules' root."""
     place: Place
     hash: str | None = None
-    """Of the line, or how that begins: then it is found wherever it moves to in its file."""
+    """The line's hash or its first digits, by which the line is found wherever it moves to in its file."""
     name: str | None = None
-    """Of the crossings; by default the call and where it is made, `time.time@agent.plan`."""
+    """The name of the crossings; by default the call and the calling function, `time.time@agent.plan`."""
 
 
 class Pack(Struct, frozen=True):
@@ -213,25 +214,25 @@ class Pack(Struct, frozen=True):
 
     name: str
     modules: tuple[str, ...]
-    """Top-level modules whose import makes `packs = ["auto"]` take the pack."""
+    """Modules whose import adds the pack to the rules, with `packs = ["auto"]`."""
     distribution: str
     tested: tuple[str, ...]
     """Versions of the distribution that the pack was tested with."""
     credentials: tuple[str, ...]
-    """Environment variables which the SDK demands; a replay fills in placeholders."""
+    """Environment variables that the SDK requires; a replay sets placeholders."""
     environment: tuple[str, ...]
-    """Environment variables that change where or what the SDK calls; kept in the trace's header."""
+    """Environment variables that change where or what the SDK calls; recorded in the trace's footer."""
     boundaries: tuple[BoundaryRule, ...]
     telemetry: tuple[str, ...] = ()
-    """Modules of the library that send what nobody waits for: a replay that refuses them is the same."""
+    """Modules of the library that send telemetry. To refuse their connections does not change a replay."""
 
 
 class RedactRule(Struct, frozen=True):
-    """What is a secret in this project beside what is one everywhere.
+    """The project's own secrets, in addition to what is a secret everywhere.
 
     Attributes:
-        patterns: regular expressions; of one with a group `secret` that group is masked, else the whole match.
-        names: names of fields.
+        patterns: regular expressions. The whole match is masked, or only the group `secret` if there is one.
+        names: names of fields whose values are masked.
     """
 
     patterns: tuple[str, ...] = ()
@@ -239,40 +240,40 @@ class RedactRule(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """Everything that a rule file says, validated."""
+    """The validated content of a rule file."""
 
     boundaries: tuple[BoundaryRule, ...] = ()
-    """The project's own."""
+    """The project's own boundaries."""
     packs: tuple[Pack, ...] = ()
     """The packs that are in force, without the boundaries that `disable` names."""
     auto: bool = True
-    """Whether a pack waits until its library is imported."""
+    """Whether packs are added when their library is imported."""
     disable: tuple[str, ...] = ()
-    """Ids of the pack rules that are switched off, for packs that are still waiting."""
+    """Ids of disabled rules of packs; also for packs that are added later."""
     project: tuple[str, ...] = ()
-    """Files and folders of the user's own code, absolute; empty: the program's folder."""
+    """Absolute paths of files and folders of the user's own code; if there are none, it is the program's folder."""
     traces: tuple[TraceRule, ...] = ()
     swaps: tuple[SwapRule, ...] = ()
-    """Of one replay; no rule file has them."""
+    """The swaps of one replay. They are not in a rule file."""
     ignores: tuple[IgnoreRule, ...] = ()
     ambient: tuple[Category, ...] = ()
-    """Categories of which every value is recorded that project code asks for itself."""
+    """Categories of which every value is recorded that a line of the project asks for."""
     ambients: tuple[AmbientRule, ...] = ()
     snapshots: tuple[SnapshotRule, ...] = ()
     effects: tuple[EffectRule, ...] = ()
     outputs: tuple[OutputRule, ...] = ()
     redact: RedactRule = RedactRule()
     snapshot: bool = True
-    """Whether small files and databases of the project are kept before a boundary writes them, without a table."""
+    """Whether small files and databases of the project are kept before a boundary writes them, without a `[[snapshot]]`."""
     children: bool = True
     """Whether the processes that the program starts are recorded with it."""
     stderr: bool = False
-    """Whether standard error is kept and compared as well."""
+    """Whether standard error is recorded and compared as well."""
     root: str = ""
-    """The folder of the rule file, absolute; the working folder where there is none."""
+    """The absolute folder that paths start from: the rule file's folder by default, or the working folder without a file."""
     file: str | None = None
     digest: str = ""
-    """SHA-256 over the normalised rules, hex."""
+    """SHA-256 of the normalised rules, in hex."""
 
 
 class Fit(Struct, frozen=True):
@@ -280,33 +281,33 @@ class Fit(Struct, frozen=True):
 
     place: str
     qualname: str
-    """Of a definition; for a call site the one that it stands in, and the rule's pattern."""
+    """The definition's qualified name; for a call that of the enclosing definition, and the rule's pattern."""
     crossed: int | None = None
-    """How often it was crossed in the latest trace; None where there is none."""
+    """Number of crossings in the latest trace; None if there is no trace."""
 
 
 class Considered(Struct, frozen=True):
-    """One rule at one place."""
+    """One rule at one place, and whether it fits."""
 
     rule: BoundaryRule
     fits: bool
     reason: str
-    """Why it doesn't fit, or what is still to be seen when the program runs."""
+    """Why it doesn't fit, or what only a run of the program can decide."""
 
 
 class Explained(Struct, frozen=True):
-    """A call or a definition, and what each rule makes of it."""
+    """A call or a definition, and which rules fit it."""
 
     place: str
     what: str
     """`call of TOOLS[name]`, `definition of Agent.act`."""
     considered: tuple[Considered, ...]
     crossed: int | None = None
-    """How often it was crossed in the latest trace; None where there is none."""
+    """Number of crossings in the latest trace; None if there is no trace."""
 
 
 class Surveyed(Struct, frozen=True):
-    """One rule and what it fits."""
+    """One rule and all that it fits."""
 
     rule: BoundaryRule
     fits: tuple[Fit, ...]

@@ -1,4 +1,4 @@
-"""What a trace holds: envelopes, exchanges, header and footer."""
+"""The parts of a trace: header, envelopes with exchanges, and footer."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from autochron.model.findings import Finding
 from autochron.model.rules import Kind
 
 Form: TypeAlias = Literal["value", "awaitable", "iterator", "async_iterator", "object", "future"]
-"""The shape of what a call handed to its caller, so that a replay hands out the same.
+"""The form of the object that a call returned to its caller, so that a replay returns the same.
 
-`value` is the plain case, and also that of coroutine functions and generators, whose shape their code gives.
+`value` is the usual case, and also that of coroutine functions and generators, whose form is known from their code.
 """
 
 
 class Returned(Struct, gc=False, frozen=True, tag="returned"):
-    """The call returned: the value in the typed codec, or the argument whose object it handed back.
+    """The call returned a value, encoded by the typed codec, or the object of one of its arguments.
 
-    An argument is a parameter, or `args.0` and `kwargs.name` for what `*args` and `**kwargs` caught.
+    An argument is named by its parameter, or as `args.0` and `kwargs.name` if `*args` and `**kwargs` contain it.
     """
 
     value: bytes = b"null"
@@ -28,7 +28,7 @@ class Returned(Struct, gc=False, frozen=True, tag="returned"):
 
 
 class Raised(Struct, gc=False, frozen=True, tag="raised"):
-    """The call raised: the exception in the typed codec."""
+    """The call raised an exception, encoded by the typed codec."""
 
     error: bytes
 
@@ -42,7 +42,7 @@ class Closed(Struct, gc=False, frozen=True, tag="closed"):
 
 
 class Streamed(Struct, gc=False, frozen=True, tag="streamed"):
-    """The call gave a stream: each item in the typed codec, and how it ended."""
+    """The call returned a stream: each item encoded by the typed codec, and how the stream ended."""
 
     items: tuple[bytes, ...]
     end: Returned | Raised | Abandoned | Closed
@@ -52,68 +52,69 @@ Outcome: TypeAlias = Returned | Raised | Streamed
 
 
 class Exchange(Struct, gc=False, frozen=True, kw_only=True):
-    """One HTTP request and what came back: the last of its attempts."""
+    """One HTTP request and its response, of the last attempt."""
 
     method: str
     url: str
     request: bytes
-    """Stored body (JSON text; see `envelope.bodies`), masked."""
+    """Stored body of the request (JSON text; see `envelope.bodies`), masked."""
     status: int = 0
-    """0 where the transport raised."""
+    """0 if the transport raised."""
     headers: tuple[tuple[str, str], ...] = ()
     """Response headers, masked, without those of the transfer (content-encoding, transfer-encoding, …)."""
     body: bytes = b"null"
     """Stored body of the response."""
     error: bytes | None = None
-    """What the transport raised instead, in the typed codec."""
+    """The exception of the transport, encoded by the typed codec; None if there is a response."""
     attempts: int = 1
     complete: bool = True
-    """False where the body was not read to its end."""
+    """False if the response's body was not read to its end."""
 
 
 class Envelope(Struct, gc=False, frozen=True, kw_only=True):
     """The record of one crossing."""
 
     seq: int
-    """Order of start in the trace, from 1."""
+    """Number of the crossing in the trace, by order of start, from 1."""
     name: str
     nth: int
-    """With the name the address: `place_order[1]`."""
+    """Occurrence of the name, from 1. Name and occurrence are the address: `place_order[1]`."""
     kind: Kind
     lane: str
-    """`0` is the main lane; `0/fetch.2` the second task or thread that ran `fetch` and was started from it."""
+    """`0` is the main lane. `0/fetch.2` is the second task or thread that ran `fetch` and was started from the main lane."""
     parent: int | None
-    """`seq` of the enclosing crossing."""
+    """`seq` of the enclosing crossing; None if there is none."""
     site: str
     """The definition that was crossed: `shop/tools.py:refund`, `openai._base_client:SyncAPIClient.request`; with an `@`
-    in front where it was marked by hand."""
+    in front if it was marked by hand."""
     input: bytes
-    """Canonical JSON object: parameter to value, as it was before the call; `$types` has what JSON does not tell of them."""
+    """Canonical JSON object of the arguments before the call, by parameter. `$types` has the type information that JSON
+    lacks."""
     outcome: Outcome
     form: Form = "value"
     exchanges: tuple[Exchange, ...] = ()
     reenters: bool = False
-    """Whether a replay runs the body again, with its exchanges served."""
+    """Whether a replay runs the body again and serves its exchanges."""
     changed: bytes | None = None
-    """Typed JSON object: the parameters whose value the call changed in place, as they were after it."""
+    """Typed JSON object of the arguments that the call changed in place, as they were after it, by parameter."""
     meta: bytes = b"{}"
-    """JSON object: `model`, `sampling`, `usage`, `sdk`, `tools`, `printed`: what the body wrote to standard output, `prints`:
-    the pieces of that, where others printed in between, `steps`: what it wrote and which arguments it had changed after so
-    many items, `sent`: what was sent or thrown in after so many, `handed`: facts about the object that it gave, and `passed`:
-    the site of what it was passed to, where a rule's `argument` is why it was woven."""
+    """JSON object with these keys: `model`, `sampling`, `usage`, `sdk`, `tools`; `printed`: what the body wrote to standard
+    output; `prints`: the pieces of that, if others printed in between; `steps`: by number of items, what the body wrote and
+    which arguments it changed; `sent`: by number of items, what was sent or thrown in; `handed`: facts about the returned
+    object; `passed`: the site of the call that got this function as an argument, if a rule's `argument` led to it."""
     started: int = 0
     """Nanoseconds since the trace began."""
     duration: int = 0
     """Nanoseconds."""
     masked: tuple[str, ...] = ()
-    """Paths in the outcome that redaction masked: a replay serves the mask.
+    """Paths in the outcome that redaction masked. A replay serves the mask.
 
-    What is below `items.*`, `return` or `changed` stands in a stream's items, its last value, or in `changed`.
+    Paths that begin with `items.*`, `return` or `changed` lead into a stream's items, its return value, or `changed`.
     """
     opaque: tuple[str, ...] = ()
-    """`path: type` of what can't be rebuilt, with the same beginnings; under `changed` also what can't be changed again.
+    """`path: type` of each value that can't be rebuilt, or changed again. The paths begin as in `masked`.
 
-    What is below `(input)` is compared by its type only.
+    Values at paths that begin with `(input)` are compared by their type only.
     """
 
     @property
@@ -131,12 +132,12 @@ class Envelope(Struct, gc=False, frozen=True, kw_only=True):
 
     @property
     def is_value(self) -> bool:
-        """Whether it is a value that a line of the project asked for, or that of a function marked by hand as ambient."""
+        """Whether it is an ambient value that a line of the project read, or a function marked as ambient by hand."""
         return self.kind == "ambient" and self.site.startswith("@")
 
 
 class Command(Struct, frozen=True):
-    """What was run: enough to run it again."""
+    """The command that was run, with all that is needed to run it again."""
 
     mode: Literal["script", "module", "console", "block"]
     """`block` is `with autochron.record(...)`, or a call that has a trace of its own."""
@@ -147,7 +148,7 @@ class Command(Struct, frozen=True):
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """What was known when a trace began."""
+    """The facts about a trace that were known when it began."""
 
     id: str
     """26 characters, sortable by time of creation (ULID)."""
@@ -161,15 +162,16 @@ class Header(Struct, frozen=True, kw_only=True):
     rules: str = ""
     """Digest of the rules."""
     children: bool = False
-    """Whether the processes that the program started were to be recorded with it."""
+    """Whether child processes of the program were to be recorded with it."""
     ambient: bool = False
-    """Whether the rules asked for ambient values of the project's lines."""
+    """Whether rules record ambient values of the project's lines."""
     hash_seed: str = ""
-    """`PYTHONHASHSEED` of the run, by which sets have their order; empty where it was chance's."""
+    """`PYTHONHASHSEED` of the run, which the order of sets depends on; empty if it was random."""
     typed: bool = False
-    """Whether inputs tell types and state; those of older versions are compared as JSON."""
+    """Whether inputs have types and state. Inputs of older versions don't, and are compared as JSON."""
     seal: str = ""
-    """By the key of the user who recorded the command in this folder: who has it need not ask before it is run again."""
+    """A signature of the command and its folder with the key of the user who recorded it. A command with a valid seal of the
+    user's runs again without a question."""
 
 
 class Connection(Struct, frozen=True):
@@ -181,55 +183,55 @@ class Connection(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """What a path held before the recorded run opened it."""
+    """The state of a path before the recorded run opened it."""
 
     path: str
-    """Relative to the rules' root, with `/` between; absolute where it lies elsewhere."""
+    """Relative to the rules' root, with `/`; absolute if it is elsewhere."""
     kind: Literal["file", "sqlite", "absent", "folder", "link", "not-kept"]
-    """`absent`: there was nothing. `folder`: the names that it had. `not-kept`: `reason` says why."""
+    """`absent`: the path did not exist. `folder`: only the names in it are kept. `not-kept`: `reason` says why."""
     digest: str = ""
-    """SHA-256 of the content that is kept, hex, which is also the name of the file that holds it."""
+    """SHA-256 of the content that is kept, in hex, which is also the name of the file with the content."""
     size: int = 0
     """Bytes."""
     mode: int = 0
     """Permission bits."""
     modified: int = 0
-    """When it was changed last, in nanoseconds since 1970."""
+    """Time of the last change, in nanoseconds since 1970."""
     names: tuple[str, ...] = ()
-    """Of a folder."""
+    """The names in a folder."""
     target: str = ""
-    """Where a symbolic link leads, as it says."""
+    """The target of a symbolic link, as the link has it."""
     reason: str = ""
     at: int = 0
     """Nanoseconds since the trace began."""
     by_rule: bool = False
-    """Whether a [[snapshot]] asked for it."""
+    """Whether a `[[snapshot]]` table is the reason to keep it."""
     wrote: bool = False
-    """Whether it was opened to be written inside a boundary, and not just read or written elsewhere."""
+    """Whether it was opened for writing inside a boundary, and not just read or written elsewhere."""
 
 
 class FileRead(Struct, frozen=True):
-    """A file that was read inside a boundary and is not kept."""
+    """A file that was read inside a boundary and has no snapshot."""
 
     path: str
-    """As for a snapshot."""
+    """The path, as in a snapshot."""
     digest: str
-    """SHA-256, hex."""
+    """SHA-256 of its content, in hex."""
 
 
 class StateEffect(Struct, frozen=True, order=True):
-    """Something that was changed outside the program: a row, a line, a file."""
+    """A change of the state outside the program, or of a global: a row, a line, a file, a value."""
 
     path: str
     """The file, or the module and name of a global."""
     what: str
-    """In words: `row added to refunds`, `line added`, `file created`, `changed at balance.eur`."""
+    """The change in words: `row added to refunds`, `line added`, `file created`, `changed at balance.eur`."""
     value: bytes = b"null"
-    """JSON: the row, the line, the value."""
+    """JSON of the row, the line or the value."""
 
 
 class Unwoven(Struct, frozen=True):
-    """Something that a rule meant and that was not woven, or that a woven place could not carry, and why."""
+    """Something that a rule fits and that was not woven, or that a woven place does not support, and the reason."""
 
     what: str
     reason: str
@@ -237,56 +239,57 @@ class Unwoven(Struct, frozen=True):
 
 
 ADDRESS = "address-in-input"
-"""The slug of a boundary whose input depends on where objects lie in memory."""
+"""The slug of a boundary whose input depends on the memory addresses of objects."""
 
 NOT_COMPARED = "not-compared"
 """The slug of a boundary with an input that is too large to be compared."""
 
 UNTESTED = "untested-version"
-"""The slug of a library whose version its pack was not tested with: it is woven all the same."""
+"""The slug of a library whose pack was not tested with the installed version. It is woven nevertheless."""
 
 
 class OutsideEffect(Struct, frozen=True, kw_only=True):
-    """What a program did to the world outside every boundary, by one line of the project."""
+    """An effect outside every boundary, of one line of the project."""
 
     kind: Literal["file", "database", "program", "connection", "signal"]
     does: str
     """A verb: `writes`, `removes`, `starts`."""
     what: str
-    """The path relative to the rules' root, the program or the address."""
+    """The path relative to the rules' root, the program, or the address."""
     site: str
     """The project's line: `agent.py:31`."""
     function: str = ""
-    """The function around that line, as `module:qualified name`."""
+    """The enclosing function, as `module:qualified name`."""
     digest: str = ""
-    """Of what a file or database held in the end, hex; `absent`, `folder`, or empty where it is not compared."""
+    """Digest of the final content of a file or database, in hex; `absent`, `folder`, or empty if it is not compared."""
     rough: str = ""
-    """The same without times of day and durations."""
+    """The digest without times of day and durations."""
     reason: str = ""
-    """Why it is not compared."""
+    """Why it is not compared; empty if it is."""
     near: str = ""
     """The rule that nearly fits the function, and why it does not."""
 
 
 class Unprinted(Struct, frozen=True, array_like=True):
-    """Lines of standard output that were written past Python's streams: by `os.write`, C code or a child process."""
+    """Lines of standard output that were not written by Python's streams but by `os.write`, C code or a child process."""
 
     line: int
-    """The first, counted from 0."""
+    """The first line, counted from 0."""
     count: int
+    """The number of lines."""
     during: tuple[int, ...] = ()
-    """Crossings of tools that ran meanwhile, by their `seq`."""
+    """`seq` of the tools' crossings that ran meanwhile."""
 
 
 class Secrets(Struct, frozen=True, array_like=True):
-    """Digests of the lines of standard output that are masked, in their order, and the key that they were made with."""
+    """Keyed digests of the lines of standard output that are masked, in order, and their key."""
 
     key: str
     digests: tuple[str, ...]
 
 
 class Footer(Struct, frozen=True, kw_only=True):
-    """What was known when a trace ended. A trace without one was cut off."""
+    """The facts about a trace that were known when it ended. A trace without a footer was cut off."""
 
     status: int | None = None
     """Exit status; None for a block."""
@@ -295,55 +298,56 @@ class Footer(Struct, frozen=True, kw_only=True):
     stdout: bytes = b"null"
     """Stored body of what the program printed, masked."""
     said: bool = False
-    """Whether `stdout` is all that was written to the descriptor, by whomever; else by Python's streams and `os.write`."""
+    """Whether `stdout` is everything that was written to the descriptor; else only what Python's streams and `os.write`
+    wrote."""
     unprinted: tuple[Unprinted, ...] = ()
-    """Lines of that which Python's streams did not print."""
+    """The lines of `stdout` that Python's streams did not print."""
     secrets: Secrets | None = None
     stderr: bytes | None = None
-    """Stored body of what Python's own stream of standard error wrote, masked; None where the rules don't ask for it."""
+    """Stored body of what Python's stream of standard error wrote, masked; None if the rules don't ask for it."""
     stdin: bytes = b"null"
     """Stored body of what the program read from standard input."""
     stdin_kind: str = ""
-    """What standard input was: `file`, `pipe`, `terminal` or empty."""
+    """The kind of standard input: `file`, `pipe`, `terminal` or empty."""
     unwoven_tools: tuple[str, ...] = ()
-    """Tools that the model asked for, that never crossed, and that no boundary is known to cover."""
+    """Tools that the model requested, that have no crossing, and that no boundary is known to cover."""
     declined_tools: tuple[str, ...] = ()
-    """Tools that the model asked for, that a boundary covers, and that the agent never called."""
+    """Tools that the model requested, that a boundary covers, and that the agent never called."""
     connections: tuple[Connection, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     """(distribution, version) of every library that a pack covers and the program imported."""
     environment: tuple[tuple[str, str], ...] = ()
-    """The variables that change where or what those libraries call, masked."""
+    """(name, value) of the environment variables that change where or what those libraries call, masked."""
     credentials: tuple[str, ...] = ()
-    """The credentials that were set; a replay fills in placeholders for these."""
+    """Names of the credentials that were set; a replay sets placeholders for them."""
     lost: int = 0
-    """Envelopes that could not be written."""
+    """Number of envelopes that could not be written."""
     watched: bool = False
-    """Whether calls were looked for that escape the record."""
+    """Whether the run was watched for non-deterministic calls."""
     findings: tuple[Finding, ...] = ()
-    """The non-deterministic calls that the watch saw, with those that a boundary or an ignore covers."""
+    """The non-deterministic calls that the watch found, including those that a boundary or an ignore covers."""
     snapshots: tuple[Snapshot, ...] = ()
-    """What files and databases held before the run opened them to write."""
+    """The state of files and databases before the run opened them for writing."""
     reads: tuple[FileRead, ...] = ()
-    """The project's files that were read inside a boundary, and that no snapshot has."""
+    """The project's files that were read inside a boundary and have no snapshot."""
     effects: tuple[OutsideEffect, ...] = ()
-    """What the program did to the world outside every boundary."""
+    """The effects outside every boundary."""
     knows_effects: bool = False
-    """Whether that was looked for."""
+    """Whether effects were recorded."""
     call: Envelope | None = None
-    """The call that the trace is of: its bound arguments and its outcome. None for other traces.
+    """For the trace of one call: the call, with its bound arguments and its outcome. None for other traces.
 
-    Its `seq` is 0. Its `meta` has what the call is made again by: `arguments` (parameter to value in the typed codec; what is
-    opaque or masked in them stands in `opaque` and `masked` below `arguments`), `attributes` (parameter to the attribute of a
-    module that it was, `app:shop`), and of an HTTP request `request`: its `parameter`, `headers`, `scheme` and `root_path`;
-    `app`, the application as an attribute of a module; `missing`, why its body is not kept. `response` is the status and the
-    stored body of an HTTP response.
+    Its `seq` is 0. Its `meta` has what is needed to repeat the call: `arguments` (by parameter, encoded by the typed codec;
+    the paths in `opaque` and `masked` begin with `arguments`), `attributes` (by parameter, the attribute of a module that the
+    argument was: `app:shop`). For an HTTP request it has `request` (its `parameter`, `headers`, `scheme` and `root_path`;
+    `app`, the application as an attribute of a module; `missing`, why its body is not kept) and `response` (the status and
+    the stored body).
     """
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):
-    """What a child process had to say when it ended: its own last word, and what only the report tells."""
+    """The report of a child process at its end: its footer, and facts that only the report of the run has."""
 
     footer: Footer
     opaque: tuple[str, ...] = ()
@@ -351,20 +355,20 @@ class ChildEnd(Struct, frozen=True, kw_only=True):
     masked: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     matched: tuple[str, ...] = ()
-    """Ids of the rules that fitted something there."""
+    """Ids of the rules that fit something in the child process."""
 
 
 class Child(Struct, frozen=True):
     """A child process that was recorded into a trace."""
 
     lane: str
-    """The lane that it began in."""
+    """The lane in which it was started."""
     end: ChildEnd | None
-    """None while it goes on, and for ever if it was cut off or had nothing to say."""
+    """None while it runs, or if it was cut off or reported nothing."""
 
 
 class Trace(Struct, frozen=True):
-    """The envelopes of one run, in order of start, with header and footer."""
+    """The envelopes of one run, in order of start, with header and footer. The footer is None if the run was cut off."""
 
     header: Header
     envelopes: tuple[Envelope, ...]
@@ -372,14 +376,14 @@ class Trace(Struct, frozen=True):
 
 
 class Crossed(Struct, frozen=True):
-    """A boundary at a place of the program, and how often it was crossed there in one trace."""
+    """A boundary at one site, and the number of its crossings in one trace."""
 
     name: str
     kind: Kind
     site: str
     count: int
     ruled: str
-    """The site that a rule is for: that of what it was passed to as an argument, where it was woven for that."""
+    """The site that a rule fits: usually `site`; for a function that was woven as an argument, that of the call."""
 
 
 class TraceSummary(Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from autochron._runtime import exit_hooks, unpatched
-from autochron._runtime.progress import shown_on
+from autochron._runtime.progress import progress_line
 from autochron._runtime.recursion import enough_frames
 from autochron._runtime.unpatched import os
 from autochron.config import default_store, find_rule_file
@@ -143,7 +143,7 @@ def _set_up(
     command = Command(program.command.mode, program.command.target, arguments, facts.folder_of(rules))
     try:
         activation = activate(rules, program.own, aliases={"__main__": program.aliases})
-        activation.hook.progress = None if options.quiet else shown_on(sys.stderr)
+        activation.hook.progress = None if options.quiet else progress_line(sys.stderr)
         header = facts.header(rules, command, name, children=rules.children and store.url is not None)
         recording = Recording(activation, store, header, redactor)
     except AutochronError:

@@ -1,1 +1,1 @@
-"""Rules: what to weave, and how to name it. TOML is validated here into the frozen values of `model`."""
+"""Read rules from TOML and validate them. The results are the frozen values of `model`."""

@@ -1,4 +1,4 @@
-"""Reading which ambient values are recorded: `ambient = [...]`, and `[[boundary]]` tables of kind `ambient` with a `site`."""
+"""Read which ambient values are recorded: `ambient = [...]`, and `[[boundary]]` tables of kind `ambient` with a `site`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from autochron.rules.sites import read_hash, read_site
 from autochron.rules.tables import Table
 
 RECORDED: tuple[Category, ...] = ("clock", "random", "uuid")
-"""The categories whose values are plain, so that they can be recorded where they are asked for."""
+"""The categories whose values are plain data, so that they can be recorded at the line that asks for them."""
 
 _KEYS = ("name", "kind", "call", "site", "hash")
 
 
 def is_ambient(table: Table) -> bool:
-    """Return whether a `[[boundary]]` is of a call at one line, and of no definition."""
+    """Return whether a `[[boundary]]` table is for an ambient call at one line, and not for a definition."""
     return table.values.get("kind") == "ambient" and "site" in table
 
 
 def read_ambient(table: Table) -> AmbientRule:
-    """Read such a table."""
+    """Read a `[[boundary]]` table of an ambient call."""
     table.check_keys(_KEYS)
     call = table.required("call", "write the call, such as `time.time`")
     bare = call.removesuffix("()")
@@ -46,17 +46,17 @@ def _has_fields(table: Table, name: str) -> bool:
 
 
 def read_categories(table: Table) -> tuple[Category, ...]:
-    """Read of which categories all values are recorded."""
-    found: list[Category] = []
+    """Read the categories of which all values are recorded."""
+    categories: list[Category] = []
     for index, text in enumerate(table.texts("ambient")):
         known = next((category for category in RECORDED if category == text), None)
         if known is None:
-            why = (
+            reason = (
                 "; its values can't be recorded where they are asked for: make the call a boundary"
                 if text in CATEGORIES
                 else ""
             )
             where = (*table.path, "ambient", index)
-            table.source.refuse(where, f"`ambient` has `{text}`{hint(RECORDED, text)}{why}")
-        found.append(known)
-    return tuple(dict.fromkeys(found))
+            table.source.refuse(where, f"`ambient` has `{text}`{hint(RECORDED, text)}{reason}")
+        categories.append(known)
+    return tuple(dict.fromkeys(categories))

@@ -1,4 +1,4 @@
-"""Reading one `[[boundary]]` table."""
+"""Read one `[[boundary]]` table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ _CODECS = ("auto", "http", "value", "channel")
 
 
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
-    """Read one table; it gives several rules where a target or a `when` is a list, all with one id."""
+    """Read one table; it has several rules, all with one id, if its target or its `when` is a list.
+
+    Args:
+        table: the table.
+        pack: name of the pack that it belongs to; None for a project's table.
+    """
     allowed = (*_KEYS, "id") if pack else _KEYS
     table.check_keys(allowed)
     selectors = read_selectors(table)
@@ -51,19 +56,19 @@ _OF_CALLS = ("__name__", "__qualname__", "__module__", "model", "caller")
 
 
 def _check_bound(table: Table, call: CallSelector, name: str) -> None:
-    """Refuse a name that uses a metavariable which the pattern doesn't bind."""
-    known = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
+    """Refuse a name that uses a metavariable that the pattern doesn't bind."""
+    bound_names = (*call_pattern(call.pattern).metavariables, *_OF_CALLS)
     for field in name_template(name).parts:
-        if isinstance(field, Field) and field.root not in known:
+        if isinstance(field, Field) and field.root not in bound_names:
             table.refuse(
                 "name",
                 f"`name` uses `{{{field.root}}}`, which `{call.pattern}` doesn't bind"
-                f"{hint(known, field.root)}; bind it with `${field.root}`",
+                f"{hint(bound_names, field.root)}; bind it with `${field.root}`",
             )
 
 
 def _common(table: Table, pack: str | None) -> dict[str, Any]:
-    """Read what the rules of one table share."""
+    """Read the fields that all rules of one table share."""
     place = table.place
     name = table.required("name", 'give one, such as name = "{__name__}"')
     table.parsed("name", name, name_template)
@@ -88,13 +93,16 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
 
 
 def _conditions(table: Table) -> list[tuple[tuple[str, str], ...]]:
-    """Read `when`. A list of tables means any of them, as a list of globs does; both are spread over several rules."""
+    """Read `when`, one condition for each rule.
+
+    A list of tables means that any of them has to fit, and a list of globs means the same. Both become several rules.
+    """
     if type(table.values.get("when")) is not list:
         return _condition(table.table("when", "when"))
     tables = table.tables("when", "{ path = glob }")
-    if not all(each.values for each in tables) or not tables:
+    if not all(condition_table.values for condition_table in tables) or not tables:
         table.refuse("when", "`when` has a table without a condition" if tables else "`when` is empty")
-    return [condition for each in tables for condition in _condition(each)]
+    return [condition for condition_table in tables for condition in _condition(condition_table)]
 
 
 def _condition(when: Table) -> list[tuple[tuple[str, str], ...]]:
@@ -122,7 +130,10 @@ def _paths(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _changes(table: Table) -> tuple[str, ...] | None:
-    """Read the paths to what a call may change: each leads to one object, or on replay it would not be known which."""
+    """Read the paths to what a call may change.
+
+    Each must lead to one object: with several the replay could not know which one to change.
+    """
     for path in _paths(table, "changes"):
         if not is_plain(parse_path(path)):
             table.refuse("changes", f"`changes` `{path}` must lead to one object: no `*`, no filter")
@@ -131,15 +142,15 @@ def _changes(table: Table) -> tuple[str, ...] | None:
 
 def _meta(table: Table) -> MetaPaths:
     table.check_keys(_META_KEYS)
-    found: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, tuple[str, ...]] = {}
     for key in _META_KEYS[:-1]:
-        found[key] = table.texts(key, single=True)
-        for path in found[key]:
+        paths[key] = table.texts(key, single=True)
+        for path in paths[key]:
             steps = table.parsed(key, path, parse_path)
             if steps[0].key not in _META_ROOTS or len(steps) < 2:
                 roots = ", ".join(f"`{root}.`" for root in _META_ROOTS)
                 table.refuse(key, f"`{key}` `{path}` must start with one of {roots}")
-    return MetaPaths(**found, sdk=table.text("sdk"))
+    return MetaPaths(**paths, sdk=table.text("sdk"))
 
 
 def _state(table: Table) -> str | None:

@@ -1,7 +1,7 @@
 """Patterns of calls: `TOOLS[$tool](...)`, `broker.client.sell(...)`, `self.$method(...)`.
 
 A pattern is a Python call in which `$name` stands for any name, key, receiver or argument, and `...` for any further
-arguments (or any key). What it says is taken apart here; which calls of a program it fits is for `matching`.
+arguments, or for any key. Patterns are parsed here; `matching` finds the calls of a program that they fit.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ REFUSED = frozenset(
         *("make_dataclass", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"),
     }
 )
-"""Names of what looks at the frame that calls it: with a crossing between, that would be ours."""
+"""Names of callables that look at their caller's frame. In a bound call that would be one of ours."""
 
 _WORD = late(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\$(\w*)""")
 _MARK = "_autochron_metavariable_"
 _REST = late(r",\s*\.\.\.\s*\)\s*$")
-"""`...` behind keywords, where Python's grammar has no place for it."""
+"""`...` behind keyword arguments, where Python's grammar does not allow it."""
 
 
 class Metavariable(Struct, frozen=True):
-    """`$name`: anything that may stand there."""
+    """`$name`: any name, key, receiver or argument."""
 
     name: str
 
@@ -44,32 +44,33 @@ class Anything(Struct, frozen=True):
 
 
 class Spelled(Struct, frozen=True):
-    """An expression that must stand there as it is: its syntax tree, as text."""
+    """An expression that the call must have as it is written."""
 
     tree: str
+    """Its syntax tree, as `ast.dump` writes it."""
 
 
 Part: TypeAlias = Metavariable | Anything | Spelled
 
 
 class Attribute(Struct, frozen=True):
-    """`.name` in what is called."""
+    """`.name` in the callee."""
 
     name: str | Metavariable
 
 
 class Index(Struct, frozen=True):
-    """`[key]` in what is called."""
+    """`[key]` in the callee."""
 
     key: Part
 
 
 class CallPattern(Struct, frozen=True):
-    """A pattern, taken apart."""
+    """A parsed pattern."""
 
     text: str
     root: str | Metavariable
-    """What the chain of attributes and indices starts from."""
+    """The name at the beginning of the callee, before its attributes and indices."""
     trailers: tuple[Attribute | Index, ...]
     positional: tuple[Part, ...]
     keywords: tuple[tuple[str, Part], ...]
@@ -79,7 +80,7 @@ class CallPattern(Struct, frozen=True):
 
     @property
     def dotted(self) -> str | None:
-        """The dotted name of what is called, where it is nothing but names."""
+        """The dotted name of the callee; None if it has an index or a metavariable."""
         if isinstance(self.root, Metavariable):
             return None
         names = [self.root]
@@ -91,7 +92,7 @@ class CallPattern(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The names that it spells out: each stands in the source of a call that it fits, or the last one alone does."""
+        """The names that it spells out. A call that it fits has all of them in its source, or at least the last one."""
         fixed = [] if isinstance(self.root, Metavariable) else [self.root]
         fixed += [
             trailer.name
@@ -102,15 +103,19 @@ class CallPattern(Struct, frozen=True):
 
 
 class CallPatternError(ValueError):
-    """A pattern means nothing; the text says what is wrong, as in "is no call"."""
+    """A pattern is not valid. The message is a predicate, such as "is no call"."""
 
 
 @lru_cache(maxsize=256)
 def call_pattern(text: str) -> CallPattern:
-    """Parse a pattern; CallPatternError says what is wrong with it."""
+    """Parse a pattern.
+
+    Raises:
+        CallPatternError: it is not valid.
+    """
     import ast  # lazy: only rules for call sites need it
 
-    found: list[str] = []
+    metavariables: list[str] = []
 
     def mark(match: re.Match[str]) -> str:
         quoted, name = match.groups()
@@ -118,9 +123,9 @@ def call_pattern(text: str) -> CallPattern:
             return str(quoted)
         if not name.isidentifier():
             raise CallPatternError("has a `$` without a name; write `$tool`")
-        if name in found:
+        if name in metavariables:
             raise CallPatternError(f"binds `${name}` twice; give one of them another name")
-        found.append(name)
+        metavariables.append(name)
         return f"{_MARK}{name}"
 
     try:
@@ -132,18 +137,18 @@ def call_pattern(text: str) -> CallPattern:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise CallPatternError(f"doesn't parse: {reason.replace(_MARK, '$')}") from None
     if not isinstance(tree, ast.Call):
-        near = f"{text.strip()}(...)" if isinstance(tree, ast.Name | ast.Attribute | ast.Subscript) else ""
+        nearest = f"{text.strip()}(...)" if isinstance(tree, ast.Name | ast.Attribute | ast.Subscript) else ""
         raise CallPatternError(
-            f"is no call; nearest is `{near}`" if near else "is no call, such as `TOOLS[$tool](...)`"
+            f"is no call; nearest is `{nearest}`" if nearest else "is no call, such as `TOOLS[$tool](...)`"
         )
-    return _call(text, tree, tuple(found))
+    return _call(text, tree, tuple(metavariables))
 
 
 def _call(text: str, tree: ast.Call, metavariables: tuple[str, ...]) -> CallPattern:
     import ast  # lazy: see above
 
     root, trailers = _callee(tree.func)
-    if any(isinstance(each, ast.Starred) for each in tree.args):
+    if any(isinstance(argument, ast.Starred) for argument in tree.args):
         raise CallPatternError("unpacks arguments; `...` stands for any of them")
     positional = [_part(argument) for argument in tree.args]
     keywords = [(keyword.arg, keyword.value) for keyword in tree.keywords]

@@ -1,4 +1,4 @@
-"""A rule that makes a boundary, compiled for one definition."""
+"""The compiled form of a boundary rule at one definition."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from autochron.rules.names import NameTemplate
 
 Reader: TypeAlias = Callable[[tuple[Any, ...]], Sequence[Any]]
-"""Returns what stands at a path in the bound arguments of a call; nothing where something on the way isn't there."""
+"""Returns the values at a path in the bound arguments of a call; none if the path leads nowhere."""
 
 Condition: TypeAlias = Callable[[tuple[Any, ...]], bool]
 """Returns whether the bound arguments of a call fit a rule."""
 
 
 class CompiledBoundary:
-    """One rule at one definition, compiled: what the kernel asks of it at each call.
+    """One rule at one definition, with all that the kernel needs at each call computed beforehand.
 
     Attributes:
-        rule: as it was read.
-        template: of the crossing's name.
-        name: the name, where it is the same for every call; else None.
-        fits: the rule's condition; None where every call fits.
-        passed: returns what is woven instead of the call; None where the call is the crossing.
-        outcome: the parameter whose argument is the outcome, or None.
-        collapses: whether a crossing right inside another such one is none.
-        is_tool: whether what it calls is no model.
-        runs: whether the body runs on a replay, too, whatever is live.
-        inputs: how the handler reads a call's input; opaque to the kernel.
+        rule: the rule.
+        template: the template of the crossing's name.
+        name: the name, if it is the same for every call; else None.
+        fits: the rule's condition; None if every call fits.
+        passed: reads the argument that is woven in place of the call; None if the call itself is the crossing.
+        outcome: the parameter whose argument is the outcome; None if the result is.
+        collapses: whether a call directly inside another crossing of this kind is no crossing of its own.
+        is_tool: whether it is not a model.
+        runs: whether the body runs on every replay, even if nothing is live.
+        inputs: the handler's reader of a call's input; opaque to the kernel.
     """
 
     __slots__ = (
@@ -48,7 +48,17 @@ class CompiledBoundary:
         outcome: str | None,
         models: Sequence[Reader],
     ) -> None:
-        """Take `models`, which read the arguments that may name the model of a call."""
+        """Make one for a rule.
+
+        Args:
+            rule: the rule.
+            template: the template of the crossing's name.
+            name: the name, if it is the same for every call; else None.
+            fits: the rule's condition; None if every call fits.
+            passed: reads the argument that is woven in place of the call, or None.
+            outcome: the parameter whose argument is the outcome, or None.
+            models: read the arguments that may name the model of a call, in the order in which they are tried.
+        """
         self.rule = rule
         self.template = template
         self.name = name
@@ -62,7 +72,7 @@ class CompiledBoundary:
         self._models = models
 
     def model(self, arguments: tuple[Any, ...]) -> str | None:
-        """Return the model that a call names in its arguments."""
+        """Return the model that a call names in its arguments; None if it names none."""
         for read in self._models:
             for value in read(arguments):
                 if issubclass(type(value), str):  # `isinstance` would evaluate a lazy object

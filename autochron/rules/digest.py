@@ -1,4 +1,4 @@
-"""The digest of rules: the same for files that mean the same, whatever their comments and order of keys."""
+"""The digest of rules. It does not depend on comments, and not on the order of keys in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from autochron.model import AmbientRule, BoundaryRule, Place, RedactRule, Rules
 
-# Not hashlib: it loads OpenSSL, 3 ms at the start of every run. `random` does the same.
+# Not hashlib: it loads OpenSSL, which takes 3 ms at the start of every run. `random` imports these modules as well.
 if sys.version_info >= (3, 12):
     from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]  # typeshed has no stub for it
 else:
@@ -19,19 +19,24 @@ _VERSION = "rules-1"
 
 
 def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
-    """Return SHA-256 in hex over what the rules say; `packs` are the (name, digest of its text) in question."""
-    said = (
+    """Return the SHA-256 of rules, in hex.
+
+    Args:
+        rules: the rules; their packs do not count.
+        packs: (name, digest of its text) of the packs that may apply.
+    """
+    content = (
         _VERSION,
-        [_said(rule) for rule in rules.boundaries],
+        [_without_place(rule) for rule in rules.boundaries],
         [str(rule.target) for rule in rules.traces],
         [(rule.call, rule.category, rule.site, rule.hash) for rule in rules.ignores],
         rules.project,
         rules.auto,
         sorted(rules.disable),
         sorted(packs),
-        # Only where there are any, so that the digest of rules without them is what it always was.
+        # Only if there are any, so that the digest of rules without them is that of earlier versions.
         *(
-            [(sorted(rules.ambient), [_asked(rule) for rule in rules.ambients])]
+            [(sorted(rules.ambient), [_ambient_fields(rule) for rule in rules.ambients])]
             if rules.ambient or rules.ambients
             else ()
         ),
@@ -41,29 +46,29 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
             else ()
         ),
     )
-    rules_digest: str = sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
+    rules_digest: str = sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
     return rules_digest
 
 
 def digest_text(text: str) -> str:
-    """Return SHA-256 in hex over the lines of a pack that are neither blank nor comments.
+    """Return the SHA-256 of a pack's lines without blank lines and comments, in hex.
 
-    Without what names senders of telemetry, which changes nothing that is recorded. Not over its parsed rules: a pack that
-    waits for its library is not parsed.
+    The line `telemetry = …` does not count, because it changes nothing that is recorded. Not the digest of parsed rules: a
+    pack that waits for its library is not parsed.
     """
     lines = [
         line
-        for each in text.splitlines()
-        if (line := each.strip()) and line[0] != "#" and not line.startswith("telemetry =")
+        for raw in text.splitlines()
+        if (line := raw.strip()) and line[0] != "#" and not line.startswith("telemetry =")
     ]
     text_digest: str = sha256("\n".join(lines).encode()).hexdigest()
     return text_digest
 
 
-def _asked(rule: AmbientRule) -> tuple[str | None, ...]:
+def _ambient_fields(rule: AmbientRule) -> tuple[str | None, ...]:
     return rule.call, rule.site, rule.hash, rule.name
 
 
-def _said(rule: BoundaryRule) -> BoundaryRule:
-    """Blank out where a rule stands; a project's ids are places too."""
+def _without_place(rule: BoundaryRule) -> BoundaryRule:
+    """Return a rule without its place and its id, which is a place as well in a project's file."""
     return msgspec.structs.replace(rule, id="", place=Place("", 0), when=tuple(sorted(rule.when)))

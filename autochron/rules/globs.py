@@ -10,10 +10,10 @@ ANY_COMPONENTS = "**"
 
 
 class TextGlob(Struct, frozen=True):
-    """A glob over any text: `*` is any run of characters, slashes and dots too."""
+    """A glob over any text: `*` matches any characters, slashes and dots too."""
 
     parts: tuple[str, ...]
-    """What stands between the stars."""
+    """The texts between the stars."""
 
     def fits(self, text: str) -> bool:
         """Return whether the whole text fits."""
@@ -40,7 +40,7 @@ def text_glob(pattern: str) -> TextGlob:
 
 
 class DottedGlob(Struct, frozen=True):
-    """A glob over dotted names: `*` stays within a component, and a component `**` is one or more of them."""
+    """A glob over dotted names: `*` matches within a component, and a component `**` matches one or more components."""
 
     components: tuple[str, ...]
     careful: bool
@@ -52,12 +52,12 @@ class DottedGlob(Struct, frozen=True):
 
 
 def dotted_glob(pattern: str, *, careful: bool = False) -> DottedGlob:
-    """Parse a dotted glob; `careful` skips private, dunder and nested names that it doesn't spell out."""
+    """Parse a dotted glob; with `careful` it fits private, dunder and nested names only if it spells them out."""
     return DottedGlob(tuple(pattern.split(".")), careful)
 
 
 def dotted_glob_error(pattern: str) -> str | None:
-    """Say what is wrong with a dotted glob; None where nothing is."""
+    """Return what is wrong with a dotted glob, as a predicate; None if it is valid."""
     if not pattern:
         return "is empty"
     for component in pattern.split("."):
@@ -90,7 +90,7 @@ def _fit_component(pattern: str, component: str, *, careful: bool) -> bool:
 
 
 def _spelled_out(pattern: str, component: str) -> bool:
-    """Return whether a pattern says itself that it means what is private, a dunder or nested."""
+    """Return whether a pattern spells out that a component is private, a dunder or nested; true for any other component."""
     if component == "<locals>":
         return pattern == component
     if component.startswith("__") and component.endswith("__"):
@@ -99,17 +99,21 @@ def _spelled_out(pattern: str, component: str) -> bool:
 
 
 DERIVED = "+."
-"""Behind the name of a class: those that derive from it are meant as well."""
+"""Follows the name of a class whose derived classes match as well."""
 
 
 def split_derived(qualnames: str) -> tuple[str, str] | None:
-    """Split `Base+.name glob` into the class and the name glob; None where it has no `+`."""
+    """Split `Base+.name glob` into the class and the name glob; return None if it has no `+`."""
     base, plus, rest = qualnames.partition(DERIVED)
     return (base, rest) if plus else None
 
 
 def split_globs(text: str) -> tuple[str, str]:
-    """Split `module glob:name glob`."""
+    """Split `module glob:name glob`.
+
+    Raises:
+        ValueError: it is not valid; the message is a predicate.
+    """
     modules, colon, qualnames = text.partition(":")
     if not colon or ":" in qualnames:
         raise ValueError("is not of the form module glob:name glob, such as `shop.tools:*`")
@@ -120,15 +124,19 @@ def split_globs(text: str) -> tuple[str, str]:
     parts = split_derived(qualnames)
     if parts is not None and ("*" in modules or "*" in parts[0]):
         raise ValueError("has a `*` before its `+`; name the class that others derive from in full")
-    for glob, what in ((modules, "module glob"), (qualnames.replace(DERIVED, ".", 1), "name glob")):
+    for glob, part in ((modules, "module glob"), (qualnames.replace(DERIVED, ".", 1), "name glob")):
         error = dotted_glob_error(glob)
         if error:
-            raise ValueError(f"has a {what} that {error}")
+            raise ValueError(f"has a {part} that {error}")
     return modules, qualnames
 
 
 def split_within(text: str) -> tuple[str, str | None]:
-    """Split `within` into its module glob and its name glob."""
+    """Split `within` into its module glob and its name glob, which is None if there is none.
+
+    Raises:
+        ValueError: it is not valid; the message is a predicate.
+    """
     modules, qualnames = split_globs(text) if ":" in text else (text, None)
     error = dotted_glob_error(modules)
     if error:

@@ -1,4 +1,4 @@
-"""On which line each table, key and element of a TOML document stands: what tomli doesn't tell.
+"""Find the line of each table, key and element of a TOML document, which tomli does not return.
 
 Only for documents that tomli has accepted: nothing is validated here.
 """
@@ -14,7 +14,7 @@ import msgspec
 from autochron._runtime.lazy import late
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""From the root: `("boundary", 0, "when", "options.url")`."""
+"""The path from the document's root: `("boundary", 0, "when", "options.url")`."""
 
 _BLANK = late(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _BARE = late(r"[A-Za-z0-9_-]+")
@@ -29,19 +29,19 @@ _SCALAR = late(r"[^,\]}#\n]+")
 
 
 def find_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line, from 1, of everything in a TOML document."""
+    """Return the line of everything in a TOML document, from 1."""
     return _TextScan(text).document()
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Return the line of a path, or of the nearest table around it."""
+    """Return the line of a path, or of the innermost table around it; 1 if there is none."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
 class _TextScan:
-    """One pass over a document. Each method starts at `position` and leaves it behind what it read."""
+    """One pass over a document. Each method reads from `_position` on, and moves that behind what it has read."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -140,7 +140,7 @@ class _TextScan:
             self._position += 1
 
     def _blank(self) -> bool:
-        """Skip blanks, line ends and comments; tell whether anything is left."""
+        """Skip blanks, line ends and comments, and return whether anything is left."""
         self._skip(_BLANK)
         return self._position < len(self._text)
 
@@ -163,7 +163,7 @@ def _unquoted(key: str) -> str:
     try:
         return msgspec.json.decode(key, type=str)
     except msgspec.DecodeError:
-        # An escape that JSON lacks, such as \e: let tomli read it.
-        import tomli  # lazy: it is loaded already where a document was parsed
+        # An escape that JSON does not have, such as \U0001F600.
+        import tomli  # lazy: imported already if a document was parsed
 
         return next(iter(tomli.loads(f"{key} = 0")))

@@ -1,4 +1,4 @@
-"""The rules that are in force: those of a project's rule file, or without one every shipped pack."""
+"""Load the rules that are in force: those of a project's rule file, or every shipped pack if there is no such file."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
 
@@ -13,10 +13,15 @@ from autochron.rules.packs import pack_digests, pack_index
 
 
 def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[str] | None = None) -> Rules:
-    """Read and validate a rule file; without one every shipped pack waits for its library.
+    """Read and validate a rule file.
 
-    `root` is the folder that relative paths start from: by default the one that the file names, that of the file, or the
-    working folder. RuleError says file, line, what is wrong and the nearest valid spelling.
+    Args:
+        path: the file. If it is None, there are no rules but the shipped packs, which wait for the import of their library.
+        root: the folder that relative paths start from. By default it is the `root` that the file names, else the file's
+            folder, or the working folder without a file.
+
+    Raises:
+        RuleError: the file can't be read or is not valid; the message has file, line, and the nearest valid spelling.
     """
     if path is None:
         rules = Rules(root=os.path.abspath(root if root is not None else os.curdir))
@@ -27,7 +32,7 @@ def load_rules(path: str | os.PathLike[str] | None, *, root: str | os.PathLike[s
 
 
 def _sealed(rules: Rules, relative: tuple[str, ...]) -> Rules:
-    """Add the digest, in which the project's paths are as they were written."""
+    """Return rules with their digest, which is computed with the project's paths as they are written in the file."""
     names = pack_index() if rules.auto else [pack.name for pack in rules.packs]
-    said = msgspec.structs.replace(rules, project=relative)
-    return msgspec.structs.replace(rules, digest=digest(said, pack_digests(names)))
+    as_written = msgspec.structs.replace(rules, project=relative)
+    return msgspec.structs.replace(rules, digest=digest(as_written, pack_digests(names)))

@@ -1,8 +1,7 @@
-"""Names of boundaries: literal, or formed from facts of the call. Never a call.
+"""Names of boundaries: literal text, or templates that are filled in for each call. A template never calls anything.
 
-`{__name__}`, `{__qualname__}` and `{__module__}` come from the definition, `{model}` and `{caller}` from the
-call, `{closure.x}` from a variable that the function closes over, and the rest from an argument: `{tool}`,
-`{tool.name}`, `{request[kind]}`, `{args[0]}`.
+`{__name__}`, `{__qualname__}` and `{__module__}` are those of the definition, `{model}` and `{caller}` those of the call.
+`{closure.x}` is a closure variable. All others are arguments: `{tool}`, `{tool.name}`, `{request[kind]}`, `{args[0]}`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from autochron.escaping import visible
 from autochron.rules.nearest import nearest
 
 LONGEST = 200
-"""Characters of a name's part that comes from the call."""
+"""Most characters of a name's part that comes from the call."""
 
 _ESCAPE = re.compile(r"\\[xuUnrt]")
 
@@ -30,7 +29,7 @@ _ALLOWED = "attributes, keys, {caller}, {model} and {closure.x}, never a call"
 
 
 class NameTemplateError(ValueError):
-    """A name template can't be read."""
+    """A name template is not valid. The message is a predicate."""
 
 
 class Access(Struct, frozen=True):
@@ -41,16 +40,16 @@ class Access(Struct, frozen=True):
 
 
 class Field(Struct, frozen=True):
-    """One pair of braces."""
+    """One pair of braces in a template."""
 
     text: str
-    """As it was written, without the braces."""
+    """The text between the braces."""
     root: str
     steps: tuple[Access, ...] = ()
 
 
 class NameFacts(Struct, frozen=True):
-    """What a name may use besides the arguments."""
+    """The facts about a call that a name may use besides the arguments."""
 
     name: str
     qualname: str
@@ -61,7 +60,7 @@ class NameFacts(Struct, frozen=True):
 
 
 class NameTemplate(Struct, frozen=True):
-    """A parsed name."""
+    """A parsed template."""
 
     text: str
     parts: tuple[str | Field, ...]
@@ -69,7 +68,14 @@ class NameTemplate(Struct, frozen=True):
     def fixed(
         self, name: str, qualname: str, module: str, captured: Mapping[str, Any] = MappingProxyType({})
     ) -> str | None:
-        """Return the name where it needs nothing of the call but captured metavariables; None where it does."""
+        """Return the name if it is the same for every call of a definition or site; else None.
+
+        Args:
+            name: `__name__` of the definition.
+            qualname: its `__qualname__`.
+            module: its `__module__`.
+            captured: values of the fields that use metavariables, by the field's text.
+        """
         known = {"__name__": name, "__qualname__": qualname, "__module__": module}
         formed = []
         for part in self.parts:
@@ -89,17 +95,32 @@ class NameTemplate(Struct, frozen=True):
         facts: NameFacts,
         captured: Mapping[str, Any] = MappingProxyType({}),
     ) -> str:
-        """Form the name of one call; RuleError says which value is missing or can't be part of a name."""
+        """Return the name of one call.
+
+        Args:
+            arguments: the bound arguments by parameter.
+            facts: other facts about the call.
+            captured: values of the fields that use metavariables, by the field's text. A RuleError is raised.
+
+        Raises:
+            RuleError: a value is missing or can't be part of a name.
+        """
         formed = []
         for part in self.parts:
-            known = captured.get(part.text) if isinstance(part, Field) else None
-            if isinstance(known, RuleError):
-                raise known
-            formed.append(known or (self.value(part, arguments, facts) if isinstance(part, Field) else part))
+            captured_value = captured.get(part.text) if isinstance(part, Field) else None
+            if isinstance(captured_value, RuleError):
+                raise captured_value
+            formed.append(
+                captured_value or (self.value(part, arguments, facts) if isinstance(part, Field) else part)
+            )
         return "".join(formed)
 
     def value(self, field: Field, arguments: Mapping[str, Any], facts: NameFacts) -> str:
-        """Return what a field stands for, as text; RuleError says why it can't be part of a name."""
+        """Return a field's value as text.
+
+        Raises:
+            RuleError: the value is missing, empty, or neither text nor an integer.
+        """
         try:
             value, steps = _root(field, arguments, facts)
             for step in steps:
@@ -118,10 +139,10 @@ class NameTemplate(Struct, frozen=True):
 
 
 def _encoded(text: str) -> str:
-    r"""Write text of a program or a model as a part of a name: on one line, printable, and no longer than `LONGEST`.
+    r"""Return text of a program or a model as a part of a name: printable, on one line, and no longer than `LONGEST`.
 
-    What is not printable is written as Python escapes it, and so is a backslash that could be mistaken for the beginning
-    of an escape. What is too long keeps its beginning, and has a digest of the whole.
+    Characters that are not printable are escaped as in Python. Then backslashes are escaped as well, and also if the text has
+    something that looks like an escape. Longer text is cut, and ends in a digest of the whole.
     """
     if text.isprintable() and len(text) <= LONGEST and "\\" not in text:
         return text
@@ -137,7 +158,11 @@ def _encoded(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def name_template(text: str) -> NameTemplate:
-    """Parse a name; NameTemplateError says what is wrong with it."""
+    """Parse a name.
+
+    Raises:
+        NameTemplateError: it is not valid.
+    """
     if not text:
         raise NameTemplateError("is empty")
     if text.startswith(("kind:", "after:")):
@@ -208,7 +233,7 @@ def _check_root(root: str, steps: list[Access]) -> None:
 
 
 def _word(text: str) -> tuple[str, str]:
-    """Split off an identifier."""
+    """Split text into the identifier at its beginning and the rest."""
     end = 0
     while end < len(text) and text[: end + 1].isidentifier():
         end += 1

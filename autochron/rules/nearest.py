@@ -1,4 +1,4 @@
-"""The nearest valid spelling of something that is not valid."""
+"""Find the nearest valid spelling of a name that is not valid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(names: Iterable[str], wanted: str) -> str | None:
-    """Return the name that is most like `wanted`; None where none is much like it."""
+    """Return the name that is most similar to `wanted`; None if none is similar."""
     import difflib  # lazy: only an error needs it
 
     known = sorted(set(names))
@@ -18,7 +18,7 @@ def nearest(names: Iterable[str], wanted: str) -> str | None:
 
 
 def hint(names: Iterable[str], wanted: str) -> str:
-    """Return `; nearest is …`, or the names themselves where none is near."""
+    """Return the end of a message: `; nearest is …`, or `; known are …` with all names if none is similar."""
     known = list(names)
     close = nearest(known, wanted)
     if close is not None:

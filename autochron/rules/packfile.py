@@ -1,4 +1,4 @@
-"""Reading the text of a pack."""
+"""Parse the text of a pack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ _PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "envir
 
 
 def read_pack(name: str, file: str, text: str) -> Pack:
-    """Parse the text of a pack."""
+    """Parse the text of a pack.
+
+    Args:
+        name: the pack's name.
+        file: the file's name, for messages.
+        text: the file's text.
+
+    Raises:
+        RuleError: the text is not valid.
+    """
     source, values = parse_toml(file, text, _tables(text))
     top = Table(source, (), values, "the pack")
     top.check_keys(("pack", "boundary", "example"))
@@ -20,7 +29,7 @@ def read_pack(name: str, file: str, text: str) -> Pack:
     if about.required("name", "it is the file's name") != name:
         about.refuse("name", f"`name` is `{about.values['name']}`, and the file's name says `{name}`")
     rules = [read_boundaries(table, name) for table in top.tables("boundary", "[[boundary]]")]
-    ids = [several[0].id for several in rules]
+    ids = [rules_of_table[0].id for rules_of_table in rules]
     for index, rule_id in enumerate(ids):
         if rule_id in ids[:index]:
             first = source.place(("boundary", ids.index(rule_id)))
@@ -33,14 +42,15 @@ def read_pack(name: str, file: str, text: str) -> Pack:
         credentials=about.texts("credentials"),
         environment=about.texts("environment"),
         telemetry=about.texts("telemetry"),
-        boundaries=tuple(rule for several in rules for rule in several),
+        boundaries=tuple(rule for rules_of_table in rules for rule in rules_of_table),
     )
 
 
 def _tables(text: str) -> dict[KeyPath, int]:
-    """Find where the rules of a pack stand: a third of the cost of a pack, if the scanner of all keys did it.
+    """Return the line of each rule of a pack.
 
-    A pack is ours, so no string in it has a line that starts as a header does; a test compares the two.
+    Not by `find_lines`, which would take a third of the time that a pack costs. In our packs no string has a line that starts
+    like a header; a test compares the results.
     """
     headers = (line for line, content in enumerate(text.split("\n"), 1) if content.startswith("[[boundary]]"))
     return {("boundary", index): line for index, line in enumerate(headers)}

@@ -1,4 +1,4 @@
-"""The shipped packs. A pack is parsed when its library is imported, and known by name and modules before."""
+"""The shipped packs. A pack is parsed when its library is imported; before that only its name and modules are read."""
 
 # os.path, not pathlib: this runs at the start of every recorded program, and pathlib costs 3 ms there.
 
@@ -22,7 +22,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class PackText(Struct, frozen=True):
-    """A pack that is not parsed yet."""
+    """What is known of a pack before it is parsed."""
 
     name: str
     file: str
@@ -31,7 +31,7 @@ class PackText(Struct, frozen=True):
 
 
 def pack_folder() -> str:
-    """Return the folder of the packs: inside the package, or in a checkout beside it."""
+    """Return the folder of the packs: inside the installed package, or beside it in a checkout."""
     package = os.path.dirname(_HERE)
     shipped = os.path.join(package, "packs")
     return shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "rules")
@@ -54,13 +54,17 @@ def pack_index() -> Mapping[str, tuple[str, ...]]:
 
 
 def pack_digests(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (name, digest of its text) of packs."""
+    """Return (name, digest of its text) of each of these packs."""
     return [(name, pack_texts()[name].digest) for name in names]
 
 
 @lru_cache(maxsize=64)
 def load_pack(name: str, disable: tuple[str, ...] = ()) -> Pack:
-    """Parse a pack, without the rules whose ids are in `disable`; RuleError where there is none such."""
+    """Parse a pack, and leave out the rules whose ids are in `disable`.
+
+    Raises:
+        RuleError: there is no such pack.
+    """
     texts = pack_texts()
     if name not in texts:
         raise RuleError(f"there is no pack `{name}`{hint(texts, name)}")
@@ -74,32 +78,32 @@ def load_pack(name: str, disable: tuple[str, ...] = ()) -> Pack:
 
 
 def named_variables(names: Iterable[str]) -> frozenset[str]:
-    """Return those of some names that a shipped pack names as environment variables or credentials of its library."""
+    """Return those of these names that a shipped pack lists as environment variables or credentials of its library."""
     wanted = frozenset(names)
-    found: set[str] = set()
-    for name, about in pack_texts().items() if wanted else ():
-        text = read_text(about.file, f"{name}.toml")
-        if any(f'"{each}"' in text for each in wanted):  # few packs are parsed
+    variables: set[str] = set()
+    for name, pack_text in pack_texts().items() if wanted else ():
+        text = read_text(pack_text.file, f"{name}.toml")
+        if any(f'"{variable}"' in text for variable in wanted):  # so that few packs are parsed
             pack = load_pack(name)
-            found |= wanted & {*pack.environment, *pack.credentials}
-    return frozenset(found)
+            variables |= wanted & {*pack.environment, *pack.credentials}
+    return frozenset(variables)
 
 
 def with_imported(rules: Rules, module: str) -> Rules:
-    """Add the packs that an import of this module calls for; the same object where none does."""
+    """Return rules with the packs for an imported module; the same object if there are none to add."""
     if not rules.auto:
         return rules
     present = {pack.name for pack in rules.packs}
-    found = [
+    imported = [
         load_pack(name, rules.disable)
         for name, modules in pack_index().items()
-        if name not in present and any(module == own or module.startswith(f"{own}.") for own in modules)
+        if name not in present and any(module == top or module.startswith(f"{top}.") for top in modules)
     ]
-    return msgspec.structs.replace(rules, packs=(*rules.packs, *found)) if found else rules
+    return msgspec.structs.replace(rules, packs=(*rules.packs, *imported)) if imported else rules
 
 
 def _peek(name: str, file: str) -> PackText:
-    """Read what must be known of a pack before its library is imported: one line, `modules = ["openai"]`."""
+    """Read the facts about a pack that are needed before it is parsed: the one line `modules = ["openai"]`, and a digest."""
     text = read_text(file, f"{name}.toml")
     start = text.find("\nmodules =")
     if start >= 0:

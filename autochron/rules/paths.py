@@ -1,9 +1,9 @@
 """Paths into values: `options.url`, `messages.*.role`, `response.content.*[type=tool_use].name`.
 
-Dotted components: a key, attribute or index (-1 is the last), or `*` for every element or value. A component may be
-followed by filters, `[key=value]`, that keep what it found where that has this value under this key.
+The components are joined by dots. Each is a key, an attribute, an index (-1 is the last), or `*` for every element or value.
+A component may have filters, `[key=value]`, that keep only values with this value under this key.
 
-This is the one grammar. Live values are read here; `envelope.paths` reads stored ones, by the same steps.
+This is the only grammar of paths. Live values are read here; `envelope.paths` reads stored ones with the same steps.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 MISSING: Final[Any] = object()
-"""What `look_up` gives where nothing is: None is a value."""
+"""What `look_up` returns if there is no such value. Not None, which is a value."""
 
 
 class PathError(ValueError):
-    """A path can't be read."""
+    """A path is not valid. The message is a predicate."""
 
 
 class PathStep(Struct, frozen=True):
@@ -31,16 +31,23 @@ class PathStep(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> tuple[PathStep, ...]:
-    """Parse a path; PathError says what is wrong with it."""
+    """Parse a path.
+
+    Raises:
+        PathError: it is not valid.
+    """
     if not text:
         raise PathError("is empty")
     return tuple(_step(component) for component in _components(text))
 
 
 def find(value: Any, steps: Sequence[PathStep], *, attributes: bool = False) -> Iterator[Any]:
-    """Yield what stands at a path: nothing, one value, or with `*` several.
+    """Yield the values at a path: none, one, or several if it has a `*`.
 
-    `attributes` also looks into objects, for arguments; without it only mappings and sequences are read.
+    Args:
+        value: where the path starts.
+        steps: the path.
+        attributes: whether attributes of objects are read, as for arguments; else only mappings and sequences are.
     """
     if not steps:
         yield value
@@ -52,25 +59,25 @@ def find(value: Any, steps: Sequence[PathStep], *, attributes: bool = False) -> 
 
 
 def look_up(value: Any, key: str, *, attributes: bool) -> Any:
-    """Return what stands under a key that isn't `*`, or MISSING."""
+    """Return the value under a key that isn't `*`; MISSING if there is none."""
     if type(value) is dict:
         return value.get(key, MISSING)
     if isinstance(value, Mapping):
-        # Not `get`: a mapping may have one of its own.
+        # Not `get`: a mapping may define one with another meaning.
         return value[key] if key in value else MISSING  # noqa: SIM401
     if _is_sequence(value):
         index = index_of(key, len(value))
         if index is not None:
             return value[index]
-        # Of the attributes of sequences only a namedtuple's fields: `items.count` is no value.
+        # Of a sequence only the fields of a namedtuple are read as attributes: `items.count` is a method.
         if key not in getattr(type(value), "_fields", ()):
             return MISSING
-    # Not hasattr: one look-up, since a property may cost something.
+    # Not hasattr first: a property may be expensive, so it is read once.
     return getattr(value, key, MISSING) if attributes else MISSING
 
 
 def index_of(key: str, length: int) -> int | None:
-    """Return the index that a key means in a list of that length; None where it means none."""
+    """Return the index from 0 that a key stands for in a list of this length; None if it stands for none."""
     if not key.removeprefix("-").isdecimal():
         return None
     index = int(key) + (length if key[0] == "-" else 0)
@@ -78,7 +85,7 @@ def index_of(key: str, length: int) -> int | None:
 
 
 def is_plain(steps: Sequence[PathStep]) -> bool:
-    """Return whether a path is keys only, so that following it is one look-up a step."""
+    """Return whether a path has neither `*` nor filters, so that it leads to one value at most."""
     return not any(step.key == "*" or step.filters for step in steps)
 
 
@@ -88,9 +95,9 @@ def _is_sequence(value: Any) -> bool:
 
 def _children(value: Any, key: str, *, attributes: bool) -> Iterator[Any]:
     if key != "*":
-        found = look_up(value, key, attributes=attributes)
-        if found is not MISSING:
-            yield found
+        inner = look_up(value, key, attributes=attributes)
+        if inner is not MISSING:
+            yield inner
     elif isinstance(value, Mapping):
         yield from value.values()
     elif _is_sequence(value):
@@ -98,11 +105,11 @@ def _children(value: Any, key: str, *, attributes: bool) -> Iterator[Any]:
 
 
 def _has(value: Any, key: str, wanted: str, *, attributes: bool) -> bool:
-    return any(spelled(found) == wanted for found in _children(value, key, attributes=attributes))
+    return any(spelled(inner) == wanted for inner in _children(value, key, attributes=attributes))
 
 
 def spelled(value: Any) -> str | None:
-    """Return a scalar as a rule spells it; None for anything else."""
+    """Return a scalar as it is written in a rule's filter; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -111,7 +118,7 @@ def spelled(value: Any) -> str | None:
 
 
 def _components(text: str) -> list[str]:
-    """Split at the dots outside brackets."""
+    """Split a path at the dots outside brackets."""
     components, depth = [""], 0
     for character in text:
         depth += (character == "[") - (character == "]")

@@ -1,9 +1,8 @@
-"""Reading `[redact]`: what is a secret in this project beside what is one everywhere.
+"""Read `[redact]`: the project's own secrets, in addition to what is a secret everywhere.
 
-A pattern must take time in proportion to the text, whatever that holds, since it is tried on all that is recorded. The rule:
-nothing repeats without a bound but what ends the pattern, and the ways in which a match can be tried at one place have a
-bound, `MOST_WAYS`. So there are no back-references, no `(a+)+`, and no `[a-z]+@`, which reads a long word again from each
-letter.
+A pattern is applied to everything that is recorded, so it must take time in proportion to the text, whatever that is. So only
+the end of a pattern may repeat without a bound, and the number of ways in which a match can be tried at one position is
+bounded by `MOST_WAYS`. This excludes back-references, `(a+)+`, and `[a-z]+@`, which reads a long word again from each letter.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from autochron.model import RedactRule
 from autochron.rules.tables import Table
 
 MOST_WAYS: Final = 4096
-"""Ways to try a match at one place."""
+"""Most ways in which a match may be tried at one position of the text."""
 _UNBOUNDED: Final = 10_000
-"""Repetitions from which on a bound is none."""
+"""A bound of so many repetitions or more counts as none."""
 _SAMPLES: Final = (
     "The quick brown fox jumps over the lazy dog; paid 12.50 EUR to c-1 on 2026-01-31 (ok).",
     '{"role": "assistant", "content": "Hello", "total_tokens": 4096}',
@@ -28,11 +27,15 @@ _NAME = re.compile(r"[\w.\- ]{1,100}", re.ASCII)
 
 
 class _SlowError(ValueError):
-    """A pattern may take longer than its text is long."""
+    """A pattern may take more time than in proportion to the text. The message is a predicate."""
 
 
 def read_redact(table: Table) -> RedactRule:
-    """Read the table; each pattern and each name is checked."""
+    """Read the table, and check each pattern and each name.
+
+    Raises:
+        RuleError: a pattern or a name is not valid.
+    """
     table.check_keys(("patterns", "names"))
     patterns, names = table.texts("patterns"), table.texts("names")
     for index, pattern in enumerate(patterns):
@@ -53,11 +56,16 @@ def _refuse(table: Table, key: str, index: int, message: str) -> None:
 
 
 def _check(table: Table, index: int, pattern: str) -> None:
-    said = f"`patterns` has `{pattern}`, which"
+    subject = f"`patterns` has `{pattern}`, which"
     try:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        _refuse(table, "patterns", index, f"{said} is no regular expression: {error}; write one of Python's")
+        _refuse(
+            table,
+            "patterns",
+            index,
+            f"{subject} is no regular expression: {error}; write one that Python's `re` accepts",
+        )
         return
     tree = parser.parse(pattern)
     if tree.getwidth()[0] == 0:
@@ -65,67 +73,71 @@ def _check(table: Table, index: int, pattern: str) -> None:
             table,
             "patterns",
             index,
-            f"{said} fits the empty text; let it ask for a character, with `+` for `*`",
+            f"{subject} fits the empty text; require a character, with `+` in place of `*`",
         )
     try:
         ways = _ways(tree, is_last=True)
         if ways > MOST_WAYS:
             raise _SlowError(f"can be tried in more than {MOST_WAYS} ways at one place; let it repeat less")
     except _SlowError as error:
-        _refuse(table, "patterns", index, f"{said} {error}")
+        _refuse(table, "patterns", index, f"{subject} {error}")
     fitting = next((match[0] for text in _SAMPLES if (match := compiled.search(text))), None)
     if fitting is not None:
         _refuse(
             table,
             "patterns",
             index,
-            f"{said} fits ordinary text such as `{fitting}`; name what only the secret begins with",
+            f"{subject} fits ordinary text such as `{fitting}`; name what only the secret begins with",
         )
 
 
 def _ways(items: Any, *, is_last: bool) -> int:
-    """Count the ways in which a sequence can be tried; at most a little over MOST_WAYS.
+    """Return the number of ways in which a sequence of parsed items can be tried; at most MOST_WAYS + 1.
+
+    Args:
+        items: (code, operand) pairs of `re._parser`.
+        is_last: whether nothing of the pattern follows.
 
     Raises:
-        _SlowError: it refers back, or repeats without a bound where something follows.
+        _SlowError: it has a back-reference, or repeats without a bound before the pattern's end.
     """
-    found = 1
-    for at, (code, given) in enumerate(items):
-        found = min(MOST_WAYS + 1, found * _ways_of(code, given, is_last=is_last and at == len(items) - 1))
-    return found
+    ways = 1
+    for index, (code, operand) in enumerate(items):
+        ways = min(MOST_WAYS + 1, ways * _ways_of(code, operand, is_last=is_last and index == len(items) - 1))
+    return ways
 
 
-def _ways_of(code: Any, given: Any, *, is_last: bool) -> int:
+def _ways_of(code: Any, operand: Any, *, is_last: bool) -> int:
     if code in {sre.GROUPREF, sre.GROUPREF_EXISTS}:
         raise _SlowError("refers back to a group; write out what it may be")
     if code is sre.SUBPATTERN:
-        return _ways(given[-1], is_last=is_last)
+        return _ways(operand[-1], is_last=is_last)
     if code is sre.ATOMIC_GROUP:
-        return _ways(given, is_last=is_last)
+        return _ways(operand, is_last=is_last)
     if code is sre.BRANCH:
-        return sum(_ways(branch, is_last=is_last) for branch in given[1])
+        return sum(_ways(branch, is_last=is_last) for branch in operand[1])
     if code in {sre.ASSERT, sre.ASSERT_NOT}:
-        return _ways(given[1], is_last=False)
+        return _ways(operand[1], is_last=False)
     if code in {sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT}:
-        return _ways_to_repeat(*given, is_last=is_last)
+        return _ways_to_repeat(*operand, is_last=is_last)
     return 1
 
 
 def _ways_to_repeat(least: int, most: int, item: Any, *, is_last: bool) -> int:
-    each = _ways(item, is_last=False)
+    item_ways = _ways(item, is_last=False)
     if most >= _UNBOUNDED:
         if not is_last:
             raise _SlowError(
                 "repeats something without a bound and goes on; give a bound, such as `{1,64}` for `+`"
             )
-        if each > 1:
+        if item_ways > 1:
             raise _SlowError(
                 "repeats what can be tried in several ways; repeat one set of characters, as in `[a-z0-9]+`"
             )
         return 1
-    found = 0
+    ways = 0
     for count in range(least, most + 1):
-        found += int(min(each, MOST_WAYS + 1) ** min(count, 13))
-        if found > MOST_WAYS:
+        ways += int(min(item_ways, MOST_WAYS + 1) ** min(count, 13))
+        if ways > MOST_WAYS:
             break
-    return max(1, found)
+    return max(1, ways)

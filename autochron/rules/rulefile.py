@@ -1,4 +1,4 @@
-"""Reading a project's rule file: `autochron.toml`, or `[tool.autochron]` in `pyproject.toml`."""
+"""Read a project's rule file: `autochron.toml`, or `[tool.autochron]` in `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from autochron.rules.tables import Table, parse_toml, type_name
 from autochron.rules.text import read_text
 
 VERSION = 1
-"""Of the format of rule files."""
+"""The version of the rule file's format."""
 
 AUTO = "auto"
 _KEYS = (
@@ -39,7 +39,18 @@ _KEYS = (
 
 
 def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
-    """Read and validate a file; gives its rules without a digest, and the project's paths as they are written."""
+    """Read and validate a rule file.
+
+    Args:
+        file: its absolute path.
+        root: the folder that relative paths start from; None for the one that the file names, or else the file's own.
+
+    Returns:
+        The rules without a digest, and the project's paths as they are written.
+
+    Raises:
+        RuleError: the file is not valid.
+    """
     beside = os.path.dirname(file)
     table = _open(file, shown=_shown(file, beside if root is None else root))
     table.check_keys(_KEYS)
@@ -74,7 +85,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
 
 
 def _shown(file: str, folder: str) -> str:
-    """Name the file as ids and messages do: relative to the root where it lies below it."""
+    """Return a file's name for ids and messages: its path below the root, or its base name if it lies elsewhere."""
     return (
         os.path.relpath(file, folder) if file.startswith(os.path.join(folder, "")) else os.path.basename(file)
     )
@@ -103,7 +114,10 @@ def _check_version(table: Table) -> None:
 
 
 def _root(table: Table, beside: str) -> str:
-    """Read the folder that paths start from. An incident's rules name the project's, so that its sites mean the same."""
+    """Read the folder that paths start from.
+
+    An incident's rules name the project's folder, so that their sites are the same.
+    """
     text = table.text("root")
     if text is None:
         return beside
@@ -114,7 +128,7 @@ def _root(table: Table, beside: str) -> str:
 
 
 def _packs(table: Table) -> tuple[bool, tuple[str, ...]]:
-    """Read which packs may apply, and whether that is left to the imports."""
+    """Return whether the program's imports decide which packs apply, and the names that `packs` lists."""
     names = table.texts("packs") if "packs" in table else (AUTO,)
     known = pack_index()
     for index, name in enumerate(names):
@@ -125,11 +139,11 @@ def _packs(table: Table) -> tuple[bool, tuple[str, ...]]:
 
 
 def _disabled(table: Table, packs: tuple[str, ...]) -> tuple[str, ...]:
-    """Read `disable`; only the packs that an id may belong to are parsed."""
+    """Read `disable`. Only the packs that an id may belong to are parsed, unless an id is unknown."""
     ids = table.texts("disable")
     for index, rule_id in enumerate(ids):
-        own = rule_id.partition(".")[0]
-        if own in packs and rule_id in _ids(load_pack(own)):
+        pack_name = rule_id.partition(".")[0]
+        if pack_name in packs and rule_id in _ids(load_pack(pack_name)):
             continue
         known = [known for name in packs for known in _ids(load_pack(name))]
         where = (*table.path, "disable", index)
@@ -142,16 +156,19 @@ def _ids(pack: Pack) -> list[str]:
 
 
 def _project(table: Table, folder: str) -> tuple[str, ...]:
-    """Read the files and folders of the user's own code; a missing one would leave its code to nobody."""
+    """Read the files and folders of the user's own code, as absolute paths.
+
+    A missing one is refused, because the code that it was meant for would not be woven.
+    """
     paths = []
     for index, text in enumerate(table.texts("project")):
         path = os.path.normpath(os.path.join(folder, text))
         if not os.path.exists(path):
             where = (*table.path, "project", index)
             beside = os.listdir(os.path.dirname(path)) if os.path.isdir(os.path.dirname(path)) else []
-            near = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
+            remedy = hint([name for name in beside if not name.startswith(".")], os.path.basename(path))
             table.source.refuse(
-                where, f"`project` has `{text}`, which isn't there{near if 'nearest' in near else ''}"
+                where, f"`project` has `{text}`, which isn't there{remedy if 'nearest' in remedy else ''}"
             )
         paths.append(path)
     return tuple(paths)
@@ -164,7 +181,7 @@ def _trace(table: Table) -> TraceRule:
 
 
 def _snapshot_tables(table: Table) -> list[Table]:
-    """Return the [[snapshot]] tables; `snapshot = false`, in their place, keeps nothing."""
+    """Return the [[snapshot]] tables; none if `snapshot` is a boolean."""
     if isinstance(table.values.get("snapshot", []), bool):
         return []
     return table.tables("snapshot", "[[snapshot]]")
@@ -216,21 +233,21 @@ _EFFECTS = ("program", "host", "path")
 
 def _effect(table: Table) -> EffectRule:
     table.check_keys((*_EFFECTS, "site", "reason"))
-    given = [name for name in _EFFECTS if name in table]
-    if len(given) != 1:
-        said = "has no" if not given else "has more than one of"
+    keys = [name for name in _EFFECTS if name in table]
+    if len(keys) != 1:
+        problem = "has no" if not keys else "has more than one of"
         table.refuse(
             None,
-            f'[[effect]] {said} `program`, `host` or `path`; write one of them, such as `program = "git"`',
+            f'[[effect]] {problem} `program`, `host` or `path`; write one of them, such as `program = "git"`',
         )
-    pattern = table.required(given[0], "write a name or a glob")
+    pattern = table.required(keys[0], "write a name or a glob")
     if not pattern.strip("*?/. "):
-        table.refuse(given[0], f"`{given[0]}` `{pattern}` fits everything; name what is meant")
+        table.refuse(keys[0], f"`{keys[0]}` `{pattern}` fits everything; name what the replay may allow")
     return EffectRule(
-        reason=table.required("reason", "say why the replay may let it be"),
+        reason=table.required("reason", "say why the replay may allow it"),
         place=table.place,
         site=read_site(table) if "site" in table else None,
-        **{given[0]: pattern},
+        **{keys[0]: pattern},
     )
 
 
@@ -242,7 +259,7 @@ def _ignore(table: Table) -> IgnoreRule:
             "[[ignore]] has no `call`; write the call, such as `time.perf_counter()`, or a category, such as `clock`",
         )
     site = read_site(table)
-    reason = table.required("reason", "say why the finding is meant to be there")
+    reason = table.required("reason", "say why the finding is accepted")
     return IgnoreRule(
         call=_ignored_call(table) if "call" in table else None,
         site=site,
@@ -261,8 +278,8 @@ def _ignored_call(table: Table) -> str:
 
 
 def _category(table: Table) -> Category:
-    given = table.required("category", "write one, such as `clock`")
-    known = next((category for category in CATEGORIES if category == given), None)
+    name = table.required("category", "write one, such as `clock`")
+    known = next((category for category in CATEGORIES if category == name), None)
     if known is None:
-        table.refuse("category", f"`category` is `{given}`{hint(CATEGORIES, given)}")
+        table.refuse("category", f"`category` is `{name}`{hint(CATEGORIES, name)}")
     return known

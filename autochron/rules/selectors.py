@@ -1,4 +1,4 @@
-"""What a rule selects: the forms of `target`, `define`, `decorated`, `call` and `http`."""
+"""Read a rule's selector: `target`, `define`, `decorated`, `call` or `http`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
 
 
 def read_selectors(table: Table) -> tuple[Selector, ...]:
-    """Read the one selector of a table; a list of targets gives several."""
-    given = [key for key in SELECTORS if key in table]
-    if not given:
+    """Read the selector of a table; a list of targets has several.
+
+    Raises:
+        RuleError: the table has no selector or more than one, or the selector is not valid.
+    """
+    selectors = [key for key in SELECTORS if key in table]
+    if not selectors:
         table.refuse(
             None, f"{table.title} has no selector; give one of {', '.join(f'`{key}`' for key in SELECTORS)}"
         )
-    if len(given) > 1:
-        table.refuse(given[1], f"{table.title} has two selectors, `{given[0]}` and `{given[1]}`; keep one")
-    key = given[0]
+    if len(selectors) > 1:
+        table.refuse(
+            selectors[1], f"{table.title} has two selectors, `{selectors[0]}` and `{selectors[1]}`; keep one"
+        )
+    key = selectors[0]
     if key != "define" and "exclude" in table:
         table.refuse("exclude", f"`exclude` belongs to `define`, and this {table.title} has `{key}`")
     if key != "call" and "within" in table:
@@ -52,7 +58,11 @@ _REMEDIES = {
 
 
 def parse_target(text: str) -> Target:
-    """Parse `module:qualname`."""
+    """Parse `module:qualname`.
+
+    Raises:
+        ValueError: it is not valid; the message is a predicate.
+    """
     module, colon, qualname = text.partition(":")
     if not colon and is_dotted(text) and "." in text:
         raise ValueError(f"has no colon; write module:qualname, nearest is `{_with_colon(text)}`")
@@ -68,12 +78,12 @@ def parse_target(text: str) -> Target:
 
 
 def is_dotted(text: str) -> bool:
-    """Return whether a text is identifiers joined by dots."""
+    """Return whether a text consists of identifiers joined by dots."""
     return all(part.isidentifier() for part in text.split("."))
 
 
 def _with_colon(text: str) -> str:
-    """Put the colon where the module most likely ends: before a class, else before the last name."""
+    """Return a dotted name with a colon where the module most likely ends: before a class, else before the last name."""
     parts = text.split(".")
     first_class = next(
         (index for index, part in enumerate(parts) if part[0].isupper() and index), len(parts) - 1

@@ -1,4 +1,4 @@
-"""Reading where a call stands: a `site` and the `hash` of its line."""
+"""Read the place of a call: a `site` and the `hash` of its line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from autochron.rules.tables import Table
 
 
 def read_site(table: Table) -> str:
-    """Read `path:line`, or a file alone; from the rules' root."""
+    """Read `site`: `path:line` or a path, relative to the rules' root."""
     site = table.required("site", "write path:line, such as `shop/agent.py:31`")
     path, colon, line = site.rpartition(":")
     if colon and not (path and line.isdecimal() and int(line)):
@@ -20,7 +20,7 @@ def read_site(table: Table) -> str:
 
 
 def read_hash(table: Table) -> str | None:
-    """Read the hash of a line, or how that begins."""
+    """Read `hash`: the hash of a line, or at least its first 8 digits."""
     line_hash = table.text("hash")
     if line_hash is not None and (len(line_hash) < 8 or set(line_hash) - set("0123456789abcdef")):
         table.refuse("hash", f"`hash` `{line_hash}` is not 8 or more hexadecimal digits")

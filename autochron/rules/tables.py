@@ -1,4 +1,4 @@
-"""Reading a TOML table with checks: each refusal names the file, the line and the nearest valid spelling."""
+"""Read a TOML table with checks. Each refusal names the file, the line and the nearest valid spelling."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RuleText:
         self._lines: dict[KeyPath, int] | None = None
 
     def place(self, path: KeyPath) -> Place:
-        """Return where a table, key or element stands; what `tables` tells needs no scan of the text."""
+        """Return the place of a table, key or element; only for those that are not in `tables` is the text scanned."""
         if path in self._tables:
             return Place(self.file, self._tables[path])
         if self._lines is None:
@@ -40,19 +40,19 @@ class RuleText:
         return Place(self.file, line_of(self._lines, path))
 
     def refuse(self, path: KeyPath, message: str) -> NoReturn:
-        """Raise RuleError for what stands at a path."""
+        """Raise RuleError with the place of a path."""
         raise RuleError(f"{self.place(path)}: {message}")
 
 
 class Table:
-    """One table of a rule file. Each reader gives a checked value or refuses."""
+    """One table of a rule file. Each reading method returns a checked value, or refuses it with a RuleError."""
 
     def __init__(self, source: RuleText, path: KeyPath, values: Mapping[str, Any], title: str) -> None:
         self.source = source
         self.path = path
         self.values = values
         self.title = title
-        """How messages name it: `[[boundary]]`."""
+        """The table's name in messages: `[[boundary]]`."""
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -66,14 +66,17 @@ class Table:
         self.source.refuse(self.path if key is None else (*self.path, key), message)
 
     def check_keys(self, allowed: Sequence[str]) -> None:
+        """Refuse a key that is not allowed."""
         for key in self.values:
             if key not in allowed:
                 self.refuse(key, f"{self.title} has no key `{key}`{hint(allowed, key)}")
 
     def text(self, key: str, default: str | None = None) -> str | None:
+        """Read a string."""
         return self._typed(key, str) if key in self.values else default
 
     def required(self, key: str, remedy: str) -> str:
+        """Read a string that must be there and not empty; `remedy` ends the message if it isn't."""
         if key not in self.values:
             self.refuse(None, f"{self.title} has no `{key}`; {remedy}")
         text = self._typed(key, str)
@@ -82,10 +85,11 @@ class Table:
         return text
 
     def flag(self, key: str, *, default: bool = False) -> bool:
+        """Read a boolean."""
         return self._typed(key, bool) if key in self.values else default
 
     def texts(self, key: str, *, single: bool = False) -> tuple[str, ...]:
-        """Read an array of strings; `single` allows one string instead."""
+        """Read an array of strings; `single` also allows one string."""
         value = self.values.get(key, [])
         if single and isinstance(value, str):
             value = [value]
@@ -100,11 +104,13 @@ class Table:
         return tuple(value)
 
     def choice(self, key: str, options: Sequence[str], value: str) -> str:
+        """Return a value of a key if it is one of the options."""
         if value not in options:
             self.refuse(key, f"`{key}` is `{value}`{hint(options, value)}")
         return value
 
     def table(self, key: str, title: str) -> Table:
+        """Read a table; an empty one if there is none."""
         return Table(
             self.source, (*self.path, key), self._typed(key, dict) if key in self.values else {}, title
         )
@@ -119,7 +125,7 @@ class Table:
         return [Table(self.source, (*self.path, key, index), item, title) for index, item in enumerate(value)]
 
     def parsed(self, key: str, text: str, parse: Callable[[str], T]) -> T:
-        """Parse a value of a key; a ValueError says what is wrong with it, as in "is empty"."""
+        """Return the parsed value of a key; `parse` raises ValueError with a predicate such as "is empty"."""
         try:
             return parse(text)
         except ValueError as error:
@@ -133,14 +139,23 @@ class Table:
 
 
 def type_name(value: Any) -> str:
-    """Name a TOML type with its article."""
+    """Return the name of a value's TOML type, with an article."""
     return _TYPE_NAMES.get(type(value), "a date or time")
 
 
 def parse_toml(
     shown: str, text: str, tables: dict[KeyPath, int] | None = None
 ) -> tuple[RuleText, dict[str, Any]]:
-    """Parse a TOML document; `tables` are lines that are known already."""
+    """Parse a TOML document.
+
+    Args:
+        shown: the file's name in messages.
+        text: the document.
+        tables: lines that are known already, by path.
+
+    Raises:
+        RuleError: the document is not valid TOML.
+    """
     import tomli  # lazy: 2 to 8 ms that a run without rules and packs saves
 
     try:

@@ -35,12 +35,12 @@ class Capture:
 
     def __init__(self) -> None:
         self.output = OutputDescriptor()
-        self.stdout = std_streams.Kept()
-        self._printed = std_streams.Kept()
+        self.stdout = std_streams.CapturedBytes()
+        self._printed = std_streams.CapturedBytes()
         """What Python's streams alone wrote."""
         self._input = InputDescriptor()
-        self._stdin = std_streams.Kept()
-        self._stderr: std_streams.Kept | None = None
+        self._stdin = std_streams.CapturedBytes()
+        self._stderr: std_streams.CapturedBytes | None = None
         self._undo: list[Callable[[], None]] = []
 
     def hold(self, *beside: Work) -> None:
@@ -59,7 +59,7 @@ class Capture:
             errors: whether to listen to standard error too.
         """
         if errors:
-            self._stderr = std_streams.Kept()
+            self._stderr = std_streams.CapturedBytes()
             self._undo.append(std_streams.listen_to_output(self._stderr, errors=True))
         if printed is not None:
             self._undo.append(std_streams.listen_to_prints(printed))
@@ -73,7 +73,7 @@ class Capture:
 
         self._undo.append(note_writes(written))
 
-    def listen(self, taken: std_streams.Taken) -> None:
+    def listen(self, taken: std_streams.ReadListener) -> None:
         """Note what the program reads from standard input; `taken` is called with kind and amount of each reading."""
         self._input.start()
         self._undo.append(std_streams.listen_to_stdin(self._stdin, taken))

@@ -1,11 +1,11 @@
-"""Take a code object apart into instructions, and put the edited list together again.
+"""Disassemble a code object into a list of instructions, and assemble the edited list.
 
-Only what an edit needs is modelled: instructions that point at each other, locations, and the exception table.
-Everything that an edit does not touch comes out as it went in, bit for bit (`assemble(disassemble(code))` equals
-the code; a test holds that over the standard library).
+The model has only what an edit needs: instructions that refer to each other, locations, and the exception table. What an
+edit does not change is reproduced bit for bit: `assemble(disassemble(code))` equals the code, as a test checks for the
+standard library.
 
-Not the `bytecode` package: it recomputes handler depths wrongly in some functions and was 20 ms of every start
-(see its traps under "The bytecode package, safely" in its own issue tracker); the three formats below are small.
+Not the `bytecode` package: it computes wrong handler depths for some functions, and its import took 20 ms of every start.
+The three formats below are small.
 
 Sources: CPython's Objects/locations.md, Objects/exception_handling_notes.txt, Lib/dis.py.
 """
@@ -32,11 +32,11 @@ _NO_FALL_THROUGH = frozenset(
 )
 _UNIT = 2
 _MERGES_LOCATIONS = sys.version_info >= (3, 12)
-"""Whether the compiler writes one entry for neighbours that share a location."""
+"""Whether the compiler writes one entry of the location table for adjacent instructions with the same location."""
 
 
 def _cache_units() -> list[int]:
-    """Count the inline cache units behind each opcode."""
+    """Return the number of inline cache units behind each opcode."""
     entries = opcode._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001 - dis has no public form
     if isinstance(entries, dict):  # 3.13: by name
         return [entries.get(name, 0) for name in _NAMES]
@@ -52,10 +52,13 @@ NO_LOCATION: Location = (None, None, None, None)
 
 
 class Instruction:
-    """One instruction: `target` is where it jumps, and then `argument` is ignored.
+    """One instruction, with its EXTENDED_ARG prefixes.
 
-    `width` is how many units a jump takes at least: now and then the compiler leaves a prefix that it turns out not to
-    need.
+    Attributes:
+        argument: ignored for a jump, whose distance is computed from the target.
+        target: the instruction that a jump leads to; None for other instructions.
+        width: the least number of code units for a jump and its prefixes. The compiler sometimes leaves a prefix that the
+            jump does not need, and it must stay.
     """
 
     __slots__ = ("argument", "location", "opcode", "target", "width")
@@ -79,9 +82,14 @@ class Instruction:
 
 
 class Handler:
-    """One entry of the exception table: [start, end) unwinds to `depth` and goes on at `target`.
+    """One entry of the exception table.
 
-    `end` is None for the end of the code.
+    Attributes:
+        start: the first instruction that it covers.
+        end: the instruction behind the last one that it covers; None for the end of the code.
+        target: the first instruction of the handler.
+        depth: the stack depth to unwind to.
+        lasti: whether the offset of the instruction that raised is pushed before the exception.
     """
 
     __slots__ = ("depth", "end", "lasti", "start", "target")
@@ -97,7 +105,7 @@ class Handler:
 
 
 class Assembly:
-    """A code object taken apart."""
+    """A disassembled code object."""
 
     __slots__ = ("code", "handlers", "instructions")
 
@@ -111,7 +119,7 @@ class Assembly:
 
 
 def disassemble(code: CodeType) -> Assembly:
-    """Take a code object apart."""
+    """Return the instructions and handlers of a code object."""
     raw = code.co_code
     positions = list(code.co_positions())
     instructions: list[Instruction] = []
@@ -133,8 +141,8 @@ def disassemble(code: CodeType) -> Assembly:
             jumps.append((instruction, offset - distance if op in _BACKWARD else offset + distance))
         instructions.append(instruction)
         starts[start] = instruction
-    for instruction, goal in jumps:
-        instruction.target = starts[goal]
+    for instruction, target_offset in jumps:
+        instruction.target = starts[target_offset]
     return Assembly(code, instructions, _read_handlers(code.co_exceptiontable, starts, size))
 
 
@@ -166,7 +174,12 @@ def _read_varint(first: int, stream: object) -> int:
 def assemble(
     assembly: Assembly, *, constants: tuple[object, ...] | None = None, stack_size: int | None = None
 ) -> CodeType:
-    """Put a code object together.
+    """Return the code object of an edited assembly.
+
+    Args:
+        assembly: its instructions and handlers; the rest is that of its original code object.
+        constants: the new constants; None for the original ones.
+        stack_size: the new stack size, in slots; None for the original one.
 
     Raises:
         WeavingError: a jump changed its direction.
@@ -191,7 +204,16 @@ def assemble(
 
 
 def _lay_out(instructions: list[Instruction]) -> tuple[dict[int, int], list[int]]:
-    """Return the offset in code units of each instruction (by id), and how many units its opcode and prefixes take."""
+    """Compute the distances of jumps, and return where each instruction lies.
+
+    Longer distances need prefixes, which move other instructions, so this repeats until nothing grows.
+
+    Returns:
+        The offset of each instruction (by id), and the size of each with its prefixes but without caches; in code units.
+
+    Raises:
+        WeavingError: a jump changed its direction.
+    """
     extents = [
         _extent(instruction.argument) if instruction.target is None else instruction.width
         for instruction in instructions
@@ -221,6 +243,7 @@ def _lay_out(instructions: list[Instruction]) -> tuple[dict[int, int], list[int]
 
 
 def _extent(argument: int) -> int:
+    """Return how many code units an instruction with this argument takes, prefixes included."""
     return 1 if argument < 256 else (argument.bit_length() + 7) // 8
 
 
@@ -232,15 +255,15 @@ def _write_handlers(handlers: list[Handler], offsets: dict[int, int], size: int)
         if end > start:
             rows.append((start, end - start, offsets[id(handler.target)], handler.depth << 1 | handler.lasti))
     rows.sort()
-    out = bytearray()
+    table = bytearray()
     for row in rows:
         for index, value in enumerate(row):
-            out += _varint_msb(value, 128 if index == 0 else 0)
-    return bytes(out)
+            table += _varint_msb(value, 128 if index == 0 else 0)
+    return bytes(table)
 
 
 def _varint_msb(value: int, mark: int) -> bytes:
-    """Write a number in groups of six bits, high ones first, as the exception table wants them."""
+    """Encode a number in groups of six bits, high ones first, as in the exception table; `mark` is set in the first byte."""
     groups = [value & 63]
     while value := value >> 6:
         groups.append(value & 63 | 64)
@@ -257,51 +280,58 @@ def _write_locations(first_line: int, instructions: list[Instruction], extents: 
             runs[-1] = (instruction.location, runs[-1][1] + units)
         else:
             runs.append((instruction.location, units))
-    out = bytearray()
+    table = bytearray()
     line = first_line
     for location, units in runs:
-        left = units
-        while left > 0:
-            part = min(left, 8)
-            line = _write_location(out, part, location, line)
-            left -= part
-    return bytes(out)
+        remaining = units
+        while remaining > 0:
+            part = min(remaining, 8)
+            line = _write_location(table, part, location, line)
+            remaining -= part
+    return bytes(table)
 
 
-def _write_location(out: bytearray, units: int, location: Location, previous: int) -> int:
-    """Append one entry of the location table; give the line that the next one counts from."""
+def _write_location(table: bytearray, units: int, location: Location, previous: int) -> int:
+    """Append one entry of the location table, and return the line that the next entry is relative to.
+
+    Args:
+        table: the table so far.
+        units: how many code units the entry is for, at most 8.
+        location: what the entry says.
+        previous: the line that this entry is relative to.
+    """
     line, end_line, column, end_column = location
     length = units - 1
     if line is None:
-        out.append(0x80 | 15 << 3 | length)
+        table.append(0x80 | 15 << 3 | length)
         return previous
     delta = line - previous
     if column is None or end_column is None or end_line is None:
-        out.append(0x80 | 13 << 3 | length)
-        _write_signed(out, delta)
+        table.append(0x80 | 13 << 3 | length)
+        _write_signed(table, delta)
         return line
     if end_line == line and column < 80 and 0 <= end_column - column < 16 and delta == 0:
-        out += bytes((0x80 | (column >> 3) << 3 | length, (column & 7) << 4 | end_column - column))
+        table += bytes((0x80 | (column >> 3) << 3 | length, (column & 7) << 4 | end_column - column))
     elif end_line == line and 0 <= delta < 3 and column < 128 and end_column < 128:
-        out += bytes((0x80 | 10 + delta << 3 | length, column, end_column))
+        table += bytes((0x80 | 10 + delta << 3 | length, column, end_column))
     else:
-        out.append(0x80 | 14 << 3 | length)
-        _write_signed(out, delta)
-        _write_varint(out, end_line - line)
-        _write_varint(out, column + 1)
-        _write_varint(out, end_column + 1)
+        table.append(0x80 | 14 << 3 | length)
+        _write_signed(table, delta)
+        _write_varint(table, end_line - line)
+        _write_varint(table, column + 1)
+        _write_varint(table, end_column + 1)
     return line
 
 
-def _write_varint(out: bytearray, value: int) -> None:
+def _write_varint(table: bytearray, value: int) -> None:
     while value >= 64:
-        out.append(64 | value & 63)
+        table.append(64 | value & 63)
         value >>= 6
-    out.append(value)
+    table.append(value)
 
 
-def _write_signed(out: bytearray, value: int) -> None:
-    _write_varint(out, -value << 1 | 1 if value < 0 else value << 1)
+def _write_signed(table: bytearray, value: int) -> None:
+    _write_varint(table, -value << 1 | 1 if value < 0 else value << 1)
 
 
 # --- the depth of the evaluation stack -----------------------------------------------------------------------------
@@ -340,7 +370,11 @@ _HAVE_ARGUMENT = opcode.HAVE_ARGUMENT if sys.version_info < (3, 13) else 0
 
 
 def operation(name: str) -> int:
-    """Return an opcode by name; WeavingError where this Python has none."""
+    """Return the opcode of a name.
+
+    Raises:
+        WeavingError: this Python version has no such instruction.
+    """
     try:
         return OPCODES[name]
     except KeyError:

@@ -1,11 +1,12 @@
-"""Bind call sites: wrap the callee where it is pushed, and leave the CALL alone.
+"""Bind call sites: replace the callee where it is pushed, and leave the CALL instruction as it is.
 
-The instruction that pushes the callee is found by the position of the callee's expression. Behind it the callee is handed
-to `Site.bind`, and what that gives lies where the callee lay; a method load becomes a plain attribute load. Where a
-metavariable's value is computed on the way (a key, a receiver), it is copied below what consumes it, and handed over too.
+The instruction that pushes the callee is found by the position of the callee's expression. Instructions behind it pass the
+callee to `CodeSite.bind`, whose result takes the callee's place on the stack. A method load becomes a plain attribute load.
+If a metavariable stands for a key or a receiver, its value is copied below the operands of the instruction that consumes it,
+and passed to `bind_saved` with the callee.
 
-Rejected: replacing the CALL. CPython duplicates CALLs so that one push feeds several, DICT_MERGE on 3.13 reads the callee's
-slot, and handlers' depths shift.
+Rejected: replacing the CALL. CPython duplicates CALLs, so that one push feeds several; DICT_MERGE on 3.13 reads the callee's
+slot; and the depths of exception handlers shift.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from autochron.matching.sites import CallSite, Position, label_of
 from autochron.weaving.assembly import Assembly, Instruction, assemble, disassemble, operation
 from autochron.weaving.emitter import Emitter
 from autochron.weaving.ledger import Ledger
-from autochron.weaving.sites import CodeSite, Meant
+from autochron.weaving.sites import CodeSite, SiteRule
 
 _3_12 = sys.version_info >= (3, 12)
 _3_13 = sys.version_info >= (3, 13)
@@ -41,11 +42,21 @@ _CONSUMES = _PUSHES["attribute"] | _PUSHES["subscript"]
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _LOAD_ATTR = operation("LOAD_ATTR")
 _EXTRA_STACK = 4
-"""Slots that binding takes beside those of saved values."""
+"""Stack slots that binding needs in addition to those of saved values."""
 
 
 class Binding:
-    """One call site to bind: the rules that fit it, and where its instructions stand."""
+    """One call site to bind: the rules that fit it, and the positions of its instructions.
+
+    Attributes:
+        bound: number of instructions that push its callee and were bound.
+        callee: positions that the instruction that pushes the callee may have.
+        calls: positions that the CALL may have.
+        form: what pushes the callee: `name`, `attribute` or `subscript`.
+        line: the line of the call.
+        saves: by (`receiver` or `key`, positions of the instruction that consumes it): the index among the saved values.
+        site: what the inserted instructions call.
+    """
 
     __slots__ = ("bound", "callee", "calls", "form", "line", "saves", "site")
 
@@ -56,28 +67,26 @@ class Binding:
         self.form = first.form
         self.line = first.line
         self.saves: dict[tuple[str, tuple[Position, ...]], int] = {}
-        """(receiver or key, positions of what consumes it) to its place among the saved."""
-        for saved in (saved for each in sites for saved in each.saved):
+        for saved in (saved for site in sites for saved in site.saved):
             self.saves.setdefault((saved.of, saved.positions), 0)
-        # Whose attribute it is decides what the source doesn't.
+        # If the source does not say which function an attribute is, its receiver decides that at run time.
         decides = ("receiver", first.callee)
-        asks = first.form == "attribute" and any(each.check is not None for each in sites)
-        if asks:
+        checks = first.form == "attribute" and any(site.check is not None for site in sites)
+        if checks:
             self.saves.setdefault(decides, 0)
-        # In the order in which the program computes them: outer attributes end later, and a receiver lies below a key.
+        # In the order in which the program computes them: an outer attribute ends later, and a receiver lies below a key.
         ordered = sorted(self.saves, key=lambda save: (save[1][0][1], save[1][0][3], save[0] == "key"))
         self.saves = {save: index for index, save in enumerate(ordered)}
         self.bound = 0
-        """How many instructions push its callee, and were bound."""
-        meant = [
-            Meant(
-                each.rule,
-                each.check,
-                each.constants,
-                tuple((saved.name, self.saves[saved.of, saved.positions]) for saved in each.saved),
-                each.arguments,
+        rules = [
+            SiteRule(
+                site.rule,
+                site.check,
+                site.constants,
+                tuple((saved.name, self.saves[saved.of, saved.positions]) for saved in site.saved),
+                site.arguments,
             )
-            for each in sites
+            for site in sites
         ]
         label = label_of(first.qualname, first.rule)
         self.site = CodeSite(
@@ -85,23 +94,23 @@ class Binding:
             label,
             file=file,
             line=first.line,
-            meant=tuple(meant),
-            receiver=self.saves[decides] if asks else -1,
+            rules=tuple(rules),
+            receiver=self.saves[decides] if checks else -1,
         )
 
 
 def bindings_of(sites: Iterable[CallSite], module: str, file: str) -> list[Binding]:
-    """Put together what fits one call."""
+    """Return one binding for each call, with all rules that fit it."""
     by_call: dict[Position, list[CallSite]] = {}
     for site in sites:
         by_call.setdefault(site.calls[0], []).append(site)
-    return [Binding(several, module, file) for several in by_call.values()]
+    return [Binding(call_sites, module, file) for call_sites in by_call.values()]
 
 
 def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> CodeType:
-    """Return a code object in which the calls are bound, however deep; the same object where none is.
+    """Return a code object in which calls are bound, also in nested code objects; the same object if none is.
 
-    What can't be bound is in the ledger, and its code as it was.
+    A call that can't be bound stays as it is, and the ledger gets the reason.
     """
     lines = frozenset(binding.line for binding in bindings)
     bound = _bind(code, bindings, lines, ledger)
@@ -112,30 +121,37 @@ def bind_calls(code: CodeType, bindings: Sequence[Binding], ledger: Ledger) -> C
 
 
 def refuse_unbound(code: CodeType, bindings: Iterable[Binding], ledger: Ledger) -> bool:
-    """Note the sites that no instruction was found for; tells whether the code is without columns."""
-    known = ledger.refused
+    """Refuse the sites for which no instruction was found, and return whether the code has no columns."""
+    refused = ledger.refused
     blind = all(end is None for _, _, _, end in code.co_positions())
     reason = (
         "the code has no columns (-X no_debug_ranges), so the call can't be told from others"
         if blind
-        else "no instruction pushes its callee where the source has it (no position)"
+        else "no instruction that pushes its callee has the callee's position in the source"
     )
     for binding in bindings:
-        what = f"{binding.site.module}:{binding.line} {binding.site.label}"
-        if not binding.bound and what not in known:
-            ledger.refuse(what, reason)
+        label = f"{binding.site.module}:{binding.line} {binding.site.label}"
+        if not binding.bound and label not in refused:
+            ledger.refuse(label, reason)
     return blind
 
 
 def _bind(code: CodeType, bindings: Sequence[Binding], lines: frozenset[int], ledger: Ledger) -> CodeType:
     constants = code.co_consts
     inner = tuple(
-        [_bind(each, bindings, lines, ledger) if isinstance(each, CodeType) else each for each in constants]
+        [
+            _bind(constant, bindings, lines, ledger) if isinstance(constant, CodeType) else constant
+            for constant in constants
+        ]
     )
     if any(new is not old for new, old in zip(inner, constants, strict=True)):
         code = code.replace(co_consts=inner)
-    own = {line for _, _, line in code.co_lines() if line is not None} & lines
-    return _Binder(code, [each for each in bindings if each.line in own], ledger).done() if own else code
+    own_lines = {line for _, _, line in code.co_lines() if line is not None} & lines
+    return (
+        _Binder(code, [binding for binding in bindings if binding.line in own_lines], ledger).bind()
+        if own_lines
+        else code
+    )
 
 
 class _Binder:
@@ -147,22 +163,22 @@ class _Binder:
         self._ledger = ledger
         self._bindings = bindings
 
-    def done(self) -> CodeType:
-        """Return the code with every binding that stands in it, or the same code."""
-        found = self._found()
-        if not found:
+    def bind(self) -> CodeType:
+        """Return the code with all of its bindings, or the same code object if none can be bound."""
+        joined = self._join()
+        if not joined:
             return self._code
-        pushes = {id(push): binding for binding in found for push in found[binding][0]}
+        pushes = {id(push): binding for binding in joined for push in joined[binding][0]}
         consumes: dict[int, list[str]] = {}
-        for binding, (_, consumers) in found.items():
-            for of, positions in binding.saves:
+        for binding, (_, consumers) in joined.items():
+            for role, positions in binding.saves:
                 for instruction in consumers:
                     if instruction.location in positions:
-                        consumes.setdefault(id(instruction), []).append(of)
+                        consumes.setdefault(id(instruction), []).append(role)
         emitter = Emitter(list(self._code.co_consts))
         for instruction in self._assembly.instructions:
             self._emit(emitter, instruction, consumes.get(id(instruction), ()), pushes.get(id(instruction)))
-        extra = _EXTRA_STACK + max(len(binding.saves) for binding in found)
+        extra = _EXTRA_STACK + max(len(binding.saves) for binding in joined)
         self._assembly.instructions[:] = emitter.instructions
         try:
             code = assemble(
@@ -171,36 +187,43 @@ class _Binder:
                 stack_size=self._code.co_stacksize + extra,
             )
         except WeavingError as error:
-            for binding in found:
+            for binding in joined:
                 self._refuse(binding, error.message)
             return self._code
-        for binding, (pushed, _) in found.items():
+        for binding, (pushed, _) in joined.items():
             binding.bound += len(pushed)
         return code
 
-    def _found(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
-        """Return for each binding in this code what pushes its callee, and what consumes the values to be saved."""
+    def _join(self) -> dict[Binding, tuple[list[Instruction], list[Instruction]]]:
+        """Return, by binding in this code, the instructions that push its callee and those that consume saved values."""
         instructions = self._assembly.instructions
-        called = {each.location for each in instructions if each.name in _CALLS}
-        found: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
+        called = {instruction.location for instruction in instructions if instruction.name in _CALLS}
+        joined: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
         for binding in self._bindings:
             if called.isdisjoint(binding.calls):
                 continue
             pushes = self._fused(binding) + [
-                each
-                for each in instructions
-                if each.location in binding.callee and each.name in _PUSHES[binding.form]
+                instruction
+                for instruction in instructions
+                if instruction.location in binding.callee and instruction.name in _PUSHES[binding.form]
             ]
             if not pushes:
                 continue
             places = {position for _, positions in binding.saves for position in positions}
-            consumers = [each for each in instructions if each.location in places and each.name in _CONSUMES]
+            consumers = [
+                instruction
+                for instruction in instructions
+                if instruction.location in places and instruction.name in _CONSUMES
+            ]
             if self._is_plain(binding, pushes, consumers):
-                found[binding] = (pushes, consumers)
-        return found
+                joined[binding] = (pushes, consumers)
+        return joined
 
     def _fused(self, binding: Binding) -> list[Instruction]:
-        """Return what pushes the callee together with something before it; since 3.13 a PUSH_NULL behind it tells."""
+        """Return the fused instructions of Python 3.13 that push the callee after another value.
+
+        They have the other value's position, but the PUSH_NULL behind them has the callee's.
+        """
         if not (_3_13 and binding.form == "name"):
             return []
         instructions = self._assembly.instructions
@@ -211,14 +234,14 @@ class _Binder:
         ]
 
     def _is_plain(self, binding: Binding, pushes: list[Instruction], consumers: list[Instruction]) -> bool:
-        """Return whether what is saved can lie on the stack until the callee is pushed."""
+        """Return whether the saved values can stay on the stack until the callee is pushed; refuse the binding if not."""
         per_push = len({positions for _, positions in binding.saves})
         if len(consumers) != per_push * len(pushes):
-            self._refuse(binding, "what its metavariables stand for is not computed once for each call")
+            self._refuse(binding, "the value of a metavariable is not computed exactly once for each call")
             return False
         if not consumers:
             return True
-        index_of = {id(each): index for index, each in enumerate(self._assembly.instructions)}
+        index_of = {id(instruction): index for index, instruction in enumerate(self._assembly.instructions)}
         starts = [index_of[id(handler.start)] for handler in self._assembly.handlers]
         for number, push in enumerate(pushes):
             first = index_of[id(consumers[number * per_push])]
@@ -249,7 +272,7 @@ class _Binder:
             emitter.put("BUILD_TUPLE", count + 1)
         site = binding.site
         is_pair = count == 1 and site.receiver == 0
-        _hand_over(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
+        _call_bind(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
         if is_method:
             emitter.put("PUSH_NULL")
             if not _3_13:
@@ -257,14 +280,17 @@ class _Binder:
 
 
 def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> Instruction:
-    """Copy what is to be saved below what the instruction consumes; what jumped to it now jumps to the copying."""
+    """Emit copies of an instruction's operands below them, and return the instruction to emit next.
+
+    The given instruction object becomes the first of the copying ones, so that jumps to it stay valid.
+    """
     consumer = Instruction(instruction.opcode, instruction.argument, None, instruction.location)
     is_subscript = instruction.name == "BINARY_SUBSCR"
     before = len(emitter.instructions)
-    for of in sorted(saves, key=lambda each: each == "key"):
+    for role in sorted(saves, key=lambda role: role == "key"):
         if not is_subscript:
             emitter.put("COPY", 1)  # r -> r, r
-        elif of == "receiver":
+        elif role == "receiver":
             emitter.put("COPY", 2)  # c, k -> c, k, c
             emitter.put("SWAP", 2)  # -> c, c, k
         else:
@@ -278,19 +304,19 @@ def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> I
 
 
 def _make_plain(instruction: Instruction) -> bool:
-    """Let an instruction push the callee alone; tells whether a NULL or a receiver came with it."""
+    """Make an instruction push the callee alone, and return whether it pushed a NULL or a receiver with it."""
     if instruction.name == "LOAD_METHOD":
         instruction.opcode = _LOAD_ATTR
         return True
-    pairs = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
-    if pairs or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
+    pushes_receiver = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
+    if pushes_receiver or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
         instruction.argument &= ~1
         return True
     return False
 
 
-def _hand_over(emitter: Emitter, bind: Any) -> None:
-    """Call `bind` on what lies on top, and leave what it gives."""
+def _call_bind(emitter: Emitter, bind: Any) -> None:
+    """Replace the top of the stack by the result of calling `bind` with it."""
     if _3_13:
         emitter.constant(bind)
         emitter.put("SWAP", 2)

@@ -1,4 +1,4 @@
-"""Cells of a woven function's closure, by way of its frame while a handler is told of a call."""
+"""Closure variables of a woven function, which are read from its frame while a handler is called."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from autochron.weaving.gate import Point
 
 CELL: Final = "cell:"
-"""Stands before the name of a variable of an enclosing function, among what a call changed."""
+"""The prefix of a closure variable's name among the things that a call changed."""
 
 
 class Cells:
-    """The variables of enclosing functions that the innermost call of a definition sees, by name.
+    """The closure variables of a definition's innermost call, by name.
 
-    Of use only where the definition's own code has called us, directly or not.
+    Works only while the definition's own code is calling us, directly or not.
     """
 
     __slots__ = ("_point",)
@@ -29,7 +29,7 @@ class Cells:
         self._point = point
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what a variable holds; the default where there is none, or no such call."""
+        """Return a variable's value; the default if there is no such variable or no such call."""
         frame = frame_of(self._point)
         return default if frame is None else locals_of(frame).get(name, default)
 
@@ -42,7 +42,7 @@ class Cells:
 
 
 def frame_of(point: Point) -> FrameType | None:
-    """Return the innermost frame of a definition that has called us."""
+    """Return the innermost frame of a definition among our callers; None if there is none."""
     frame: FrameType | None = getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -57,14 +57,14 @@ def _is_of(code: CodeType, point: Point) -> bool:
 
 
 def _write_back(frame: FrameType) -> None:
-    """Have a frame take over what was written into its `f_locals`; from 3.13 on it does by itself."""
-    import ctypes  # lazy: for what assigns such a variable
+    """Copy what was written into a frame's `f_locals` to its variables; Python does this itself from 3.13 on."""
+    import ctypes  # lazy: few tools assign such a variable
 
     ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
 def named_cells(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the variables of enclosing functions that a function only reads, and those that it assigns."""
+    """Return a function's closure variables: (those that it only reads, those that it assigns or deletes)."""
     names = [name for name in code.co_freevars if name != "__class__"]
     if not names:
         return (), ()
@@ -78,9 +78,9 @@ def _assigned(code: CodeType) -> set[str]:
     import dis  # lazy: few tools have a closure
 
     return {
-        str(step.argval)
-        for step in dis.get_instructions(code)
-        if step.opcode in _STORES and step.argval is not None
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opcode in _STORES and instruction.argval is not None
     }
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for an iterator that tells a token of each step."""
+"""Wrappers of iterators that report each step to a token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 class Relay:
-    """Hand on what an iterator yields, and what its consumer sends, throws or closes.
+    """Wraps an iterator, and passes on what it yields and what its consumer sends and throws.
 
-    The token is entered for each step and left with the item, so that what the consumer does in between is not inside.
+    The token is resumed before each step and gets the item after it, so that what the consumer does in between is not inside
+    the crossing.
     """
 
     __slots__ = ("_iterator", "_token")
@@ -43,10 +44,11 @@ class Relay:
 
     @property
     def throw(self) -> Callable[..., Any]:
-        """What throws into the iterator.
+        """The function that throws an exception into the iterator.
 
-        AttributeError where it can't be thrown into: then Python raises in the generator that delegates, which is not
-        the same as raising here (a StopIteration would be taken for the end).
+        Raises:
+            AttributeError: the iterator has no `throw`. Then Python raises the exception in the delegating generator. To
+                raise it here is not the same: a StopIteration would be taken for the iterator's end.
         """
         throw = getattr(self._iterator, "throw", None)
         if throw is None:
@@ -55,14 +57,16 @@ class Relay:
         return partial(self._throw, throw)
 
     def _throw(self, throw: Callable[..., Any], *arguments: Any) -> Any:
-        error = next((each for each in reversed(arguments) if isinstance(each, BaseException)), None)
+        error = next(
+            (argument for argument in reversed(arguments) if isinstance(argument, BaseException)), None
+        )
         self._token.resumed(None, error)
         item = throw(*arguments)
         self._token.yielded(item)
         return item
 
     def close(self) -> None:
-        """Close the iterator, and enter: the token's owner is about to be closed as well."""
+        """Close the iterator, and resume the token, because the delegating generator is about to be closed as well."""
         close = getattr(self._iterator, "close", None)
         try:
             if close is not None:
@@ -72,7 +76,10 @@ class Relay:
 
 
 class BegunRelay:
-    """A relay of an iterator that waits at a `yield` already: its first step gives nothing, and the next goes on there."""
+    """A relay of an iterator that waits at a `yield` already.
+
+    The first step returns None without running the iterator, and later steps continue it from there.
+    """
 
     __slots__ = ("_has_begun", "_relay")
 
@@ -95,7 +102,7 @@ class BegunRelay:
 
     @property
     def throw(self) -> Callable[..., Any]:
-        """What throws into the iterator; see `Relay.throw`."""
+        """The function that throws an exception into the iterator; see `Relay.throw`."""
         return self._relay.throw
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Write instructions in the dialect of the Python that runs."""
+"""Emit instructions for the Python version that runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ _3_13 = sys.version_info >= (3, 13)
 
 
 class Emitter:
-    """A list of instructions under construction, in the dialect of this Python."""
+    """A list of instructions under construction.
+
+    Attributes:
+        constants: the code object's constants; `constant` appends to it.
+        instructions: the instructions so far.
+        location: the location that new instructions get.
+    """
 
     __slots__ = ("constants", "instructions", "location")
 
@@ -22,39 +28,47 @@ class Emitter:
         self.location = location
 
     def put(self, name: str, argument: int = 0, target: Instruction | None = None) -> Instruction:
+        """Append an instruction.
+
+        Raises:
+            WeavingError: this Python version has no such instruction.
+        """
         instruction = Instruction(operation(name), argument, target, self.location)
         self.instructions.append(instruction)
         return instruction
 
     def place(self, label: Instruction) -> None:
-        """Put an instruction that was made before, as a place to jump to."""
+        """Append an instruction that exists already, because a jump refers to it."""
         label.location = self.location
         self.instructions.append(label)
 
     def constant(self, value: object) -> None:
-        index = next((at for at, known in enumerate(self.constants) if known is value), None)
+        """Push an object, which is compared to the known constants by identity."""
+        index = next((position for position, known in enumerate(self.constants) if known is value), None)
         if index is None:
             index = len(self.constants)
             self.constants.append(value)
         self.put("LOAD_CONST", index)
 
     def call_on(self, function: object, *depths: int) -> None:
-        """Call a function on copies of what lies at these depths (1 is the top) before anything is pushed."""
+        """Call a function with copies of stack items; `depths` count from the top, which is 1, before the call."""
         self.function(function)
         for index, depth in enumerate(depths):
             self.put("COPY", depth + 2 + index)
         self.call(len(depths))
 
     def jump_if_none(self, target: Instruction) -> None:
+        """Pop the top of the stack and jump forward if it is None."""
         self.put("POP_JUMP_IF_NONE" if _3_12 else "POP_JUMP_FORWARD_IF_NONE", 0, target)
 
     def jump_if_true(self, target: Instruction) -> None:
+        """Pop the top of the stack and jump forward if it is true."""
         if _3_13:
             self.put("TO_BOOL")
         self.put("POP_JUMP_IF_TRUE" if _3_12 else "POP_JUMP_FORWARD_IF_TRUE", 0, target)
 
     def function(self, value: object) -> None:
-        """Push a callable in the way that CALL wants it; two slots."""
+        """Push a callable and a NULL in the order that CALL requires, which takes two slots."""
         if _3_13:
             self.constant(value)
             self.put("PUSH_NULL")
@@ -63,19 +77,27 @@ class Emitter:
             self.constant(value)
 
     def call(self, count: int) -> None:
+        """Call the callable below `count` arguments."""
         if not _3_12:
             self.put("PRECALL", count)
         self.put("CALL", count)
 
     def delegate_to(self, resume: int) -> tuple[Instruction, Instruction]:
-        """Drive the iterator on the stack to its end, leaving its value; give the yield and the end."""
+        """Drive the iterator on the stack to its end and leave its value there.
+
+        Args:
+            resume: the argument of RESUME.
+
+        Returns:
+            The instruction that yields and the one at the end.
+        """
         self.constant(None)
         send = Instruction(operation("SEND"))
         self.place(send)
-        handed = self.put("YIELD_VALUE", (1 if _3_13 else 2) if _3_12 else 0)
+        yielding = self.put("YIELD_VALUE", (1 if _3_13 else 2) if _3_12 else 0)
         self.put("RESUME", resume)
         self.put("JUMP_BACKWARD_NO_INTERRUPT", 0, send)
         end = Instruction(operation("END_SEND") if _3_12 else operation("NOP"))
         self.place(end)
         send.target = end
-        return handed, end
+        return yielding, end

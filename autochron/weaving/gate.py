@@ -1,8 +1,8 @@
-"""The switch that woven code reads, and the names of what it crosses.
+"""The gate that woven code reads, and the points that it crosses.
 
-Woven code holds two constants: the `GATE`, whose one item is the `enter` of the handler in force or None, and the
-`Point` that says which definition this is. Both hash and compare by identity and pickle by reference, because code
-objects that hold them are hashed and, by cloudpickle and its like, pickled.
+Woven code holds two constants. The `GATE` has one item: the `enter` method of the active handler, or None. The `Point`
+describes the woven definition. Both hash and compare by identity, because code objects that hold them are hashed. Both
+define `__reduce__`, because cloudpickle and similar libraries pickle code objects.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ THROUGH = frozenset(
         "autochron.detect.watch.stand_ins",
     }
 )
-"""Modules whose frames stand between a callee and its caller; tracebacks that are shown or kept leave them out."""
+"""Modules whose frames lie between a callee and its caller. Displayed and recorded tracebacks omit these frames."""
 
 
 class Gate(deque[Any]):
-    """One item: the `enter` of the handler in force, or None.
+    """A container of one item: the `enter` method of the active handler, or None.
 
-    Indexed, because that is the cheapest read of shared state that bytecode has (a global would have to live in the
-    woven function's own module). A deque and not a list: indexing a subclass of list looks up and calls the method
-    `list.__getitem__`, which takes twice as long and, on 3.11, one level of the recursion limit.
+    Woven code indexes it, because that is the cheapest read of shared state in bytecode: a global variable would have to
+    live in the woven function's own module. Not a subclass of list: indexing one looks up and calls the method
+    `list.__getitem__`, which takes twice as long and, on Python 3.11, one level of the recursion limit.
     """
 
     __slots__ = ()
@@ -57,41 +57,44 @@ GATE = Gate([None])
 
 
 def switch_on(handler: WovenHandler[Point]) -> None:
-    """Put a handler in force: from now on woven code calls it."""
+    """Make a handler the active one: from now on woven code calls it."""
     GATE[0] = handler.enter
 
 
 def switch_off() -> None:
-    """Let woven code run as if it had not been woven; crossings under way end with the handler they began with."""
+    """Remove the active handler, so that woven code runs as if it had not been woven.
+
+    Crossings that have begun end with the handler that they began with.
+    """
     GATE[0] = None
 
 
 def is_on() -> bool:
-    """Return whether a handler is in force."""
+    """Return whether a handler is active."""
     return GATE[0] is not None
 
 
 class Point:
-    """A woven definition.
+    """The description of a woven definition or a bound call site, for the handler.
 
     Attributes:
         module: name of the module that defines it.
-        qualname: its qualified name there.
-        parameters: names of all parameters, in the order in which their values are handed to the handler.
+        qualname: its qualified name; for a call site the site's label.
+        parameters: names of all parameters, in the order in which the handler gets their values.
         variadic: (name of `*args` or None, name of `**kwargs` or None).
-        function: `sync`, `coroutine`, `generator` or `async_generator`: what calling it gives.
-        file: where it stands, as its code object says.
+        function: what a call returns: `sync`, `coroutine`, `generator` or `async_generator`.
+        file: its file, as the code object has it.
         line: its first line.
-        rules: what fits it, in order of precedence; opaque to weaving.
-        passer: the definition to which it was passed as an argument, if it is woven for that.
-        signature: for a callable without code, how to bind its arguments.
-        transport: the door of an HTTP client through which every request goes, where it is one.
-        replaced: the indexes of the parameters that a token may give another value for, before the body runs.
-        compiled: what the handler made of the rules, for the next session, too; None before the first call.
-        trace: whether each call of it has a trace of its own.
-        step: for a method of objects that are followed step by step, its name; it is no boundary.
-        called: for a call site, the qualified name of what it calls; its own `qualname` says where it stands.
-        captured: for a call site, what names need of its metavariables: by rule id, and then by field of the name.
+        rules: the rules that fit it, in order of precedence; opaque to weaving.
+        passer: the definition that got this function as an argument, if it is woven for that reason.
+        signature: for a callable without a code object, the signature that binds its arguments.
+        transport: the HTTP client's door, if this is the function that all requests of the client pass through.
+        replaced: indexes of the parameters whose value the token may replace before the body runs.
+        compiled: the compiled rules, which later sessions use, too; None before the first call.
+        trace: whether each call has a trace of its own.
+        step: for a method of an object that is followed step by step, the method's name; such a point is no boundary.
+        called: for a call site, the qualified name of the callee.
+        captured: for a call site, the metavariables' values that the crossing's name needs: by rule id, then by field.
     """
 
     __slots__ = (
@@ -141,32 +144,32 @@ class Point:
         return f"<woven {self.module}:{self.qualname}>"
 
 
-# What woven code calls on a token. Functions and not method names, because a name would stand in `co_names`, which
+# Woven code calls these functions with a token. Not the token's methods: their names would be in `co_names`, which
 # `inspect.getclosurevars` and others read.
 
 
 def leave(token: Token, value: Any) -> Any:
-    """End a crossing that returned."""
+    """End a crossing whose body returned, and return the value for the caller."""
     return token.returned(value)
 
 
 def fail(token: Token, error: BaseException) -> None:
-    """End a crossing that raised."""
+    """End a crossing whose body raised an error."""
     token.raised(error)
 
 
 def substitute(token: Token, argument: Any) -> Any:
-    """Return what the body gets for an argument."""
+    """Return the value that the body gets in place of an argument."""
     return token.substituted(argument)
 
 
 def hand_out(token: Token, item: Any) -> None:
-    """Note an item of a stream, before the consumer gets it."""
+    """Report an item that a stream yields, before the consumer gets it."""
     token.yielded(item)
 
 
 def take_back(token: Token, sent: Any) -> None:
-    """Note that the consumer of a stream came back, and what it sent: None where it just reads on."""
+    """Report that the consumer resumed a stream, and the value that it sent; None for a plain `next`."""
     if sent is None:
         token.resumed()
     else:
@@ -174,39 +177,42 @@ def take_back(token: Token, sent: Any) -> None:
 
 
 def take_thrown(token: Token, error: BaseException) -> None:
-    """Note that the consumer of a stream came back with an error."""
+    """Report that the consumer of a stream threw an error into it."""
     token.resumed(None, error)
 
 
 def serve(serving: Serving) -> tuple[BaseException | None, Any]:
-    """Return what a function that isn't run returns or raises."""
+    """Return (error, value) for a served call: the function raises the error, or returns the value if it is None."""
     return serving.outcome()
 
 
 def serve_async(serving: Serving) -> Any:
-    """Return an awaitable of what a coroutine that isn't run returns or raises."""
+    """Return an awaitable of (error, value) for a served coroutine."""
     return serving.outcome_async()
 
 
 def serve_items(serving: Serving) -> Any:
-    """Return a generator over the items of a stream that isn't run."""
+    """Return a generator of a served generator's items, whose own return value is (error, value)."""
     return serving.items()
 
 
 def serve_step(serving: Serving, sent: Any) -> Any:
-    """Return an awaitable of the next item of an asynchronous stream that isn't run, after what was sent to it."""
+    """Return an awaitable of a served asynchronous generator's next step, after `sent` was sent to it.
+
+    The step is (done, error, item).
+    """
     return serving.step_async(sent)
 
 
 def thrown(serving: Serving, error: BaseException) -> bool:
-    """Return whether what was thrown into an asynchronous stream that isn't run leaves it."""
+    """Return whether an error that was thrown into a served asynchronous generator propagates out of it."""
     return serving.thrown(error)
 
 
 def delegate(token: Token, iterator: Any) -> Any:
-    """Stand between a generator and what it delegates to with `yield from`, on Python 3.11.
+    """Return a relay that wraps the iterator of a `yield from`; Python 3.11 only.
 
-    There, CPython takes apart the instructions around a delegating yield by their distance when something is thrown in,
-    so nothing can be put between them; later versions use the exception table.
+    When an error is thrown in, CPython 3.11 finds the instructions around a delegating yield by their distance, so no
+    instruction can be inserted between them. Later versions use the exception table.
     """
     return Relay(token, iterator)

@@ -1,7 +1,7 @@
-"""The import hook: weave modules as their code is loaded, and once they have run what has no code.
+"""The import hook: weave modules as their code is loaded, and wrap targets without code once a module has run.
 
-`SourceLoader.get_code` and its like are changed in place, rather than a finder put on the meta path: that composes with
-beartype, typeguard, ddtrace and wrapt in either order, and no `find_spec` of ours is ever re-entered.
+`SourceLoader.get_code` and similar methods are replaced in place. Not a finder on the meta path: replaced methods compose
+with beartype, typeguard, ddtrace and wrapt in either order, and there is no `find_spec` of ours that could be re-entered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from msgspec import Struct
 
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import os
-from autochron.weaving.code_cache import Gaps, Plans, State, WovenModule, is_of_source, pack, state_of, unpack
+from autochron.weaving.code_cache import (
+    CodeCache,
+    Gaps,
+    State,
+    WovenModule,
+    is_of_source,
+    pack,
+    state_of,
+    unpack,
+)
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Functions, Places, Undo, has_woven, pairs_of, weave_code, weave_functions
 
@@ -27,101 +36,106 @@ if TYPE_CHECKING:
 _EXECUTE = external._LoaderBasics.exec_module  # type: ignore[attr-defined]  # noqa: SLF001
 
 _WAITING = 256
-"""How many modules may be loading at once, one inside another."""
+"""Most modules that may be loading at once, one inside another."""
 
 _IMPORTLIB = "<frozen importlib._bootstrap_external>"
-"""What our frames in an import say for a file: so Python takes them out of tracebacks, as it does with its own."""
+"""The file name in the code of our loader methods. Python removes frames with this name from tracebacks of imports."""
 
 
 class Planner(Protocol):
-    """Who knows what is to be woven where."""
+    """Knows which definitions and call sites of a module are to be woven."""
 
     def concerns(self, module: str, file: str | None) -> bool:
-        """Return, cheaply, whether anything in a module could be meant."""
+        """Return whether a rule may match in a module. Called for every module, so it must be cheap."""
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         """Return the definitions of a module that rules fit."""
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
-        """Return the call sites of a module that rules fit; asked after `places`."""
+        """Return the call sites of a module that rules fit. Called after `places`."""
 
     def fingerprint(self, module: str, file: str) -> tuple[object, ...]:
-        """Return what besides rules and source decides what a module's places are."""
+        """Return the conditions besides rules and source that a module's places depend on."""
 
     def rules_in_order(self) -> Sequence[Any]:
         """Return all rules in force, in an order that is the same in every process."""
 
     def door(self, module: str) -> Any:
-        """Return the door of an HTTP client that a module defines, or None."""
+        """Return the door of the HTTP client that a module defines; None if it defines none."""
 
     def notes(self, module: str) -> dict[str, Any]:
-        """Return what asking for `places` made known of a module, as plain data."""
+        """Return what `places` has noted about a module, as plain data for the code cache."""
 
     def recall(self, module: str, file: str, notes: dict[str, Any]) -> None:
-        """Know that again."""
+        """Restore what `places` had noted about a module, from the code cache."""
 
     def executed(self, module: ModuleType) -> None:
-        """Do what remains once a module has run."""
+        """Weave what is left once a module has run."""
 
 
 class Progress(Protocol):
-    """Who tells people that looking for what rules mean takes a while."""
+    """Reports to the user that weaving takes a while."""
 
     def begin(self, module: str, code: CodeType) -> None:
-        """Hear that a module is looked through."""
+        """Note that the weaving of a module begins."""
 
     def end(self) -> None:
-        """Hear that it was."""
+        """Note that the weaving of the module has ended."""
 
 
-class _Sought(Struct, frozen=True):
-    """A module that rules may mean something to, and of which no plan was kept."""
+class _PendingModule(Struct, frozen=True):
+    """A module in which rules may match, and that has no entry in the code cache."""
 
     name: str
     file: str | None
-    plans: Plans | None
-    """Where a plan is to be kept; None for nowhere."""
-    more: Sequence[object]
+    cache: CodeCache | None
+    """Where its entry is to be written; None if none is to be."""
+    conditions: Sequence[object]
+    """The planner's fingerprint of the module."""
     state: State | None
-    """What its source was before its code was loaded."""
+    """The state of its source before its code was loaded."""
 
 
-class _Woven(Struct, frozen=True):
+class _LoadedModule(Struct, frozen=True):
     """A module whose code was woven as it was loaded."""
 
     name: str
     file: str
     code: CodeType
     original: CodeType | None
-    """What it was before; None where it can be had again from the file, as long as that is in this state."""
+    """The code before weaving; None if it can be compiled again from the file, as long as that is in this state."""
     state: State | None
 
 
 class Hook:
-    """The hook of one planner: `install()` returns the undo."""
+    """The import hook of one planner.
 
-    def __init__(self, planner: Planner, ledger: Ledger, plans: Plans | None = None) -> None:
+    Attributes:
+        cache: the code cache; None if there is none.
+        progress: notified about each module that is woven anew, because the cache has no entry of it.
+        on_executed: called with the name of each module that has run, whether rules match in it or not.
+        seen_files: the files of loaded modules in which rules may match, and whether anything in them is woven.
+        replace_code: returns the code to weave in place of a file's own. It needs a cache of its own, because an entry has
+            the code of a module.
+    """
+
+    def __init__(self, planner: Planner, ledger: Ledger, cache: CodeCache | None = None) -> None:
         self._planner = planner
         self._ledger = ledger
-        self.plans = plans
+        self.cache = cache
         self._is_blind = False
         self.progress: Progress | None = None
-        """Told of each module that is looked through, because no plan of it was kept."""
         self.on_executed: Callable[[str], None] | None = None
-        """Told of each module that has run, whatever rules mean to it."""
-        self.passed: dict[str, bool] = {}
-        """The files whose code came by, of modules that rules may mean something to; and whether something in it is woven."""
-        self.instead: Callable[[str, CodeType], CodeType] | None = None
-        """Returns other code for what stands in a file, before it is woven. Then there are other plans: what is kept of a
-        module is its code."""
-        self._given: dict[int, CodeType] = {}
-        """What `get_code` gave and is still to be run."""
-        self._loaded: list[_Woven] = []
+        self.seen_files: dict[str, bool] = {}
+        self.replace_code: Callable[[str, CodeType], CodeType] | None = None
+        self._awaiting_run: dict[int, CodeType] = {}
+        """Code objects that `get_code` returned and that have not run yet, by id."""
+        self._loaded: list[_LoadedModule] = []
         self._undo: list[Callable[[], None]] = []
         self._unweave: list[Undo] = []
 
     def install(self) -> Callable[[], None]:
-        """Change the loaders."""
+        """Replace the loaders' methods, and return `uninstall`."""
         get_code = self._wrap_get_code
         execute = self._wrap_execute
         self._replace(external.SourceLoader, "get_code", get_code)
@@ -132,30 +146,35 @@ class Hook:
             execute,
         )
         self._replace(external.ExtensionFileLoader, "exec_module", execute)
-        # Frozen, and there already but for embedded Pythons: were it imported later, its own `get_code` would be missed.
-        import zipimport  # lazy: as above
+        # If zipimport were imported only later, its `get_code` would be missed. It is a frozen module, and imported already
+        # except in embedded interpreters.
+        import zipimport  # lazy: only an installed hook needs it
 
         self._replace(zipimport.zipimporter, "get_code", get_code)
         return self.uninstall
 
     def uninstall(self, functions: Functions | None = None) -> None:
-        """Put the loaders back, and every function that was woven, in place or as its module was loaded."""
-        found = functions or Functions()
+        """Restore the loaders' methods and the code of every function that was woven.
+
+        Args:
+            functions: the functions of the process, if the caller has collected them already.
+        """
+        known_functions = functions or Functions()
         while self._undo:
             self._undo.pop()()
         while self._unweave:
-            self._unweave.pop()(found)
-        self._unweave_loaded(found)
+            self._unweave.pop()(known_functions)
+        self._unweave_loaded(known_functions)
 
     def _unweave_loaded(self, functions: Functions) -> None:
-        """Restore the code of their source in the functions of modules that were woven as they were loaded."""
+        """Restore the original code of the functions of modules that were woven as they were loaded."""
         originals: dict[int, CodeType] = {}
-        for each in self._loaded:
-            original = each.original
-            if original is None and each.name in sys.modules and state_of(each.file) == each.state:
-                original = _code_of(each.name, sys.modules[each.name])
+        for module in self._loaded:
+            original = module.original
+            if original is None and module.name in sys.modules and state_of(module.file) == module.state:
+                original = _code_of(module.name, sys.modules[module.name])
             if original is not None:
-                originals |= {id(woven): before for woven, before in pairs_of(each.code, original)}
+                originals |= {id(woven): before for woven, before in pairs_of(module.code, original)}
         for function in functions.all() if originals else ():
             before = originals.get(id(function.__code__))
             if before is not None and before.co_freevars == function.__code__.co_freevars:
@@ -163,7 +182,13 @@ class Hook:
         self._loaded.clear()
 
     def weave_imported(self, name: str, module: ModuleType, functions: Functions | None = None) -> None:
-        """Weave a module that ran before the hook was there; `functions` is what was found for several of them."""
+        """Weave a module that had run before the hook was installed.
+
+        Args:
+            name: the module's name.
+            module: the module.
+            functions: the functions of the process, if the caller has collected them for several modules.
+        """
         file = getattr(module, "__file__", None)
         if not self._planner.concerns(name, file):
             return
@@ -178,69 +203,83 @@ class Hook:
         self._planner.executed(module)
 
     def weave(self, name: str, file: str | None, code: CodeType, *, keeps: bool = True) -> CodeType:
-        """Weave the code of a program that is about to run; whatever goes wrong, there is code to run.
+        """Return the woven code of a module or program that is about to run; the code itself if it can't be woven.
 
-        What may be more than what stands in the file is neither kept nor taken from what was: `keeps` is false.
+        Args:
+            name: the module's name.
+            file: its file; None if there is none.
+            code: its code.
+            keeps: whether the code cache may be used. False for code that may differ from what the file has.
         """
-        plans = self.plans if keeps and file is not None and os.path.isfile(file) else None
-        found = self._before(name, file, plans)
-        if isinstance(found, CodeType):
-            return found
-        given = self._instead(file, code) if keeps else code
-        return given if found is None else self._after(found, given, code)
+        cache = self.cache if keeps and file is not None and os.path.isfile(file) else None
+        result = self._read_cache(name, file, cache)
+        if isinstance(result, CodeType):
+            return result
+        replaced = self._replaced_code(file, code) if keeps else code
+        return replaced if result is None else self._weave_and_keep(result, replaced, code)
 
-    def _before(self, name: str, file: str | None, plans: Plans | None) -> CodeType | _Sought | None:
-        """Return the woven code that was kept, what is still to be done with the code once it is there, or None for none."""
+    def _read_cache(
+        self, name: str, file: str | None, cache: CodeCache | None
+    ) -> CodeType | _PendingModule | None:
+        """Return the woven code that the cache has, a pending module if it has none, or None if no rule may match."""
         if not self._planner.concerns(name, file):
             return None
-        state = None if plans is None or file is None else state_of(file)
-        if plans is None or file is None or state is None:
-            return _Sought(name, file, None, (), None)
-        more = self._planner.fingerprint(name, file)
-        entry = plans.read(name, file, more, state)
+        state = None if cache is None or file is None else state_of(file)
+        if cache is None or file is None or state is None:
+            return _PendingModule(name, file, None, (), None)
+        conditions = self._planner.fingerprint(name, file)
+        entry = cache.read(name, file, conditions, state)
         if entry is not None:
             try:
-                woven = self._recalled(name, file, entry, state)
+                woven = self._restore(name, file, entry, state)
             except Exception as error:  # not what we wrote: made anew
                 if is_interruption(error):
                     raise
             else:
-                self.passed[file] = entry.code is not None
+                self.seen_files[file] = entry.code is not None
                 return woven
-        return _Sought(name, file, plans, more, state)
+        return _PendingModule(name, file, cache, conditions, state)
 
-    def _instead(self, file: str | None, code: CodeType) -> CodeType:
-        return code if self.instead is None or file is None else self.instead(file, code)
+    def _replaced_code(self, file: str | None, code: CodeType) -> CodeType:
+        return code if self.replace_code is None or file is None else self.replace_code(file, code)
 
-    def _after(self, sought: _Sought, code: CodeType, loaded: CodeType) -> CodeType:
-        """Weave, and keep what came of it; `loaded` is what Python loaded."""
-        if sought.plans is None:
-            return self._weave(sought, code)
+    def _weave_and_keep(self, pending: _PendingModule, code: CodeType, loaded: CodeType) -> CodeType:
+        """Weave a module and write the result to the cache.
+
+        Args:
+            pending: the module.
+            code: the code to weave.
+            loaded: the code that Python loaded; another one if `replace_code` replaced it.
+        """
+        if pending.cache is None:
+            return self._weave(pending, code)
         count = len(self._ledger)
         if self.progress is not None:
-            self.progress.begin(sought.name, code)
+            self.progress.begin(pending.name, code)
         try:
             self._is_blind = False
-            woven = self._weave(sought, code)
+            woven = self._weave(pending, code)
             if self._is_blind:
-                pass  # what was compiled without columns may be compiled with them next time
-            elif is_of_source(loaded, str(sought.file)):
-                self._keep(sought.plans, sought, None if woven is loaded else woven, count)
+                pass  # the next process may compile the source with columns
+            elif is_of_source(loaded, str(pending.file)):
+                self._write_cache(pending.cache, pending, None if woven is loaded else woven, count)
             else:
-                reason = f"Python runs bytecode of it that is not of {sought.file} as it is now; remove its __pycache__"
-                self._ledger.refuse(sought.name, reason, "stale-bytecode")
+                reason = f"Python runs bytecode that does not match {pending.file}; remove the __pycache__ beside it"
+                self._ledger.refuse(pending.name, reason, "stale-bytecode")
         finally:
             if self.progress is not None:
                 self.progress.end()
         return woven
 
-    def _weave(self, sought: _Sought, code: CodeType) -> CodeType:
-        woven = self._try_to_weave(sought.name, sought.file, code)
-        self.passed[code.co_filename] = woven is not code
+    def _weave(self, pending: _PendingModule, code: CodeType) -> CodeType:
+        woven = self._try_to_weave(pending.name, pending.file, code)
+        self.seen_files[code.co_filename] = woven is not code
         if woven is not code:
-            # Not kept for all: it is as large again, and mostly never asked for.
-            original = code if sought.state is None else None
-            self._loaded.append(_Woven(sought.name, str(sought.file), woven, original, sought.state))
+            # Not kept if the source still has it: it would take as much memory again, and is rarely used.
+            original = code if pending.state is None else None
+            self._loaded.append(
+                _LoadedModule(pending.name, str(pending.file), woven, original, pending.state)
+            )
         return woven
 
     def _try_to_weave(self, name: str, file: str | None, code: CodeType) -> CodeType:
@@ -261,23 +300,29 @@ class Hook:
 
     # --- what was woven before ------------------------------------------------------------------------------------------
 
-    def _keep(self, plans: Plans, sought: _Sought, woven: CodeType | None, count: int) -> None:
-        notes = self._planner.notes(sought.name)
+    def _write_cache(
+        self, cache: CodeCache, pending: _PendingModule, woven: CodeType | None, count: int
+    ) -> None:
+        notes = self._planner.notes(pending.name)
         refused = [(entry.what, entry.reason, entry.slug) for entry in self._ledger.since(count)]
         packed: tuple[CodeType | None, Gaps, list[tuple[Any, ...]]] = (None, (), [])
         if woven is not None:
             numbers = {id(rule): index for index, rule in enumerate(self._planner.rules_in_order())}
             packed = pack(woven, lambda rule: numbers[id(rule)])
-        assert sought.state is not None  # noqa: S101 - there are plans
-        plans.write(
-            sought.name, str(sought.file), sought.more, sought.state, WovenModule(notes, refused, *packed)
+        assert pending.state is not None  # noqa: S101 - there is a cache
+        cache.write(
+            pending.name,
+            str(pending.file),
+            pending.conditions,
+            pending.state,
+            WovenModule(notes, refused, *packed),
         )
 
-    def _recalled(self, name: str, file: str, entry: WovenModule, state: State) -> CodeType | None:
-        """Return the code of an entry, and make known what was known when it was made."""
+    def _restore(self, name: str, file: str, entry: WovenModule, state: State) -> CodeType | None:
+        """Return the code of a cache entry, and restore what planner and ledger knew about the module."""
         self._planner.recall(name, file, entry.notes)
-        for what, reason, slug in entry.ledger:
-            self._ledger.refuse(what, reason, slug)
+        for label, reason, slug in entry.ledger:
+            self._ledger.refuse(label, reason, slug)
         if entry.code is None:
             return None
         code, points, sites = unpack(entry, self._planner.rules_in_order(), self._planner.door)
@@ -285,7 +330,7 @@ class Hook:
             self._ledger.woven(point)
         for site in sites:
             self._ledger.bound(site)
-        self._loaded.append(_Woven(name, file, code, None, state))
+        self._loaded.append(_LoadedModule(name, file, code, None, state))
         return code
 
     def _replace(self, owner: Any, name: str, wrap: Callable[[Any], Any]) -> None:
@@ -299,39 +344,47 @@ class Hook:
             if owner.__dict__.get(name) is replacement:
                 setattr(owner, name, original)
             else:
-                # Someone has wrapped it since: stay below and hand through.
-                self._planner = _NOTHING
+                # Another tool has wrapped it since, so our method must stay. From now on it does nothing.
+                self._planner = _IDLE
 
         self._undo.append(undo)
 
     def _wrap_get_code(self, original: Any) -> Any:
-        pristine = _is_python_s(original)
+        pristine = _is_importlib_function(original)
 
-        # What Python raises while it loads passes through this frame only, which tracebacks leave out with its own.
+        # An error that Python raises while it loads passes through no other frame of ours. Tracebacks omit this one.
         def get_code(loader: Any, fullname: str) -> Any:
             keeps = pristine and _loads_plainly(loader)
-            found = self._before(fullname, loader.path, self.plans) if keeps else None
-            if isinstance(found, CodeType):
-                return self._giving(found)
+            result = self._read_cache(fullname, loader.path, self.cache) if keeps else None
+            if isinstance(result, CodeType):
+                return self._await_run(result)
             code = original(loader, fullname)
             if code is None:
                 return None
             if not keeps:
-                found = self._before(fullname, _file_of(loader, code), None)
-            given = self._instead(loader.path, code) if keeps else code
-            return self._giving(self._after(found, given, code) if isinstance(found, _Sought) else given)
+                result = self._read_cache(fullname, _file_of(loader, code), None)
+            replaced = self._replaced_code(loader.path, code) if keeps else code
+            return self._await_run(
+                self._weave_and_keep(result, replaced, code)
+                if isinstance(result, _PendingModule)
+                else replaced
+            )
 
         return get_code
 
-    def _giving(self, code: CodeType) -> CodeType:
-        if len(self._given) >= _WAITING:  # asked for by someone who doesn't run it
-            self._given.clear()
-        self._given[id(code)] = code
+    def _await_run(self, code: CodeType) -> CodeType:
+        """Note that a loader is about to run this code, which needs no more weaving."""
+        if len(self._awaiting_run) >= _WAITING:  # a tool calls `get_code` and does not run the result
+            self._awaiting_run.clear()
+        self._awaiting_run[id(code)] = code
         return code
 
-    def _checked(self, loader: Any, name: str, code: CodeType) -> CodeType:
-        """Weave what is about to run in place of what `get_code` gave, or was never asked for: a loader may have its own."""
-        if self._given.pop(id(code), None) is code:
+    def _weave_unseen(self, loader: Any, name: str, code: CodeType) -> CodeType:
+        """Return the code to run in `exec_module`, woven if our `get_code` did not return it.
+
+        A loader may have a `get_code` of its own, or change what ours returned.
+        """
+        if self._awaiting_run.pop(id(code), None) is code:
             return code
         file = _file_of(loader, code)
         if not self._planner.concerns(name, file) or has_woven(code):
@@ -343,11 +396,11 @@ class Hook:
 
         def exec_module(loader: Any, module: ModuleType) -> None:
             name = module.__name__
-            if checks:  # what Python's own does
+            if checks:  # as in `importlib._bootstrap_external._LoaderBasics`
                 code = loader.get_code(name)
                 if code is None:
                     raise ImportError(f"cannot load module {name!r} when get_code() returns None")
-                _call_with_frames_removed(exec, self._checked(loader, name, code), vars(module))
+                _call_with_frames_removed(exec, self._weave_unseen(loader, name, code), vars(module))
             else:
                 original(loader, module)
             if self.on_executed is not None:
@@ -359,23 +412,23 @@ class Hook:
 
 
 _STEPS = ("get_data", "path_stats", "source_to_code", "cache_from_source", "_cache_bytecode", "set_data")
-"""What Python's own loader gets code by; a tool may have replaced one, on the loader or on its class."""
+"""The methods by which Python's own loader gets code. A tool may have replaced one, on a loader or on its class."""
 
 
 def _loads_plainly(loader: Any) -> bool:
-    """Return whether a loader gives the code that stands in the file: others may make something of it first."""
+    """Return whether a loader returns the code of the file as it is. Others may transform it first."""
     if type(loader) is not external.SourceFileLoader or len(vars(loader)) > len(("name", "path")):
         return False
-    return all(_is_python_s(getattr(type(loader), step, None)) for step in _STEPS)
+    return all(_is_importlib_function(getattr(type(loader), step, None)) for step in _STEPS)
 
 
-def _is_python_s(function: Any) -> bool:
-    """Distinguish a function of importlib's own from what a tool has put in its place, also before this was imported."""
+def _is_importlib_function(function: Any) -> bool:
+    """Return whether a function is importlib's own, and not a tool's replacement; None is a method that does not exist."""
     return function is None or getattr(function, "__globals__", None) is vars(external)
 
 
 def _file_of(loader: Any, code: CodeType) -> str:
-    """Return where a module lies: bytecode without its source still names the file that it was compiled from."""
+    """Return the file of a module. The code alone does not say it: bytecode without source names the file it came from."""
     if isinstance(loader, external.SourcelessFileLoader):
         return str(loader.path)
     archive = getattr(loader, "archive", None)
@@ -390,8 +443,8 @@ def _refuse_unbound(code: CodeType, bindings: Sequence[Binding], ledger: Ledger)
     return refuse_unbound(code, bindings, ledger)
 
 
-class _Nothing:
-    """A planner that wants nothing."""
+class _IdlePlanner:
+    """A planner for which no rule matches anywhere."""
 
     def concerns(self, module: str, file: str | None) -> bool:
         return False
@@ -421,11 +474,11 @@ class _Nothing:
         return None
 
 
-_NOTHING = _Nothing()
+_IDLE = _IdlePlanner()
 
 
 def _code_of(name: str, module: ModuleType) -> CodeType | None:
-    """Return the code that a module ran, or code equal to it."""
+    """Return the code that a module ran, or equal code; None if its loader or source does not provide it."""
     loader = getattr(module, "__loader__", None)
     get_code = getattr(loader, "get_code", None)
     if get_code is not None:

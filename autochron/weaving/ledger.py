@@ -1,4 +1,4 @@
-"""The ledger: what was woven, what was not, and why."""
+"""The ledger of weaving: what was woven, and what was not and why."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from autochron.weaving.gate import Point
 
 
 class Ledger:
-    """A list that only grows; entries are kept once."""
+    """What was woven, and what was not. Entries are only added, and equal ones are kept once.
+
+    Attributes:
+        points: the woven definitions.
+        sites: the bound call sites.
+    """
 
     def __init__(self) -> None:
         self._unwoven: dict[Unwoven, None] = {}
         self.points: list[Point] = []
         self.sites: list[Any] = []
-        """Call sites that are bound."""
 
     def woven(self, point: Point) -> None:
-        """Note a definition that is woven."""
+        """Add a woven definition."""
         self.points.append(point)
 
     def bound(self, site: Any) -> None:
-        """Note a call site that is bound."""
+        """Add a bound call site."""
         self.sites.append(site)
 
-    def refuse(self, what: str, reason: str, slug: str = "not-woven") -> None:
-        """Note what was not woven, and why."""
-        self._unwoven[Unwoven(what, reason, slug)] = None
+    def refuse(self, name: str, reason: str, slug: str = "not-woven") -> None:
+        """Add something that was not woven, with the reason."""
+        self._unwoven[Unwoven(name, reason, slug)] = None
 
     def since(self, count: int) -> tuple[Unwoven, ...]:
-        """Return what was refused after there were `count` entries."""
+        """Return the refusals behind the first `count`."""
         return tuple(self._unwoven)[count:]
 
     def __len__(self) -> int:
@@ -38,10 +42,10 @@ class Ledger:
 
     @property
     def refused(self) -> frozenset[str]:
-        """What there is a reason for already."""
+        """The names of all that was not woven."""
         return frozenset(entry.what for entry in self._unwoven)
 
     @property
     def unwoven(self) -> tuple[Unwoven, ...]:
-        """What was not woven."""
+        """All that was not woven, with the reasons."""
         return tuple(self._unwoven)

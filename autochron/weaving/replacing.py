@@ -1,4 +1,4 @@
-"""Other code for a function that may be woven: it crosses what it crossed before."""
+"""Replacement code for a function that may be woven, which crosses the same point."""
 
 from __future__ import annotations
 
@@ -11,16 +11,25 @@ from autochron.weaving.weave import has_woven
 
 
 def woven_like(function: FunctionType, code: CodeType) -> CodeType:
-    """Return the code of a changed source, woven as a function's own is: to be set as its `__code__`.
+    """Return new code for a function's `__code__`, woven as the function's present code is.
+
+    Args:
+        function: a function, woven or not.
+        code: the unwoven code of its changed source.
 
     Raises:
-        WeavingError: that takes a module that is loaded anew: it has other free variables, or something inside it is woven.
+        WeavingError: the code has other free variables, or something inside the function is woven. Then its module has to be
+            loaded anew.
     """
-    own = function.__code__
-    if code.co_freevars != own.co_freevars:
-        raise WeavingError(f"{own.co_qualname} would have other variables of what encloses it")
-    points = [each for each in own.co_consts if type(each) is Point]
-    inner = [each for each in own.co_consts if type(each) is CodeType]
-    if any(has_woven(each) for each in inner) or (has_woven(own) and not points) or len(points) > 1:
-        raise WeavingError(f"something inside {own.co_qualname} is woven")
+    present = function.__code__
+    if code.co_freevars != present.co_freevars:
+        raise WeavingError(f"{present.co_qualname} would have other closure variables")
+    points = [constant for constant in present.co_consts if type(constant) is Point]
+    inner = [constant for constant in present.co_consts if type(constant) is CodeType]
+    if (
+        any(has_woven(constant) for constant in inner)
+        or (has_woven(present) and not points)
+        or len(points) > 1
+    ):
+        raise WeavingError(f"something inside {present.co_qualname} is woven")
     return splice(code, points[0]) if points else code

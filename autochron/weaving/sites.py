@@ -1,7 +1,8 @@
-"""What a bound call site does when it runs.
+"""Bound call sites at run time.
 
-The code of a bound site calls `Site.bind` on the callee right after it was pushed. While nothing is recorded or replayed, or
-where the callee turns out not to be what the rule means, that gives the callee itself, and the call goes on as it would.
+The code of a bound site calls `CodeSite.bind` with the callee right after it was pushed. The result is the callee itself, so
+that the call runs as it would unbound, if nothing is recorded or replayed or if the callee is not what the rule names.
+Otherwise the result is a `BoundCall`.
 """
 
 from __future__ import annotations
@@ -21,23 +22,33 @@ from autochron.weaving.gate import GATE, Point
 from autochron.weaving.wrapping import bound_arguments, point_for
 
 _KEPT = 256
-"""Callees of one site whose points are kept, and types of receivers that are known to be none of a rule's."""
+"""Most points that one site keeps, and most receiver types that one rule keeps as rejected."""
 
 
-class Meant:
-    """One rule for a call site: what it wants the callee to be, and where the values of its metavariables come from.
+class SiteRule:
+    """One rule at a call site: what the callee must be, and where the values of metavariables come from.
 
     Attributes:
-        rule: opaque to weaving but for its `id` and `name`.
-        check: dotted name of what the callee must be; None where the source tells.
-        constants: metavariables whose value stands in the source.
-        saved: those whose value is handed to `bind_saved`, each with its place there.
-        arguments: those that are arguments: by place or keyword.
-        fields: the fields of the name that need a metavariable.
-        strangers: types of receivers that were looked at, and whose methods are not meant.
+        rule: the boundary rule; opaque to weaving except for its `id` and `name`.
+        check: dotted name of what the callee must be; None if the source already decides it.
+        constants: metavariables whose value is in the source, with that value.
+        saved: metavariables whose value is passed to `bind_saved`, with its index there.
+        arguments: metavariables that are arguments, with their position or keyword.
+        fields: the fields of the crossing's name that need a metavariable.
+        rejected_types: types of receivers whose methods are known not to be the rule's.
     """
 
-    __slots__ = ("_found", "_last", "arguments", "check", "constants", "fields", "rule", "saved", "strangers")
+    __slots__ = (
+        "_last",
+        "_referents",
+        "arguments",
+        "check",
+        "constants",
+        "fields",
+        "rejected_types",
+        "rule",
+        "saved",
+    )
 
     def __init__(
         self,
@@ -52,112 +63,123 @@ class Meant:
         self.constants = constants
         self.saved = saved
         self.arguments = arguments
-        self.strangers: set[type] = set()
-        self._found: list[_Named] = []
+        self.rejected_types: set[type] = set()
+        self._referents: list[_Referent] = []
         self._last = "" if check is None else check.rpartition(".")[2]
         names = {name for name, _ in (*constants, *saved, *arguments)}
         parts = name_template(rule.name).parts
         self.fields = tuple(part for part in parts if isinstance(part, Field) and part.root in names)
 
     def fits(self, callee: Any, receiver: Any) -> bool:
-        """Return whether a callee is what the rule names, or what overrides it; `receiver` is what it was read of.
+        """Return whether a callee is what the rule names, or overrides it. No code of the program runs.
 
-        Nothing of the program's own is called for that.
+        Args:
+            callee: what the site calls.
+            receiver: the object that the callee was read from as an attribute; None if it was not.
         """
         if self.check is None:
             return True
-        for found in self._found:
-            if self._is(found, callee, receiver):
+        for referent in self._referents:
+            if self._is_same(referent, callee, receiver):
                 return True
-        self._found = _look_up(self.check)  # again: a module may have been imported since, or loaded anew
-        if not self._found:
+        self._referents = _look_up(self.check)  # a module may have been imported or reloaded since
+        if not self._referents:
             return False
-        for found in self._found:
-            if self._is(found, callee, receiver):
+        for referent in self._referents:
+            if self._is_same(referent, callee, receiver):
                 return True
         if type(callee) is MethodType and callee.__self__ is receiver and not _is_class(receiver):
-            if len(self.strangers) >= _KEPT:
-                self.strangers.clear()
+            if len(self.rejected_types) >= _KEPT:
+                self.rejected_types.clear()
             try:
                 if lasts(type(receiver)):
-                    self.strangers.add(type(receiver))
+                    self.rejected_types.add(type(receiver))
             except Exception:  # noqa: S110 - a metaclass whose classes can't be hashed
                 pass
         return False
 
-    def _is(self, found: _Named, callee: Any, receiver: Any) -> bool:
-        wanted, owner, instance = found
+    def _is_same(self, referent: _Referent, callee: Any, receiver: Any) -> bool:
+        wanted, owner, instance = referent
         if callee is wanted:
             return True
-        own = callee.__self__ if type(callee) in (MethodType, BuiltinFunctionType) else None
+        bound_object = callee.__self__ if type(callee) in (MethodType, BuiltinFunctionType) else None
         if instance is not None:
-            return receiver is instance or own is instance
+            return receiver is instance or bound_object is instance
         if type(callee) is MethodType and callee.__func__ is wanted:
             return True
         if owner is None:
             return False
-        # What was read as an attribute has the name; what is in a variable may be any method.
+        # A callee that was read as an attribute has the right name already. One from a variable may be any method.
         if receiver is not None and _is_of(receiver, owner):
             return True
         function = callee.__func__ if type(callee) is MethodType else callee
-        is_named = own is not None and _is_of(own, owner)
+        is_named = bound_object is not None and _is_of(bound_object, owner)
         return is_named and getattr(function, "__name__", None) == self._last
 
     def is_known(self) -> bool:
-        """Return whether there is what the rule names, so that a callee may turn out to be it."""
-        return self.check is None or bool(self._found or _look_up(self.check))
+        """Return whether the object that the rule names exists, so that a callee may be it."""
+        return self.check is None or bool(self._referents or _look_up(self.check))
 
     def captured(
         self, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], called: NameFacts
     ) -> dict[str, str | RuleError]:
-        """Return what the name needs of the metavariables in one call, as text: nothing of the program's is held on to."""
-        known: dict[str, Any] = dict(self.constants)
+        """Return the values of the crossing name's fields that need metavariables, for one call.
+
+        They are text, so that no object of the program is kept alive. A value that can't be part of a name is a RuleError.
+
+        Args:
+            values: what was saved on the way to the callee.
+            args: positional arguments of the call.
+            kwargs: keyword arguments of the call.
+            called: facts about the callee.
+        """
+        bound: dict[str, Any] = dict(self.constants)
         for name, index in self.saved:
-            known[name] = values[index]
-        for name, at in self.arguments:
-            known[name] = args[at] if isinstance(at, int) else kwargs[at]
-        found: dict[str, str | RuleError] = {}
+            bound[name] = values[index]
+        for name, position in self.arguments:
+            bound[name] = args[position] if isinstance(position, int) else kwargs[position]
+        texts: dict[str, str | RuleError] = {}
         template = name_template(self.rule.name)
         for field in self.fields:
             try:
-                found[field.text] = template.value(field, known, called)
+                texts[field.text] = template.value(field, bound, called)
             except RuleError as error:
-                found[field.text] = error.with_traceback(None)
-        return found
+                texts[field.text] = error.with_traceback(None)
+        return texts
 
 
-_Named = tuple[Any, type | None, Any]
-"""What a dotted name is; and the class that holds it, or the object of whose class it is."""
+_Referent = tuple[Any, type | None, Any]
+"""The object that a dotted name refers to; the class that has it, or None; the instance whose class has it, or None."""
 
 _NOTHING: Any = object()
 
 
-def _look_up(dotted: str) -> list[_Named]:
-    """Find what a dotted name is, once its module is imported; twice, where that also runs as the program."""
+def _look_up(dotted: str) -> list[_Referent]:
+    """Return what a dotted name refers to, if its module is imported; two objects if the module also runs as the program."""
     parts = dotted.split(".")
     for count in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:count])
-        modules = [module for module in (sys.modules.get(name), _program(name)) if module is not None]
+        modules = [module for module in (sys.modules.get(name), _main_module(name)) if module is not None]
         if modules:
-            return [found for module in modules if (found := _walk(module, parts[count:])) is not None]
+            return [referent for module in modules if (referent := _walk(module, parts[count:])) is not None]
     return []
 
 
-def _walk(module: Any, path: list[str]) -> _Named | None:
+def _walk(module: Any, path: list[str]) -> _Referent | None:
     owner: Any = None
     value: Any = module
-    of_class = False
+    is_of_class = False
     for part in path:
-        owner, (value, of_class) = value, _held(value, part)
+        owner, (value, is_of_class) = value, _read_attribute(value, part)
     if value is _NOTHING:
         return None
     if isinstance(owner, type):
         return value, owner, None
-    return value, None, owner if of_class else None
+    return value, None, owner if is_of_class else None
 
 
-def _program(name: str) -> Any:
-    """Return the module that runs as the program, where a module of that name would be the same file."""
+def _main_module(name: str) -> Any:
+    """Return `__main__` if a module of that name would be the same file; else None."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None:
@@ -166,23 +188,23 @@ def _program(name: str) -> Any:
     return main if os.path.splitext(os.path.basename(file))[0] == name else None
 
 
-def _held(owner: Any, name: str) -> tuple[Any, bool]:
-    """Return what a module, class or object holds, a method as its function, and whether an object's class has it.
+def _read_attribute(owner: Any, name: str) -> tuple[Any, bool]:
+    """Return an attribute of a module, class or object, and whether it is an attribute of an object's class.
 
-    Without running code of the program's.
+    A static or class method is returned as its function. No code of the program runs.
     """
     is_class = isinstance(owner, type)
     try:
-        space = vars(owner) if is_class else object.__getattribute__(owner, "__dict__")
+        namespace = vars(owner) if is_class else object.__getattribute__(owner, "__dict__")
     except AttributeError:
-        space = {}
-    value = space.get(name, _NOTHING)
-    of_class = False
+        namespace = {}
+    value = namespace.get(name, _NOTHING)
+    is_of_class = False
     if value is _NOTHING and not isinstance(owner, ModuleType):
         bases = (owner if is_class else type(owner)).__mro__
         value = next((vars(base)[name] for base in bases if name in vars(base)), _NOTHING)
-        of_class = not is_class
-    return (value.__func__ if isinstance(value, staticmethod | classmethod) else value), of_class
+        is_of_class = not is_class
+    return (value.__func__ if isinstance(value, staticmethod | classmethod) else value), is_of_class
 
 
 def _is_class(value: Any) -> bool:
@@ -190,23 +212,34 @@ def _is_class(value: Any) -> bool:
 
 
 def _is_of(value: Any, owner: type) -> bool:
-    """Do as `isinstance` and `issubclass` do, but ask neither the object nor a metaclass."""
+    """Return what `isinstance` and `issubclass` return, without running code of the object or of a metaclass."""
     bases = type.__dict__["__mro__"].__get__(value) if _is_class(value) else type(value).__mro__
     return any(base is owner for base in bases)
 
 
 class CodeSite:
-    """One call site.
+    """One bound call site.
 
     Attributes:
-        module: of the code that it stands in.
-        label: names it in traces and reports: `Agent.act → TOOLS[$tool](...)`.
-        file, line: where it stands.
-        meant: the rules for it, in order of precedence.
-        receiver: where among the saved values that is whose attribute the callee was read as; -1 where it isn't.
+        module: name of its module.
+        label: its name in traces and reports: `Agent.act → TOOLS[$tool](...)`.
+        file: its file.
+        line: its line.
+        rules: the rules for it, in order of precedence.
+        receiver: index of the callee's receiver among the saved values; -1 if it is not saved.
     """
 
-    __slots__ = ("_certain", "_points", "_strangers", "file", "label", "line", "meant", "module", "receiver")
+    __slots__ = (
+        "_certain",
+        "_points",
+        "_rejected_types",
+        "file",
+        "label",
+        "line",
+        "module",
+        "receiver",
+        "rules",
+    )
 
     def __init__(
         self,
@@ -215,61 +248,64 @@ class CodeSite:
         *,
         file: str = "",
         line: int = 0,
-        meant: tuple[Meant, ...] = (),
+        rules: tuple[SiteRule, ...] = (),
         receiver: int = -1,
     ) -> None:
         self.module = module
         self.label = label
         self.file = file
         self.line = line
-        self.meant = meant
+        self.rules = rules
         self.receiver = receiver
-        self._certain = all(each.check is None for each in meant)
-        # Where one rule only is to be asked; else a stranger to one may be what another means.
-        self._strangers: set[type] = meant[0].strangers if len(meant) == 1 else set()
+        self._certain = all(rule.check is None for rule in rules)
+        # Only if there is one rule: a type that one rule rejects may be what another one names.
+        self._rejected_types: set[type] = rules[0].rejected_types if len(rules) == 1 else set()
         self._points: dict[Any, tuple[ref[Any], Point]] = {}
 
     def bind(self, callee: Any) -> Any:
-        """Return what is called instead of the callee."""
+        """Return what the site calls in place of the callee."""
         if GATE[0] is None:
             return callee
         return self._bound(callee, None, ())
 
     def bind_saved(self, values: tuple[Any, ...]) -> Any:
-        """Do so with what was saved on the way to the callee, which comes last."""
+        """Return what the site calls in place of the callee, which is the last of the values; the others were saved."""
         if GATE[0] is None:
             return values[-1]
         return self._bound(values[-1], values[self.receiver] if self.receiver >= 0 else None, values)
 
     def bind_received(self, values: tuple[Any, Any]) -> Any:
-        """Do so with the receiver and the callee, where the receiver decides: in most calls it is none of the rule's."""
+        """Return what the site calls in place of the callee; `values` are the receiver and the callee.
+
+        For sites where the receiver's type decides: in most calls it is none that the rule names.
+        """
         receiver, callee = values
         try:
-            if type(receiver) in self._strangers:
+            if type(receiver) in self._rejected_types:
                 return callee
         except Exception:  # noqa: S110 - a metaclass whose classes can't be hashed
             pass
         return callee if GATE[0] is None else self._bound(callee, receiver, values)
 
     def _bound(self, callee: Any, receiver: Any, values: tuple[Any, ...]) -> Any:
-        meant = self.meant
+        rules = self.rules
         if not self._certain:
-            meant = tuple([each for each in meant if each.fits(callee, receiver)])
-        return BoundCall(self, meant, callee, values) if meant else callee
+            rules = tuple([rule for rule in rules if rule.fits(callee, receiver)])
+        return BoundCall(self, rules, callee, values) if rules else callee
 
     def packed(self, number: Callable[[Any], int]) -> tuple[Any, ...]:
-        """Describe it as plain data; `number` numbers rules."""
-        meant = [
-            (number(each.rule), each.check, each.constants, each.saved, each.arguments) for each in self.meant
+        """Return the site as plain data for the code cache; `number` returns the number of a rule."""
+        rules = [
+            (number(rule.rule), rule.check, rule.constants, rule.saved, rule.arguments) for rule in self.rules
         ]
-        return (self.module, self.label, self.file, self.line, tuple(meant), self.receiver)
+        return (self.module, self.label, self.file, self.line, tuple(rules), self.receiver)
 
     @staticmethod
     def unpacked(plain: tuple[Any, ...], rules: Sequence[Any]) -> CodeSite:
-        """Make it of that."""
-        module, label, file, line, meant, receiver = plain
-        made = tuple([Meant(rules[each[0]], *each[1:]) for each in meant])
-        return CodeSite(module, label, file=file, line=line, meant=made, receiver=receiver)
+        """Return a site from plain data; `rules` are the rules by number."""
+        module, label, file, line, packed_rules, receiver = plain
+        site_rules = tuple([SiteRule(rules[packed[0]], *packed[1:]) for packed in packed_rules])
+        return CodeSite(module, label, file=file, line=line, rules=site_rules, receiver=receiver)
 
     def __reduce__(self) -> tuple[Callable[..., CodeSite], tuple[Any, ...]]:
         # In another process the rules are that process's own; without them the site crosses nothing.
@@ -279,19 +315,27 @@ class CodeSite:
         return f"<bound {self.module}:{self.label}>"
 
     def point(
-        self, meant: tuple[Meant, ...], callee: Any, captured: dict[str, dict[str, str | RuleError]]
+        self, rules: tuple[SiteRule, ...], callee: Any, captured: dict[str, dict[str, str | RuleError]]
     ) -> Point:
-        """Describe a call of this callee for the handler; kept for the next one."""
+        """Return the point of a call, which is kept for later calls of the same callee.
+
+        Args:
+            rules: the rules that fit the callee.
+            callee: what is called.
+            captured: by rule id, the values of the name's fields that need metavariables.
+        """
         function = callee.__func__ if type(callee) is MethodType else callee
         key: Any = None
         if type(function) is FunctionType:
-            values = [value for each in captured.values() for value in each.values()]
+            values = [value for texts in captured.values() for value in texts.values()]
             if all(type(value) is str for value in values):
-                key = (id(function), type(callee) is MethodType, meant, *values)
-                known = self._points.get(key)
-                if known is not None and known[0]() is function:
-                    return known[1]
-        point = point_for(_described(callee), self.module, self.label, tuple([each.rule for each in meant]))
+                key = (id(function), type(callee) is MethodType, rules, *values)
+                kept = self._points.get(key)
+                if kept is not None and kept[0]() is function:
+                    return kept[1]
+        point = point_for(
+            _with_signature(callee), self.module, self.label, tuple([rule.rule for rule in rules])
+        )
         if _receiver_of(callee) is not _NOTHING and "self" not in point.parameters:
             point.parameters = ("self", *point.parameters)
         point.file, point.line, point.captured = self.file, self.line, captured
@@ -299,12 +343,12 @@ class CodeSite:
         if key is not None:
             if len(self._points) >= _KEPT:
                 self._points.clear()
-            self._points[key] = (ref(function), point)  # another one may get its id
+            self._points[key] = (ref(function), point)  # the id alone may be reused
         return point
 
 
-def _described(callee: Any) -> Any:
-    """Return what tells the parameters of a callee without running code of the program's; None where nothing does."""
+def _with_signature(callee: Any) -> Any:
+    """Return an object whose signature is the callee's and can be read without running code of the program; else None."""
     if isinstance(callee, FunctionType | MethodType | BuiltinFunctionType | type | partial):
         return callee
     call = next((vars(base)["__call__"] for base in type(callee).__mro__ if "__call__" in vars(base)), None)
@@ -312,11 +356,11 @@ def _described(callee: Any) -> Any:
 
 
 def _receiver_of(callee: Any) -> Any:
-    """Return the object that a callee is a method of: its changes are told like those of an argument."""
+    """Return the object that a callee is a method of, whose changes are recorded as an argument's are; else `_NOTHING`."""
     if type(callee) in (MethodType, BuiltinFunctionType):
-        own = callee.__self__
-        if own is not None and not isinstance(own, ModuleType) and not _is_class(own):
-            return own
+        receiver = callee.__self__
+        if receiver is not None and not isinstance(receiver, ModuleType) and not _is_class(receiver):
+            return receiver
     return _NOTHING
 
 
@@ -332,28 +376,28 @@ def _is_definition(callee: Any) -> bool:
 
 
 class BoundCall:
-    """What is called instead of a callee: the call goes through the gate."""
+    """A callable that stands in for a callee and calls it through the gate."""
 
-    __slots__ = ("_callee", "_meant", "_site", "_values")
+    __slots__ = ("_callee", "_rules", "_site", "_values")
 
     def __init__(
-        self, site: CodeSite, meant: tuple[Meant, ...], callee: Any, values: tuple[Any, ...]
+        self, site: CodeSite, rules: tuple[SiteRule, ...], callee: Any, values: tuple[Any, ...]
     ) -> None:
         self._site = site
-        self._meant = meant
+        self._rules = rules
         self._callee = callee
         self._values = values
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        # `crossing_call`, written out: one frame and no more stands between caller and callee.
+        # `crossing_call` inlined, so that there is only one frame between caller and callee.
         callee, enter = self._callee, GATE[0]
         if enter is None:
             return callee(*args, **kwargs)
         point = self._point(args, kwargs)
-        given = bound_arguments(point, args, kwargs)
-        if len(given) < len(point.parameters):
-            given = (_receiver_of(callee), *given)
-        token = enter(point, given)
+        arguments = bound_arguments(point, args, kwargs)
+        if len(arguments) < len(point.parameters):
+            arguments = (_receiver_of(callee), *arguments)
+        token = enter(point, arguments)
         if token is None:
             return callee(*args, **kwargs)
         if not token:
@@ -369,22 +413,22 @@ class BoundCall:
         return token.returned(value)
 
     def _point(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Point:
-        site, meant, callee = self._site, self._meant, self._callee
+        site, rules, callee = self._site, self._rules, self._callee
         captured = {}
-        for each in meant:
-            if each.fields:
+        for rule in rules:
+            if rule.fields:
                 called = NameFacts(name="", qualname=_name_of(callee), module=site.module)
-                captured[each.rule.id] = each.captured(self._values, args, kwargs, called)
-        return site.point(meant, callee, captured)
+                captured[rule.rule.id] = rule.captured(self._values, args, kwargs, called)
+        return site.point(rules, callee, captured)
 
     def __getattr__(self, name: str) -> Any:
-        # By this and the module Python names in its messages what is called.
+        # Python's error messages name the callee by its `__qualname__` and its `__module__`.
         if name == "__qualname__":
             return _name_of(self._callee)
         raise AttributeError(name)
 
     @property
     def __module__(self) -> Any:  # type: ignore[override]
-        """Return that of what is called."""
+        """Return the callee's module name."""
         callee = self._callee
         return callee.__module__ if _is_definition(callee) else type(callee).__module__

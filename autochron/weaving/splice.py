@@ -1,19 +1,21 @@
 """Splice a crossing into a function's own code object.
 
-The body stays in its own frame: tracebacks, recursion depth, `sys._getframe`, `super()`, closures and `locals()` are
-then right by construction. What is put in:
+The body stays in its own frame, so tracebacks, recursion depth, `sys._getframe`, `super()`, closures and `locals()` are
+right by construction. The inserted instructions are:
 
-- a prologue behind the first RESUME. It reads the gate; where that is closed it pushes None, else it calls `enter`
-  with the arguments and pushes what that gives, the token. The token lies at the bottom of the evaluation stack for as
-  long as the frame lives: no new local, no new cell.
-- at each return, `leave(token, value)`; around each yielded item, `hand_out(token, item)` and `take_back(token, sent)`;
-  outermost in the exception table, `fail(token, error)`. Each is skipped where the token is None.
-- a false token that is not None is a *serving*: the prologue returns, raises or yields what it gives, and the body is
-  not run.
-- where the point says so, `substitute(token, argument)` gives what the body gets for one argument.
+- a prologue behind the first RESUME. It reads the gate. If the gate is empty it pushes None, else it calls `enter` with the
+  arguments and pushes the result, the token. The token stays at the bottom of the evaluation stack as long as the frame
+  lives, so there is no new local variable and no new cell.
+- at each return, `leave(token, value)`; around each yield, `hand_out(token, item)` and `take_back(token, sent)`; in an
+  outermost exception handler, `fail(token, error)`. Each call is skipped if the token is None.
+- a false token that is not None is a *serving*: the prologue returns, raises or yields what the serving provides, and the
+  body does not run.
+- for each parameter in the point's `replaced`, `substitute(token, argument)`, whose result the body gets as that argument.
 
-None of it has a location, so that no line event is added. Rejected: a trampoline code object (165 of CPython's own
-tests fail, recursion depth is halved) and a prologue that hands the body to a driver (30 to 44 fail).
+The prologue has no location, so no line event is added. Rejected: a trampoline code object (165 of CPython's own tests
+fail, and the recursion depth is halved), and a prologue that passes the body to a driver (30 to 44 tests fail).
+
+Comments and docstrings write the evaluation stack as `[bottom, …, top]`.
 """
 
 from __future__ import annotations
@@ -52,22 +54,23 @@ _GENERATORS = codeflags.CO_GENERATOR | codeflags.CO_COROUTINE | codeflags.CO_ASY
 
 
 def splice(code: CodeType, point: gate.Point) -> CodeType:
-    """Return a code object that crosses `point` each time it runs.
+    """Return a copy of a code object that crosses `point` each time it runs.
 
     Raises:
-        WeavingError: the code has a shape that this doesn't know; the caller keeps the original.
+        WeavingError: the code does not have a form that the compiler emits; the caller keeps the original.
     """
-    return _Splice(code, point).done()
+    return _Splice(code, point).build()
 
 
 _Cover = tuple[Instruction, int, int] | None
-"""Where an exception goes on: (handler's first instruction, depth that is kept, whether lasti is pushed); or out."""
+"""Which handler an exception goes to: (its first instruction, stack depth to unwind to, whether lasti is pushed); or none."""
 
 
 class _Splice:
     """One code object being spliced.
 
-    The exception table is kept as a map from each instruction to what covers it, and written anew at the end.
+    While it is edited, the exception table is a map from each instruction (by id) to the handler that covers it. An
+    instruction that is not in the map is covered by the outermost handler.
     """
 
     def __init__(self, code: CodeType, point: gate.Point) -> None:
@@ -76,12 +79,13 @@ class _Splice:
         self.kind = codeflags.function_kind(code)
         self.assembly = disassemble(code)
         self.constants: list[Any] = list(code.co_consts)
-        self.tail: list[Instruction] = []
         self.cover: dict[int, _Cover] = {}
-        self.told: list[Instruction] = []
-        """What of the prologue the outermost handler covers."""
+        self.tail: list[Instruction] = []
+        """Handlers of ours, placed behind the body."""
+        self.guarded: list[Instruction] = []
+        """The instructions of the prologue that the outermost handler covers."""
 
-    def done(self) -> CodeType:
+    def build(self) -> CodeType:
         instructions = self.assembly.instructions
         start = self._find_start()
         depths = stack_depths(self.assembly, start)
@@ -108,12 +112,12 @@ class _Splice:
                 if instruction.argument & _RESUME_KIND != _AT_START:
                     break
                 return index
-        raise WeavingError("its code does not begin as the compiler's does")
+        raise WeavingError("its code does not begin as the compiler's code does")
 
     # --- the exception table -------------------------------------------------------------------------------------
 
     def _read_cover(self) -> None:
-        """Note what covers each instruction, with room for the token underneath."""
+        """Map each instruction to its handler, whose depth is one more because of the token at the bottom."""
         instructions = self.assembly.instructions
         index_of = {id(instruction): index for index, instruction in enumerate(instructions)}
         for handler in self.assembly.handlers:
@@ -122,10 +126,10 @@ class _Splice:
                 self.cover[id(instruction)] = (handler.target, handler.depth + 1, handler.lasti)
 
     def _cover_start(self, early: list[Instruction]) -> None:
-        """Cover what stands before the token is there.
+        """Set the handler of the instructions before the prologue, where the token is not on the stack yet.
 
-        Only a generator's start is covered at all, by the handler that turns a StopIteration into a RuntimeError
-        (3.12 and later); it gets a copy of its own, because here the stack is one shorter.
+        The compiler covers such instructions only in generators and coroutines from Python 3.12 on, with a handler that turns
+        a StopIteration into a RuntimeError. They get a copy of that handler, because here the stack is one slot shorter.
         """
         guard: _Cover = None
         if any(id(instruction) in self.cover for instruction in early):
@@ -154,7 +158,7 @@ class _Splice:
             self._set_cover(instructions, self.cover[id(model)])
 
     def _write_cover(self, outermost: _Cover) -> list[Handler]:
-        """Write the table; what nothing covers goes to the outermost handler."""
+        """Return the exception table; instructions that are not in the map go to the outermost handler."""
         handlers: list[Handler] = []
         current: _Cover = None
         for instruction in self.assembly.instructions:
@@ -168,14 +172,14 @@ class _Splice:
         return handlers
 
     def _outermost(self) -> list[Instruction]:
-        """`fail(token, error)` and on with the error: entered with [token, lasti, error]."""
+        """Return the handler that calls `fail(token, error)` and re-raises; it begins with [token, lasti, error]."""
         emit = self._emitter()
-        again = Instruction(operation("RERAISE"), 1)
+        reraise = Instruction(operation("RERAISE"), 1)
         emit.put("COPY", 3)
-        emit.jump_if_none(again)
+        emit.jump_if_none(reraise)
         emit.call_on(gate.fail, 3, 1)
         emit.put("POP_TOP")
-        emit.place(again)
+        emit.place(reraise)
         self._set_cover(emit.instructions, None)
         return emit.instructions
 
@@ -194,27 +198,27 @@ class _Splice:
         emit.constant(self.point)
         self._arguments(emit)
         emit.call(2)
-        given = Instruction(operation("NOP")) if self.point.replaced else body
+        substitution = Instruction(operation("NOP")) if self.point.replaced else body
         emit.put("COPY", 1)
-        emit.jump_if_true(given)
+        emit.jump_if_true(substitution)
         emit.put("COPY", 1)
         emit.jump_if_none(body)
         getattr(self, f"_serve_{self.kind}")(emit)
-        if given is not body:
-            self._substitute(emit, given)
+        if substitution is not body:
+            self._substitute(emit, substitution)
         if not _3_13:
-            # A signal handler may raise where a loop goes back to the body's start. Up to 3.12 the table is then asked of
-            # what stands before that, which must be covered as the body is.
-            self.told.append(emit.put("NOP"))
+            # A signal handler may raise where a loop jumps back to the body's start. Up to 3.12 CPython then looks up the
+            # instruction before the jump's target in the table, so that must be covered as the body is.
+            self.guarded.append(emit.put("NOP"))
         for instruction in emit.instructions:
-            if instruction not in self.told:
+            if instruction not in self.guarded:
                 self.cover.setdefault(id(instruction), None)
         return emit.instructions
 
-    def _substitute(self, emit: Emitter, given: Instruction) -> None:
-        """[token] → each argument is what `substitute(token, argument)` gives, and on into the body."""
-        start, cells = len(emit.instructions), self._cells()
-        emit.place(given)
+    def _substitute(self, emit: Emitter, start: Instruction) -> None:
+        """Replace arguments by the results of `substitute(token, argument)`, then enter the body; begins with [token]."""
+        count, cells = len(emit.instructions), self._cells()
+        emit.place(start)
         for index in self.point.replaced:
             kind = "DEREF" if index in cells else "FAST"
             emit.function(gate.substitute)
@@ -222,11 +226,15 @@ class _Splice:
             emit.put(f"LOAD_{kind}", index)
             emit.call(2)
             emit.put(f"STORE_{kind}", index)
-        self.told += emit.instructions[start:]
+        self.guarded += emit.instructions[count:]
 
     def _cells(self) -> set[int]:
         make_cell = OPCODES["MAKE_CELL"]
-        return {each.argument for each in self.assembly.instructions if each.opcode == make_cell}
+        return {
+            instruction.argument
+            for instruction in self.assembly.instructions
+            if instruction.opcode == make_cell
+        }
 
     def _arguments(self, emit: Emitter) -> None:
         count, cells = len(self.point.parameters), self._cells()
@@ -235,12 +243,15 @@ class _Splice:
         emit.put("BUILD_TUPLE", count)
 
     def _return_or_raise(self, emit: Emitter) -> None:
-        """Raise or return, from [serving, value, error]. RERAISE adds no traceback entry for the prologue."""
+        """Raise the error or return the value; begins with [serving, value, error].
+
+        RERAISE, because it adds no traceback entry for the prologue.
+        """
         emit.put("COPY", 1)
-        good = Instruction(operation("POP_TOP"))
-        emit.jump_if_none(good)
+        no_error = Instruction(operation("POP_TOP"))
+        emit.jump_if_none(no_error)
         emit.put("RERAISE", 0)
-        emit.place(good)
+        emit.place(no_error)
         emit.put("SWAP", 2)
         emit.put("POP_TOP")
         emit.put("RETURN_VALUE")
@@ -264,9 +275,9 @@ class _Splice:
         self._return_or_raise(emit)
 
     def _serve_async_generator(self, emit: Emitter) -> None:
-        again = Instruction(operation("NOP"))
+        step = Instruction(operation("NOP"))
         emit.constant(None)
-        emit.place(again)  # [serving, sent]
+        emit.place(step)  # [serving, sent]
         emit.call_on(gate.serve_step, 2, 1)
         emit.put("SWAP", 2)
         emit.put("POP_TOP")
@@ -281,40 +292,40 @@ class _Splice:
             emit.put("CALL_INTRINSIC_1", _ASYNC_GENERATOR_WRAP)
         else:
             emit.put("ASYNC_GEN_WRAP")
-        handed = emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
-        after = emit.put("RESUME", _AFTER_YIELD)
-        emit.put("JUMP_BACKWARD", 0, again)
-        self._catch_thrown_at_serving(handed, after, again)
+        yielding = emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
+        resume = emit.put("RESUME", _AFTER_YIELD)
+        emit.put("JUMP_BACKWARD", 0, step)
+        self._catch_thrown_at_serving(yielding, resume, step)
 
-    def _catch_thrown_at_serving(self, handed: Instruction, after: Instruction, again: Instruction) -> None:
-        """Ask the serving what becomes of what is thrown in: the next step tells it, or it leaves."""
+    def _catch_thrown_at_serving(self, yielding: Instruction, resume: Instruction, step: Instruction) -> None:
+        """Ask the serving about an error that is thrown in: it propagates, or the next step follows."""
         emit = self._emitter()
-        out = Instruction(operation("RERAISE"), 1)
+        reraise = Instruction(operation("RERAISE"), 1)
         emit.call_on(gate.thrown, 3, 1)  # on [serving, lasti, error]
-        emit.jump_if_true(out)
+        emit.jump_if_true(reraise)
         emit.put("POP_TOP")
         emit.put("POP_TOP")
         emit.constant(None)
-        emit.put("JUMP_BACKWARD", 0, again)
-        emit.place(out)
+        emit.put("JUMP_BACKWARD", 0, step)
+        emit.place(reraise)
         self._add_tail(emit, None)
-        self._set_cover([handed, after], (emit.instructions[0], 1, True))
+        self._set_cover([yielding, resume], (emit.instructions[0], 1, True))
 
     def _delegate_to(self, emit: Emitter, resume: int) -> None:
-        """Drive an iterator to its end: [serving, iterator] → [serving, its value]."""
-        handed, end = emit.delegate_to(resume)
+        """Drive an iterator to its end: [serving, iterator] becomes [serving, the iterator's value]."""
+        yielding, end = emit.delegate_to(resume)
         if _3_12:
-            # Turns the StopIteration out of a `throw` into the value; 3.11 does so in C.
+            # CLEANUP_THROW turns the StopIteration of a `throw` into the value; 3.11 does so in C.
             tail = self._emitter()
             first = tail.put("CLEANUP_THROW")
             tail.put("JUMP_BACKWARD", 0, end)
             self._add_tail(tail, None)
-            self.cover[id(handed)] = (first, 3, False)  # [serving, iterator, sent]
+            self.cover[id(yielding)] = (first, 3, False)  # [serving, iterator, sent]
 
     # --- the body --------------------------------------------------------------------------------------------------
 
     def _edit_body(self, body: list[Instruction], depths: dict[int, int]) -> list[Instruction]:
-        out: list[Instruction] = []
+        edited: list[Instruction] = []
         index = 0
         while index < len(body):
             instruction = body[index]
@@ -322,23 +333,23 @@ class _Splice:
             depth = depths.get(id(instruction))
             size = 1
             if depth is None:  # unreachable
-                out.append(instruction)
+                edited.append(instruction)
             elif name in {"RETURN_VALUE", "RETURN_CONST"}:
-                out += self._leave(instruction)
+                edited += self._leave(instruction)
             elif size := self._item_size(body, index):
-                out += self._hand_out(body[index : index + size], depth)
+                edited += self._hand_out(body[index : index + size], depth)
             elif name == "GET_YIELD_FROM_ITER" and self.kind == "generator" and not _3_12:
-                out.append(instruction)
-                out += self._delegate(instruction, depth)
+                edited.append(instruction)
+                edited += self._delegate(instruction, depth)
                 size = 1
             else:
-                out.append(instruction)
+                edited.append(instruction)
                 size = 1
             index += size or 1
-        return out
+        return edited
 
     def _item_size(self, body: list[Instruction], index: int) -> int:
-        """Return how many instructions hand out an item from here: 0 where none does."""
+        """Return how many instructions from here on yield an item; 0 if none is yielded here."""
         name = body[index].name
         if self.kind == "generator" and name == "YIELD_VALUE":
             after = body[index + 1].argument & _RESUME_KIND
@@ -353,7 +364,10 @@ class _Splice:
         return 0
 
     def _replace(self, old: Instruction, new: list[Instruction]) -> list[Instruction]:
-        """Let the first new instruction take the old one's identity, so that jumps find it, and cover all alike."""
+        """Return the new instructions, with the old one's cover.
+
+        The old instruction object becomes the first of them, so that jumps to it stay valid.
+        """
         first = new[0]
         old.opcode, old.argument, old.target, old.location = (
             first.opcode,
@@ -361,12 +375,12 @@ class _Splice:
             first.target,
             first.location,
         )
-        out = [old, *new[1:]]
-        self._set_cover_like(out, old)
-        return out
+        replaced = [old, *new[1:]]
+        self._set_cover_like(replaced, old)
+        return replaced
 
     def _leave(self, old: Instruction) -> list[Instruction]:
-        """[token, value] → `leave(token, value)` if there is a token, and return."""
+        """Return `leave(token, value)` in place of a return, if there is a token; begins with [token, value]."""
         emit = self._emitter(old.location)
         if old.name == "RETURN_CONST":
             emit.put("LOAD_CONST", old.argument)
@@ -379,64 +393,69 @@ class _Splice:
         emit.place(plain)
         emit.put("POP_TOP")
         emit.put("RETURN_VALUE")
-        out = self._replace(old, emit.instructions)
-        self._set_cover(out, None)
-        return out
+        replaced = self._replace(old, emit.instructions)
+        self._set_cover(replaced, None)
+        return replaced
 
     def _hand_out(self, old: list[Instruction], depth: int) -> list[Instruction]:
-        """[token, …, item] → `hand_out(token, item)`, the yield itself, `take_back(token, sent)`."""
-        first, after = old[0], old[-1]
+        """Put `hand_out(token, item)` before a yield and `take_back(token, sent)` behind it.
+
+        Args:
+            old: the instructions of the yield, which begin with [token, …, item].
+            depth: of the stack before them, without the token.
+        """
+        first, resume = old[0], old[-1]
         token = depth + 1
         moved = Instruction(first.opcode, first.argument, None, first.location)
-        rest = [moved, *old[1:]]
-        handed = rest[-2]
+        yielded = [moved, *old[1:]]
+        yielding = yielded[-2]
         if _3_13:
-            after.argument &= ~_DEPTH_ONE  # else `close` would drop the frame without running `fail`
+            resume.argument &= ~_DEPTH_ONE  # else `close` would drop the frame without running `fail`
         elif _3_12:
-            handed.argument += 1
+            yielding.argument += 1
         emit = self._emitter(first.location)
         emit.put("COPY", token)
         emit.jump_if_none(moved)
         emit.call_on(gate.hand_out, token, 1)
         emit.put("POP_TOP")
-        before = emit.instructions
-        emit = self._emitter(after.location)
-        on = Instruction(operation("NOP"))
+        prefix = emit.instructions
+        emit = self._emitter(resume.location)
+        body = Instruction(operation("NOP"))
         emit.put("COPY", token)
-        emit.jump_if_none(on)
+        emit.jump_if_none(body)
         emit.call_on(gate.take_back, token, 1)
         emit.put("POP_TOP")
-        emit.place(on)
-        self._set_cover_like([*rest, *emit.instructions], first)
-        for covered, model in zip(rest, old, strict=True):
-            self._set_cover_like([covered], model)
-        self._catch_thrown(handed, after, depth)
-        return self._replace(first, before) + rest + emit.instructions
+        emit.place(body)
+        self._set_cover_like([*yielded, *emit.instructions], first)
+        for instruction, model in zip(yielded, old, strict=True):
+            self._set_cover_like([instruction], model)
+        self._catch_thrown(yielding, resume, depth)
+        return self._replace(first, prefix) + yielded + emit.instructions
 
-    def _catch_thrown(self, handed: Instruction, after: Instruction, depth: int) -> None:
-        """Lead what is thrown in at a yield through `take_thrown` to the handlers of the body."""
+    def _catch_thrown(self, yielding: Instruction, resume: Instruction, depth: int) -> None:
+        """Pass an error that is thrown in at a yield to `take_thrown`, and then to the body's own handlers."""
         emit = self._emitter()
-        again = Instruction(operation("RERAISE"), 1)
+        reraise = Instruction(operation("RERAISE"), 1)
         token = depth + 3  # [token, …, sent, lasti, error]
         emit.put("COPY", token)
-        emit.jump_if_none(again)
+        emit.jump_if_none(reraise)
         emit.call_on(gate.take_thrown, token, 1)
         emit.put("POP_TOP")
-        emit.place(again)
+        emit.place(reraise)
         self.tail += emit.instructions
-        self._set_cover_like(emit.instructions, handed)
-        self._set_cover([handed, after], (emit.instructions[0], depth + 1, True))
+        self._set_cover_like(emit.instructions, yielding)
+        self._set_cover([yielding, resume], (emit.instructions[0], depth + 1, True))
 
     def _delegate(self, get: Instruction, depth: int) -> list[Instruction]:
-        """[token, …, iterator] → put a `Delegate` in its place if there is a token."""
+        """Replace the iterator of a `yield from` by a relay if there is a token; begins with [token, …, iterator]."""
         emit = self._emitter(get.location)
-        on = Instruction(operation("NOP"))
+        body = Instruction(operation("NOP"))
         emit.put("COPY", depth + 1)
-        emit.jump_if_none(on)
+        emit.jump_if_none(body)
         emit.call_on(gate.delegate, depth + 1, 1)
         emit.put("SWAP", 2)
         emit.put("POP_TOP")
-        emit.place(on)
+        emit.place(body)
         self._set_cover_like(emit.instructions, get)
         return emit.instructions
 

@@ -1,4 +1,4 @@
-"""Weave the functions of a module's code object, and of functions that exist already."""
+"""Weave the functions in a module's code object, and functions that exist already."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 
 class Mark:
-    """Why a definition is woven: the rules that fit it, and `transport`, the door of an HTTP client where it is one.
+    """Why a definition is woven.
 
-    `replaced` names the parameter whose value a token may replace, `needed` all that must be there; `passer` is what the
-    function was passed to.
+    Attributes:
+        name: its qualified name, if that is not the code's: for a lambda, the name that it is assigned to.
+        needed: parameters that it must have.
+        passer: the definition that the function was passed to.
+        replaced: the parameter whose value a token may replace; None if there is none.
+        rules: the rules that fit it.
+        trace: whether each call has a trace of its own.
+        transport: the HTTP client's door, if this is the function that all requests of the client pass through.
     """
 
     __slots__ = ("name", "needed", "passer", "replaced", "rules", "trace", "transport")
@@ -41,20 +47,21 @@ class Mark:
         self.needed = needed
         self.passer: Point | None = None
         self.name = ""
-        """The qualified name where the code's is another: of a lambda, the name that it is assigned to."""
         self.trace = False
-        """Whether each call of it has a trace of its own."""
 
 
 CHANNELS = ("scope", "receive", "send")
-"""The last parameters of what takes the requests of a server: an ASGI application."""
+"""The last parameters of an ASGI application."""
 
 Places: TypeAlias = Mapping[tuple[str, int], Mark]
-"""(qualified name, first line) of a definition to its mark."""
+"""The mark of each definition, by (qualified name, first line)."""
 
 
 def weave_code(code: CodeType, module: str, places: Places, ledger: Ledger) -> CodeType:
-    """Return a code object in which the functions at `places` are woven, however deep; the same object where none is."""
+    """Return a code object in which the functions at `places` are woven, also nested ones; the same object if none is.
+
+    A function that can't be woven stays as it is, and the ledger gets the reason.
+    """
     constants = code.co_consts
     changed = False
     woven: list[Any] = []
@@ -69,7 +76,11 @@ def weave_code(code: CodeType, module: str, places: Places, ledger: Ledger) -> C
 
 
 def point_of(code: CodeType, module: str, mark: Mark) -> Point:
-    """Describe a definition for the handler."""
+    """Return the point of a definition.
+
+    Raises:
+        WeavingError: it lacks a parameter that the mark needs.
+    """
     parameters, variadic = parameter_names(code)
     point = Point(
         module,
@@ -90,13 +101,13 @@ def point_of(code: CodeType, module: str, mark: Mark) -> Point:
     if mark.replaced is not None:
         point.replaced = (parameters.index(mark.replaced),)
     elif mark.trace and parameters[-3:] == CHANNELS:
-        # The body of a request is not there when the call begins: it is heard while the function receives it.
+        # The body of a request arrives only during the call, so the channels are replaced by ones that observe it.
         point.replaced = (len(parameters) - 2, len(parameters) - 1)
     return point
 
 
 def _spliced(code: CodeType, module: str, mark: Mark, ledger: Ledger) -> CodeType:
-    from autochron.weaving.splice import splice  # lazy: where a plan was kept, nothing is woven anew
+    from autochron.weaving.splice import splice  # lazy: not needed for code from the cache
 
     if is_woven(code):
         ledger.refuse(f"{module}:{code.co_qualname}", "it is woven already", "woven-twice")
@@ -117,7 +128,7 @@ def is_woven(code: CodeType) -> bool:
 
 
 def has_woven(code: CodeType) -> bool:
-    """Return whether anything in a code object is woven or bound, however deep."""
+    """Return whether a code object or a nested one is woven or has a bound call."""
     return any(
         (type(constant) is CodeType and has_woven(constant))
         or type(constant) is Point
@@ -133,41 +144,43 @@ def weave_functions(
     bindings: Sequence[Binding] = (),
     functions: Functions | None = None,
 ) -> Undo:
-    """Weave the functions of an imported module in place, wherever they are held; give the undo.
+    """Weave the functions of an imported module in place, and return the function that undoes it.
 
-    All that exist of a definition are found through the garbage collector: also those behind decorators, in tables, in
-    closures, and early `from module import function` references, which are the same objects. `functions` is what was
-    found for several modules at once.
+    All function objects of a definition are found through the garbage collector: also those behind decorators, in tables
+    and in closures. Early `from module import function` references are the same objects.
+
+    Args:
+        module: the module's name.
+        places: the definitions to weave.
+        ledger: notes what is woven, and what is not and why.
+        bindings: the call sites to bind.
+        functions: the functions of the process, if the caller has collected them for several modules.
     """
     # Weakly: a module that is imported anew, or a class that a call made, is collected as it would be.
-    done: list[tuple[ref[FunctionType], CodeType, CodeType]] = []
-    # By identity: equal code objects may come from different files, as those of a module and of its former self do.
+    changed: list[tuple[ref[FunctionType], CodeType, CodeType]] = []
+    # By identity: equal code objects may belong to different files, or to a module before and after a reload.
     cache: dict[int, tuple[CodeType, CodeType]] = {}
     lines = {line for _, line in places}
-    bind: Callable[[CodeType], CodeType] = lambda code: code  # noqa: E731 - the usual case
-    if bindings:
-        from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
-
-        bind = lambda code: bind_calls(code, bindings, ledger)  # noqa: E731
+    bind = _binder(bindings, ledger)
     for function in (functions or Functions()).of(module):
         old = function.__code__
         if not bindings and not _concerns(old, places, lines):
             continue
-        known = cache.get(id(old))
-        if known is None:
-            known = cache[id(old)] = (old, weave_code(bind(old), module, places, ledger))
-        new = known[1]
+        pair = cache.get(id(old))
+        if pair is None:
+            pair = cache[id(old)] = (old, weave_code(bind(old), module, places, ledger))
+        new = pair[1]
         if new is not old:
             function.__code__ = new
-            done.append((ref(function), old, new))
+            changed.append((ref(function), old, new))
 
     def undo(functions: Functions | None = None) -> None:
-        originals = {id(woven): original for _, old, new in done for woven, original in pairs_of(new, old)}
-        for reference, old, new in done:
+        originals = {id(woven): original for _, old, new in changed for woven, original in pairs_of(new, old)}
+        for reference, old, new in changed:
             woven = reference()
             if woven is not None and woven.__code__ is new:
                 woven.__code__ = old
-        # Others were made since, by woven code.
+        # Woven code has made other functions since.
         for function in (functions or Functions()).of(module) if originals else ():
             original = originals.get(id(function.__code__))
             if original is not None:
@@ -176,29 +189,43 @@ def weave_functions(
     return undo
 
 
-def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
-    """Yield each woven code object with what it was before, also the nested ones.
+def _binder(bindings: Sequence[Binding], ledger: Ledger) -> Callable[[CodeType], CodeType]:
+    """Return a function that binds the calls in a code object."""
+    if not bindings:
+        return lambda code: code
+    from autochron.weaving.binding import bind_calls  # lazy: with the first rule for a call that fits
 
-    What stands elsewhere by now is left out: a source may have been changed since.
+    return lambda code: bind_calls(code, bindings, ledger)
+
+
+def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, CodeType]]:
+    """Yield each woven code object with its original, also the nested ones.
+
+    One whose original is at another line is left out: the source may have changed since.
     """
     yield woven, original
-    former = [each for each in original.co_consts if isinstance(each, CodeType)]
+    former = [constant for constant in original.co_consts if isinstance(constant, CodeType)]
     for inner in woven.co_consts:
         if not isinstance(inner, CodeType):
             continue
         place = (inner.co_qualname, inner.co_firstlineno)
-        at = next(
-            (at for at, each in enumerate(former) if (each.co_qualname, each.co_firstlineno) == place), None
+        index = next(
+            (
+                index
+                for index, constant in enumerate(former)
+                if (constant.co_qualname, constant.co_firstlineno) == place
+            ),
+            None,
         )
-        if at is not None and former[at] is not inner:
-            yield from pairs_of(inner, former.pop(at))
+        if index is not None and former[index] is not inner:
+            yield from pairs_of(inner, former.pop(index))
 
 
 class Functions:
-    """Every function that the garbage collector knows.
+    """All functions that the garbage collector knows.
 
-    It is looked for once, when first asked: a program with a large SDK has 600,000 objects, and several modules that rules
-    mean something to. It holds them all, so it is kept no longer than it takes to weave them, or to weave them anew.
+    They are collected once, on first use: a program with a large SDK has 600,000 objects, and several modules in which rules
+    match. This object keeps all functions alive, so it must live no longer than the weaving or unweaving takes.
     """
 
     __slots__ = ("_all", "_by_module", "_count")
@@ -207,44 +234,47 @@ class Functions:
         self._all: list[FunctionType] | None = None
         self._by_module: dict[str, list[FunctionType]] = {}
         self._count = 0
-        """How often those of a module were asked for: for a few it is sooner done to look through them again."""
+        """How often `of` was called: for a few modules a search is faster than an index."""
 
     def all(self) -> Iterable[FunctionType]:
-        """Return all."""
+        """Return all functions."""
         if self._all is None:
             self._all = list(every_function())
         return self._all
 
     def of(self, module: str) -> Iterable[FunctionType]:
-        """Return those of a module."""
+        """Return the functions of a module."""
         self._count += 1
         if self._count <= _FEW:
-            return [each for each in self.all() if each.__module__ == module]
+            return [function for function in self.all() if function.__module__ == module]
         if not self._by_module:
-            for each in self.all():
-                if type(each.__module__) is str:
-                    self._by_module.setdefault(each.__module__, []).append(each)
+            for function in self.all():
+                if type(function.__module__) is str:
+                    self._by_module.setdefault(function.__module__, []).append(function)
         return self._by_module.get(module, ())
 
 
 _FEW = 4
+"""Calls of `Functions.of` that search; later ones use an index."""
 
 
 class Undo(Protocol):
-    """Takes weaving off; `functions` is what was found for several at once."""
+    """Undoes the weaving of one module."""
 
     def __call__(self, functions: Functions | None = None) -> None:
-        """Take it off."""
+        """Restore the original code; `functions` are those of the process, if the caller has collected them already."""
 
 
 def _concerns(code: CodeType, places: Places, lines: set[int]) -> bool:
     if code.co_firstlineno in lines and (code.co_qualname, code.co_firstlineno) in places:
         return True
-    return any(_concerns(each, places, lines) for each in code.co_consts if type(each) is CodeType)
+    return any(
+        _concerns(constant, places, lines) for constant in code.co_consts if type(constant) is CodeType
+    )
 
 
 def weave_function(function: FunctionType, mark: Mark, ledger: Ledger) -> Callable[[], None] | None:
-    """Weave one function in place; give the undo, or None where it can't be woven."""
+    """Weave one function in place, and return the function that undoes it; None if it can't be woven."""
     old = function.__code__
     new = _spliced(old, function.__module__, mark, ledger)
     if new is old:

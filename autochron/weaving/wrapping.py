@@ -1,6 +1,6 @@
-"""Cross what has no code of its own: C callables, instances with `__call__`, descriptors, and one client's methods.
+"""Wrap what has no code of its own: C callables, instances with `__call__`, descriptors, and the methods of one client.
 
-wrapt does the wrapping; it is imported when the first such place is woven, and not before (55 ms).
+wrapt does the wrapping. Its import takes 55 ms, so it is imported with the first such place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autochron.weaving.gate import GATE, Point
 def crossing_call(
     point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function through the gate, as spliced code would."""
+    """Call a function through the gate, as spliced code does."""
     enter = GATE[0]
     if enter is None:
         return function(*args, **kwargs)
@@ -37,12 +37,12 @@ def crossing_call(
 
 
 def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of the parameters, as far as the signature is known and fits."""
+    """Return the arguments in the order of the parameters; (args, kwargs) if no signature is known or it doesn't fit."""
     if point.signature is not None:
         try:
             bound = point.signature.bind(*args, **kwargs)
         except TypeError:
-            pass  # the callee says so better
+            pass  # the callee raises a better error
         else:
             bound.apply_defaults()
             return tuple(bound.arguments.values())
@@ -52,7 +52,14 @@ def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any])
 def point_for(
     function: Callable[..., Any] | None, module: str, qualname: str, rules: tuple[Any, ...]
 ) -> Point:
-    """Describe a callable that has no code object."""
+    """Return the point of a callable that has no code object.
+
+    Args:
+        function: the callable; None if its signature must not be read.
+        module: name of the module that defines it.
+        qualname: its qualified name.
+        rules: the rules that fit it.
+    """
     try:
         signature = None if function is None else inspect.signature(function)
     except Exception:  # none is known, or a `__signature__` of the program's own raised
@@ -60,7 +67,7 @@ def point_for(
     if signature is None:
         point = Point(module, qualname, ("args", "kwargs"), variadic=("args", "kwargs"), rules=rules)
     else:
-        kinds = {each.kind: each.name for each in signature.parameters.values()}
+        kinds = {parameter.kind: parameter.name for parameter in signature.parameters.values()}
         variadic = (kinds.get(inspect.Parameter.VAR_POSITIONAL), kinds.get(inspect.Parameter.VAR_KEYWORD))
         point = Point(module, qualname, tuple(signature.parameters), variadic=variadic, rules=rules)
     point.signature = signature
@@ -68,23 +75,23 @@ def point_for(
 
 
 def wrap_attribute(owner: Any, name: str, point: Point) -> Callable[[], None]:
-    """Put a wrapper in the place of an attribute; give the undo."""
+    """Replace an attribute by a wrapper that crosses `point`, and return the function that undoes it."""
     import wrapt  # lazy: 55 ms
 
     def through(wrapped: Callable[..., Any], _instance: Any, args: Any, kwargs: Any) -> Any:
         return crossing_call(point, wrapped, args, kwargs)
 
-    held = vars(owner).get(name, _INHERITED)
-    original = getattr(owner, name) if held is _INHERITED else held
+    own_value = vars(owner).get(name, _INHERITED)
+    original = getattr(owner, name) if own_value is _INHERITED else own_value
     wrapper = wrapt.FunctionWrapper(original, through)
     setattr(owner, name, wrapper)
 
     def undo() -> None:
         if vars(owner).get(name) is wrapper:
-            if held is _INHERITED:
+            if own_value is _INHERITED:
                 delattr(owner, name)
             else:
-                setattr(owner, name, held)
+                setattr(owner, name, own_value)
 
     return undo
 
@@ -93,22 +100,22 @@ _INHERITED = object()
 
 
 def wrap_client(client: Any, root: str, rules: Callable[[str], tuple[Any, ...]]) -> Any:
-    """Return a proxy of one object whose public methods cross, also those of the objects that hang on it.
+    """Return a proxy of an object whose public methods cross a point, also those of the objects in its attributes.
 
     Args:
         client: any object.
-        root: its name in paths: `client.orders.create` is `root.orders.create`.
-        rules: from such a path to what makes the method a boundary.
+        root: the object's name in paths, such as `client` in `client.orders.create`.
+        rules: returns the rules for the method at a path.
     """
     points: dict[str, tuple[Any, Point]] = {}
 
     def point_at(path: str, method: Any) -> Point:
-        # Made once: to read a signature takes ten times as long as the crossing.
+        # Points are kept: to read a signature takes ten times as long as the crossing.
         code = getattr(method, "__func__", None) or (type(method), getattr(method, "__name__", None))
-        known = points.get(path)
-        if known is None or known[0] != code:
-            known = points[path] = (code, point_for(method, type(client).__module__, path, rules(path)))
-        return known[1]
+        cached = points.get(path)
+        if cached is None or cached[0] != code:
+            cached = points[path] = (code, point_for(method, type(client).__module__, path, rules(path)))
+        return cached[1]
 
     return _proxy(client, root, point_at)
 
@@ -119,7 +126,7 @@ def _proxy(value: Any, path: str, point_at: Callable[[str, Any], Point]) -> Any:
 
 @functools.cache
 def _proxy_type() -> Any:
-    """Make the class of proxies."""
+    """Return the class of proxies, which is defined on first use because wrapt is imported late."""
     import wrapt  # lazy: 55 ms
 
     class WrappedClient(wrapt.ObjectProxy[Any]):
@@ -154,5 +161,5 @@ def _proxy_type() -> Any:
 
 
 def _is_part(value: Any) -> bool:
-    """Return whether a value is a part of a client, such as `client.chat`, and not a plain setting."""
+    """Return whether a client's attribute is an object with methods, such as `client.chat`, and not a plain setting."""
     return hasattr(value, "__dict__") and not isinstance(value, type) and type(value).__module__ != "builtins"

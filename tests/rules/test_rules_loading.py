@@ -388,7 +388,7 @@ BAD = [
     ),
     (
         HEAD + '[[ignore]]\ncall = "a()"\nsite = "a.py:1"\n',
-        "2: [[ignore]] has no `reason`; say why the finding is meant to be there",
+        "2: [[ignore]] has no `reason`; say why the finding is accepted",
     ),
     (
         HEAD + '[[ignore]]\ncall = "a("\nsite = "a.py"\nreason = "r"\n',

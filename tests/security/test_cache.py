@@ -82,7 +82,7 @@ def test_an_open_folder_is_left_alone_and_told_of(project, mode):
     cache.mkdir()
     cache.chmod(mode)
     said = run(folder, cache)
-    assert "is not used: it is open to others; let it be yours with mode 0700 (unsafe-cache)" in said
+    assert "is not used: it is open to others; make it your own with mode 0700 (unsafe-cache)" in said
     assert entries(cache) == []
 
 

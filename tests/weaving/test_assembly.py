@@ -206,7 +206,7 @@ def assert_spliced_well(code):
     splice = splicing._Splice(code, point_of(code, "m", Mark(())))
     originals = list(splice.assembly.instructions)
     start = splice._find_start()
-    woven = splice.done()
+    woven = splice.build()
     after = disassemble(woven)
     assert len(after.instructions) == len(splice.assembly.instructions)
     at = {id(each): number for number, each in enumerate(splice.assembly.instructions)}

@@ -184,7 +184,7 @@ def test_code_that_does_not_begin_as_the_compilers_does_stays_as_it_is():
     strange.__code__ = strange.__code__.replace(co_code=bytes(raw))
 
     assert weave_function(strange, Mark(()), ledger) is None
-    assert [each.reason for each in ledger.unwoven] == ["its code does not begin as the compiler's does"]
+    assert [each.reason for each in ledger.unwoven] == ["its code does not begin as the compiler's code does"]
 
 
 def test_one_function_is_woven_and_given_back():
