@@ -652,3 +652,75 @@ def test_the_baseline_shows_no_rows(project):
     baseline = json.loads((project / "x" / "baseline.json").read_text())
     assert (baseline["runs"], baseline["settled"], list(baseline["crossings"])) == (3, True, ["pay[1]"])
     assert "paid" not in json.dumps(baseline["crossings"])
+
+
+# --- changes of files are denied --------------------------------------------------------------------------------------
+
+DENIED = """
+import sqlite3, sys
+
+def text():
+    return open("limits.json").read()
+
+def database():
+    return sqlite3.connect("pay.db").execute("select cents from paid").fetchall()
+
+def read_only():
+    return sqlite3.connect("file:pay.db?mode=ro", uri=True).execute("select cents from paid").fetchall()
+
+def attached():
+    db = sqlite3.connect("work.db")
+    db.execute("attach 'pay.db' as books")
+    return db.execute("select cents from books.paid").fetchall()
+
+def inserted():
+    db = sqlite3.connect("pay.db")
+    db.execute("insert into paid (cents) values (7)")
+    db.commit()
+
+def change():
+    sqlite3.connect("work.db").execute("insert into t values (1)")
+    with open("limits.json", "a") as file:
+        file.write(" ")
+
+def main():
+    try:
+        print(globals()[sys.argv[1]]())
+    except sqlite3.DatabaseError as error:
+        print("refused:", error)
+    if sys.argv[2:]:
+        inserted()
+        change()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "printed"),
+    [
+        ("text", '{"most": 100}'),
+        ("database", "[(5000,)]"),
+        ("read_only", "[(5000,)]"),
+        ("attached", "refused: not authorized"),
+        ("inserted", "refused: not authorized"),
+    ],
+)
+def test_where_changes_are_denied_what_is_live_reads_the_state_of_then(project, act, printed):
+    write(project, {"agent.py": DENIED})
+    with sqlite3.connect(project / "work.db") as connection:
+        connection.execute("create table t (x)")
+    connection.close()
+    assert autochron(project, "run", "agent.py", act, "changes").status == 0
+    with sqlite3.connect(project / "pay.db") as connection:
+        connection.execute("delete from paid")
+    connection.close()
+    (project / "limits.json").write_text("today")
+    said = replayed(project, "last", "--live", act, "--deny", "files")
+    assert said[0].splitlines()[:1] == [printed], said
+    refusals = {
+        "attached": "attached[1] attaches the database pay.db",
+        "inserted": "writes to the database pay.db at",
+    }
+    assert refusals.get(act, "") in said[1]
