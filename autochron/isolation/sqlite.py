@@ -90,7 +90,8 @@ def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callab
 
     guarded: list[tuple[sqlite3.Connection, Guard]] = []
     for candidate in gc.get_objects():
-        if not isinstance(candidate, sqlite3.Connection):
+        # Not `isinstance`, which runs the property `__class__` of the program's proxies.
+        if not issubclass(type(candidate), sqlite3.Connection):
             continue
         try:
             if any(os.path.realpath(file) in paths for file in files_of(candidate).values() if file):

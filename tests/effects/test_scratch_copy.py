@@ -16,12 +16,15 @@ import sys
 import tempfile
 import zipfile
 from os import stat as early_stat
+from typing import ClassVar
 
 import pytest
 
 from autochron.effects import redirect
 from autochron.effects.changes import ScratchWatch
+from autochron.effects.open_handles import OpenHandles
 from autochron.effects.scratch import Before, Scratch
+from autochron.isolation.sqlite import guard_open
 from tests.cli.processes import python
 
 early_open = open
@@ -409,6 +412,36 @@ def test_a_fork_goes_on_with_a_copy(world):
     assert not os.path.exists(f"{world.folder}.fork")
     os.close(reading)
     os.close(writing)
+
+
+class Lazy:
+    """A proxy that loads what it stands for when its class is asked for."""
+
+    loaded: ClassVar = []
+
+    @property
+    def __class__(self):
+        self.loaded.append(self)
+        return str
+
+
+def test_open_files_and_databases_are_found_without_asking_proxies(tmp_path):
+    proxy = Lazy()
+    path = str(tmp_path / "log.txt")
+    database = str(tmp_path / "pay.db")
+    scratch = Scratch({path: Before("absent")})
+    connection = sqlite3.connect(database)
+    connection.execute("create table paid (cents int)")
+    with open(path, "w") as file:
+        handles = OpenHandles(scratch, [path])
+        try:
+            file.write("line")
+        finally:
+            handles.put_back()
+            scratch.discard()
+    guard_open({database}, lambda _: True)()
+    connection.close()
+    assert (Lazy.loaded, type(proxy), os.path.getsize(path)) == ([], Lazy, 0)
 
 
 # --- what was changed ----------------------------------------------------------------------------------------------------
