@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from autochron.effects import snapshots as snapshots_module
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.store import open_store
 from tests.cli.processes import autochron, python, trust, write
@@ -652,6 +653,39 @@ def test_the_baseline_shows_no_rows(project):
     baseline = json.loads((project / "x" / "baseline.json").read_text())
     assert (baseline["runs"], baseline["settled"], list(baseline["crossings"])) == (3, True, ["pay[1]"])
     assert "paid" not in json.dumps(baseline["crossings"])
+
+
+def test_pruning_goes_on_where_another_process_has_removed_a_content(tmp_path, monkeypatch):
+    folder = SnapshotFolder(str(tmp_path))
+    for name in ("first", "second", "third"):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (1, 1))
+    listed = snapshots_module.os.listdir
+
+    def listed_before(path):
+        """List a folder, in which another process then prunes, too."""
+        names = sorted(listed(path))
+        os.unlink(tmp_path / "second")
+        return names
+
+    monkeypatch.setattr(snapshots_module.os, "listdir", listed_before)
+    assert (folder.drop_all_but({"first"}), sorted(os.listdir(tmp_path))) == (len("third"), ["first"])
+
+
+def test_a_content_that_is_pruned_as_it_is_kept_again_is_copied_again(tmp_path, monkeypatch):
+    folder, file = SnapshotFolder(str(tmp_path / "kept")), tmp_path / "pay.txt"
+    file.write_text("paid")
+    os.utime(file, (1, 1))
+    digest = folder.keep(str(file), is_database=False)
+
+    def pruned(path, *_, **__):
+        """Set times, where another process has just pruned."""
+        monkeypatch.undo()
+        os.unlink(path)
+        os.utime(path)
+
+    monkeypatch.setattr(snapshots_module.os, "utime", pruned)
+    assert (folder.keep(str(file), is_database=False), folder.has(digest)) == (digest, True)
 
 
 # --- changes of files are denied --------------------------------------------------------------------------------------
