@@ -1,6 +1,7 @@
 """What a program does to files within a replay happens on a scratch copy, and looks to it as if it had happened in place."""
 
 import dbm
+import errno
 import fileinput
 import glob
 import gzip
@@ -412,6 +413,37 @@ def test_a_fork_goes_on_with_a_copy(world):
     assert not os.path.exists(f"{world.folder}.fork")
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.parametrize("name", ["ENOTEMPTY", "ENOENT", "ENOTDIR", "EISDIR"])
+def test_an_error_has_the_number_that_this_system_gives_it(world, monkeypatch, name):
+    calls = {
+        "ENOTEMPTY": [lambda: os.rmdir("out"), lambda: os.rename("folder", "out")],
+        "ENOENT": [lambda: os.remove("none"), lambda: os.rename("none", "new")],
+        "ENOTDIR": [lambda: os.rmdir("log.txt"), lambda: os.rename("folder", "log.txt")],
+        "EISDIR": [lambda: os.remove("out"), lambda: os.rename("log.txt", "out")],
+    }[name]
+    os.mkdir("folder")
+    monkeypatch.setattr(errno, name, 4000)
+    raised = []
+    for call in calls:
+        with pytest.raises(OSError, match="4000") as caught:
+            call()
+        raised.append((caught.value.errno, caught.value.strerror))
+    assert raised == [(4000, os.strerror(4000))] * 2
+
+
+def test_errors_name_the_paths_that_the_program_gave(world):
+    raised = []
+    for call in (lambda: os.rmdir("out"), lambda: os.remove("none"), lambda: os.rename("none", "new")):
+        with pytest.raises(OSError, match=r"out|none") as caught:
+            call()
+        raised.append((type(caught.value), caught.value.errno, caught.value.filename, caught.value.filename2))
+    assert raised == [
+        (OSError, errno.ENOTEMPTY, "out", None),
+        (FileNotFoundError, errno.ENOENT, "none", None),
+        (FileNotFoundError, errno.ENOENT, "none", "new"),
+    ]
 
 
 class Lazy:
