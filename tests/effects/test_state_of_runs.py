@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import sqlite3
 import stat
@@ -341,6 +342,43 @@ def test_a_path_of_the_state_is_not_handed_to_another_program(project):
     said = replayed(project, "last", "--live", "kind:tool")[1]
     assert "pay[1] starts a child process of echo with log.txt" in said
     assert (project / "log.txt").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("start", "refused"),
+    [
+        ("subprocess.run([sys.executable, 'child.py', 'log.txt'])", None),
+        ("subprocess.run(['bin/pypy3', 'child.py', 'log.txt'])", None),
+        ("subprocess.run([sys.executable, '-I', 'child.py', 'log.txt'])", "python"),
+        ("subprocess.run([sys.executable, 'child.py', 'log.txt'], env={})", "python"),
+        ("subprocess.run(['./wild-python.sh', 'log.txt'])", "wild-python.sh"),
+        ("os.spawnv(os.P_WAIT, './wild-python.sh', ['wild-python.sh', 'log.txt'])", "wild-python.sh"),
+    ],
+)
+def test_a_path_of_the_state_is_handed_to_processes_that_join(project, start, refused):
+    code = "import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('more\\n')\n"
+    write(project, {"child.py": code, "wild-python.sh": '#!/bin/sh\necho more >> "$1"\n'})
+    (project / "wild-python.sh").chmod(0o755)
+    # A virtual environment like ours, whose interpreter has another name.
+    environment = pathlib.Path(sys.prefix)
+    (project / "bin").mkdir()
+    (project / "bin" / "pypy3").symlink_to(os.path.realpath(sys.executable))
+    (project / "lib").symlink_to(environment / "lib")
+    (project / "pyvenv.cfg").write_bytes((environment / "pyvenv.cfg").read_bytes())
+    write(
+        project,
+        {
+            "agent.py": AGENT.replace(
+                "    return {", f"    import subprocess, sys\n    {start}\n    return {{"
+            )
+        },
+    )
+    run(project)
+    before = (project / "log.txt").read_bytes()
+    said = replayed(project, "last", "--live", "pay")[1]
+    message = f"pay[1] starts a child process of {refused}"
+    assert (message in said, "denied" in said) == (refused is not None, refused is not None), said
+    assert (before.endswith(b"more\n"), (project / "log.txt").read_bytes()) == (True, before)
 
 
 def test_what_gets_past_the_redirection_is_refused(project):
