@@ -350,7 +350,7 @@ class Store(Protocol):
         """List the child processes that were recorded into a trace."""
 
     def count(self, trace: str) -> int:
-        """Return the number of crossings of the trace with an id."""
+        """Return the number of crossings of the trace with an id; 0 if there is none."""
 
     def counts(self, reference: str) -> dict[str, int]:
         """Return the number of crossings of a trace by name."""

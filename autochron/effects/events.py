@@ -51,6 +51,7 @@ STAND_INS = frozenset(
         "autochron.effects.redirected_databases",
         "autochron.effects.redirected_files",
         "autochron.effects.redirected_folders",
+        "autochron.isolation.sqlite",
     }
 )
 """Our modules whose functions replace functions that a program calls, and then call the original."""

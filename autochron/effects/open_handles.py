@@ -102,7 +102,8 @@ def _flush(descriptors: Collection[int]) -> list[Any]:
     if not descriptors:
         return files
     for candidate in gc.get_objects():
-        if isinstance(candidate, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
+        # Not `isinstance`, which runs the property `__class__` of the program's proxies.
+        if issubclass(type(candidate), (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
             try:
                 if not candidate.closed and candidate.fileno() in descriptors:
                     candidate.flush()

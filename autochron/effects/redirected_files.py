@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -195,19 +196,24 @@ def removing(original: Callable[..., Any]) -> Callable[..., Any]:
             place = scratch.to_read(located)
             is_folder_there = is_real_folder(place)
             if not os.path.lexists(place):
-                error = FileNotFoundError(2, os.strerror(2), path)
+                error = _error(errno.ENOENT, path)
             elif is_folder and not is_folder_there:
-                error = NotADirectoryError(20, os.strerror(20), path)
+                error = _error(errno.ENOTDIR, path)
             elif is_folder and (scratch.names_in(located) or _listed(scratch, located)):
-                error = OSError(39, os.strerror(39), path)
+                error = _error(errno.ENOTEMPTY, path)
             elif not is_folder and is_folder_there:
-                error = IsADirectoryError(21, os.strerror(21), path)
+                error = _error(errno.EISDIR, path)
             else:
                 scratch.remove(located)
         if error is not None:
             raise error
 
     return remove
+
+
+def _error(number: int, path: Any, second_path: Any = None) -> OSError:
+    """Return the exception of Python's own for an error number of this system."""
+    return OSError(number, os.strerror(number), path, None, second_path)
 
 
 def _listed(scratch: Scratch, path: str) -> list[str]:
@@ -237,11 +243,11 @@ def moving(original: Callable[..., Any]) -> Callable[..., Any]:
             new_path = locate(dst, dst_dir_fd) or ""
             is_folder = is_real_folder(place)
             if not os.path.lexists(place) or not os.path.isdir(scratch.to_read(os.path.dirname(new_path))):
-                error = FileNotFoundError(2, os.strerror(2), src, None, dst)
+                error = _error(errno.ENOENT, src, dst)
             elif is_real_folder(scratch.to_read(new_path)) is not is_folder and scratch.exists(new_path):
-                error = OSError(20 if is_folder else 21, os.strerror(20 if is_folder else 21), src, None, dst)
+                error = _error(errno.ENOTDIR if is_folder else errno.EISDIR, src, dst)
             elif is_folder and scratch.exists(new_path) and _names_of(scratch, new_path):
-                error = OSError(39, os.strerror(39), src, None, dst)
+                error = _error(errno.ENOTEMPTY, src, dst)
             elif located != new_path:
                 scratch.move(located, new_path)
         if error is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from autochron._runtime.unpatched import getframe, os
-from autochron.effects.events import path_of_descriptor
+from autochron.effects.events import STAND_INS, path_of_descriptor
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
 
@@ -79,12 +79,17 @@ def locate(path: Any, dir_fd: int | None = None) -> str | None:
 def folder_of(descriptor: int) -> str | None:
     """Return the folder of a descriptor by the program's path; None if it has none."""
     folder = path_of_descriptor(descriptor)
+    return None if folder is None else path_as_given(folder)
+
+
+def path_as_given(path: str) -> str:
+    """Return the program's path of a file in the scratch folder; any other path as it is."""
     redirection = _in_force
-    if redirection is not None and folder is not None:
+    if redirection is not None:
         files = os.path.join(redirection.scratch.folder, "files")
-        if folder == files or folder.startswith(f"{files}/"):
-            return folder[len(files) :] or "/"
-    return folder
+        if path == files or path.startswith(f"{files}/"):
+            return path[len(files) :] or "/"
+    return path
 
 
 def redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch, str] | None:
@@ -107,6 +112,8 @@ def redirected(path: Any, dir_fd: int | None, *, writes: bool) -> tuple[Scratch,
     if writes and live and redirection.denies_files:
         return None
     caller = getframe(1).f_back
+    while caller is not None and caller.f_globals.get("__name__") in STAND_INS:
+        caller = caller.f_back  # one stand-in has called another
     if caller is not None and str(caller.f_globals.get("__name__")).startswith("autochron."):
         return None
     with undisturbed():

@@ -51,8 +51,11 @@ class SnapshotFolder:
         mark = mark_of(path)
         known = _copied.get((self.path, path))
         if known is not None and known[0] == mark and self.has(known[1]):
-            os.utime(self.file_of(known[1]))  # a new modification time, so that `drop_all_but` keeps it
-            return known[1]
+            try:
+                os.utime(self.file_of(known[1]))  # a new modification time, so that `drop_all_but` keeps it
+                return known[1]
+            except FileNotFoundError:  # another process has pruned it meanwhile
+                pass
         digest = self._copy(path, is_database=is_database)
         _copied.pop((self.path, path), None)
         if mark and not is_young(mark) and mark_of(path) == mark and len(_copied) < _MOST_COPIED:
@@ -119,10 +122,15 @@ class SnapshotFolder:
             return 0
         freed, oldest_kept = 0, unpatched.time_ns() - _YOUNG
         for name in os.listdir(self.path):
-            facts = os.stat(self.file_of(name))
-            if name not in digests and facts.st_mtime_ns < oldest_kept:
-                freed += facts.st_size
-                os.unlink(self.file_of(name))
+            if name in digests:
+                continue
+            try:
+                facts = os.stat(self.file_of(name))
+                if facts.st_mtime_ns < oldest_kept:
+                    os.unlink(self.file_of(name))
+                    freed += facts.st_size
+            except FileNotFoundError:  # another process has renamed or removed it meanwhile
+                continue
         return freed
 
 

@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 from autochron._runtime.unpatched import os, program_os
 from autochron.effects.events import STAND_INS, path_of_descriptor
+from autochron.effects.redirection import path_as_given
+from autochron.effects.undisturbed import is_busy
 from autochron.isolation import network, sqlite
 from autochron.project import Project, line_of_project
 from autochron.replaying.plan import Reach
@@ -195,7 +197,7 @@ class Isolation:
         if "subprocess" in self.deny and event in _PROCESSES:
             phrase = started(event, arguments)
             return None if phrase is None else Reached("subprocess", phrase)
-        if "files" in self.deny and event in _FILES:
+        if "files" in self.deny and event in _FILES and not is_busy():  # busy: the scratch copy is being made
             phrase = self.change(event, arguments)
             if phrase is not None and not _is_housekeeping(frame):
                 return Reached("files", phrase)
@@ -287,7 +289,7 @@ class Isolation:
         return None if sqlite.is_guarded() else f"opens the database {self._name(path)} for writing"
 
     def _name(self, path: str | None) -> str:
-        return "a descriptor" if path is None else self._project.name(path)
+        return "a descriptor" if path is None else self._project.name(path_as_given(path))
 
 
 def _path_read(descriptor: int) -> str | None:

@@ -22,7 +22,10 @@ _IGNORING = frozenset("SEI")
 """Options by which an interpreter skips `site`, or ignores the environment."""
 
 _VALUED = frozenset("WX")
-"""Options that are followed by a value."""
+"""Options that are followed by a value, in the same word or in the next."""
+
+_VALUED_WORDS = frozenset({"--check-hash-based-pycs", "--jit"})
+"""Options whose value is the next word. The last is one of PyPy's."""
 
 _MAX_FRAMES = 8
 """Frames that are searched between a fork and the function that calls it."""
@@ -71,8 +74,11 @@ def _ignores_us(words: Sequence[str]) -> bool:
     """Return whether the words after an interpreter's name keep it from loading autochron: `-S`, `-E` or `-I`."""
     words_left = iter(words)
     for word in words_left:
-        if word == "-" or not word.startswith("-"):
+        if word in {"-", "--"} or not word.startswith("-"):
             return False
+        if word in _VALUED_WORDS:
+            next(words_left, None)
+            continue
         for end, letter in enumerate("" if word.startswith("--") else word[1:], 2):
             if letter in _IGNORING:
                 return True

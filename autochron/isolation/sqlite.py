@@ -8,9 +8,12 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.unpatched import getframe, os
+from autochron.effects.redirected_databases import FACTORY, with_guardable_factory
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from autochron.effects.authorizers import Guard
 
 _CHANGES = (
     "ALTER_TABLE", "ANALYZE", "CREATE_INDEX", "CREATE_TABLE", "CREATE_TRIGGER", "CREATE_VIEW", "CREATE_VTABLE", "DELETE",
@@ -48,12 +51,17 @@ def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
     def connect(*args: Any, **kwargs: Any) -> Any:
         if str(getframe(1).f_globals.get("__name__")).startswith("autochron."):
             return original(*args, **kwargs)
-        _opening.guarded = True
+        rest, kwargs = with_guardable_factory(args[1:], kwargs)
+        args = (*args[:1], *rest)
+        factory = kwargs["factory"] if "factory" in kwargs else args[FACTORY]
+        # A factory that is no class may make anything, so it gets no connection that can write.
+        _opening.guarded = isinstance(factory, type) and issubclass(factory, sqlite3.Connection)
         try:
             connection = original(*args, **kwargs)
         finally:
             _opening.guarded = False
-        _guard(connection, refuses)
+        if issubclass(type(connection), sqlite3.Connection):
+            _guard(connection, refuses)
         return connection
 
     owners: tuple[Any, ...] = (sqlite3, sqlite3.dbapi2)
@@ -78,45 +86,50 @@ def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callab
     import gc
     import sqlite3  # lazy: as above
 
-    guarded: list[sqlite3.Connection] = []
+    from autochron.effects.authorizers import files_of, remove_guard  # lazy: it imports sqlite3
+
+    guarded: list[tuple[sqlite3.Connection, Guard]] = []
     for candidate in gc.get_objects():
-        if not isinstance(candidate, sqlite3.Connection):
+        # Not `isinstance`, which runs the property `__class__` of the program's proxies.
+        if not issubclass(type(candidate), sqlite3.Connection):
             continue
         try:
-            rows = sqlite3.Connection.execute(candidate, "PRAGMA database_list").fetchall()
-            if any(os.path.realpath(str(row[2])) in paths for row in rows if row[2]):
-                _guard(candidate, refuses)
-                guarded.append(candidate)
+            if any(os.path.realpath(file) in paths for file in files_of(candidate).values() if file):
+                guarded.append((candidate, _guard(candidate, refuses)))
         except sqlite3.Error:  # closed, or of another thread, so that it can't be used here
             continue
 
     def undo() -> None:
-        for connection in guarded:
+        for connection, guard in guarded:
             try:
-                connection.set_authorizer(None)
+                remove_guard(connection, guard)
             except sqlite3.Error:
                 continue
 
     return undo
 
 
-def _guard(connection: sqlite3.Connection, refuses: Callable[[str], bool]) -> None:
-    """Set an authorizer that calls `refuses` with the database's path for each statement that changes a database.
+def _guard(connection: sqlite3.Connection, refuses: Callable[[str], bool]) -> Guard:
+    """Call `refuses` with the database's path for each statement that changes a database; return the guard.
 
     Databases in memory and temporary ones are exempt. The program gets SQLite's own error, `not authorized`, because an
     exception of the callback would not reach it.
     """
-    import sqlite3
+    import sqlite3  # lazy: as above
 
-    rows = sqlite3.Connection.execute(connection, "PRAGMA database_list")
-    rows.row_factory = None
-    files = {row[1]: row[2] for row in rows}
+    from autochron.effects.authorizers import add_guard, files_of  # lazy: as above
+
     changes = {getattr(sqlite3, f"SQLITE_{name}") for name in _CHANGES}
-    passed = {"temp"} if files.get("main") else {"temp", "main"}
+    files: dict[str, str] = {}
 
-    def authorize(action: int, _first: Any, _second: Any, name: str | None, _trigger: Any) -> int:
-        if action in changes and name not in passed and refuses(files.get(name or "main") or str(name)):
-            return sqlite3.SQLITE_DENY
-        return sqlite3.SQLITE_OK
+    def refuses_action(action: int, _first: Any, _second: Any, name: str | None) -> bool:
+        if action not in changes or name in passed:
+            return False
+        return refuses(files.get(name or "main") or str(name))
 
-    connection.set_authorizer(authorize)
+    passed: set[str | None] = {"temp", "main"}
+    add_guard(connection, refuses_action)
+    files.update(files_of(connection))
+    if files.get("main"):
+        passed.discard("main")
+    return refuses_action

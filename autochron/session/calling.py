@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _REMEDY = "write the call yourself, inside the replay"
 _TRANSFER = frozenset({"host", "content-length", "transfer-encoding"})
 """Request headers that are not copied, since sending makes them."""
+_STAY = 1.0
+"""Seconds that an application may run on after its start-up has failed, or its shutdown has ended."""
 
 
 def obstacle(header: Header, footer: Footer | None) -> str | None:
@@ -400,8 +402,10 @@ class _StartedApplication:
             first_answer = asyncio.create_task(from_app.get())
             await asyncio.wait({running, first_answer}, return_when=asyncio.FIRST_COMPLETED)
         if first_answer.done() and first_answer.result().get("type") == "lifespan.startup.failed":
-            with contextlib.suppress(asyncio.CancelledError):
-                await running  # raises the exception that it failed with
+            with _outside():
+                await _ended(running)
+            if running.done() and not running.cancelled() and (error := running.exception()) is not None:
+                raise error  # the exception that it failed with
             message = str(first_answer.result().get("message", "")).strip().splitlines()
             raise UsageError(
                 f"replay.call(): the application did not start: {message[-1] if message else 'it does not say why'}"
@@ -412,10 +416,26 @@ class _StartedApplication:
         finally:
             if not running.done():
                 await to_app.put({"type": "lifespan.shutdown"})
+                last_answer = asyncio.create_task(_shutdown_answer(from_app))
                 with _outside():
-                    await asyncio.wait({running})
-            if not running.cancelled():
+                    await asyncio.wait({running, last_answer}, return_when=asyncio.FIRST_COMPLETED)
+                    await _ended(running)
+                last_answer.cancel()
+            if running.done() and not running.cancelled():
                 running.exception()  # an application without lifespan support may raise any exception
+
+
+async def _ended(running: asyncio.Task[None]) -> None:
+    """Wait for an application that has said its last word, and cancel it if it stays: no server waits for it either."""
+    await asyncio.wait({running}, timeout=_STAY)
+    if not running.done():
+        running.cancel()
+        await asyncio.wait({running}, timeout=_STAY)
+
+
+async def _shutdown_answer(from_app: asyncio.Queue[dict[str, Any]]) -> None:
+    while not str((await from_app.get()).get("type")).startswith("lifespan.shutdown."):
+        pass
 
 
 async def _started(app: Any, scope: dict[str, Any], receive: Any, send: Any) -> None:

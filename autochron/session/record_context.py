@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from autochron._runtime import std_streams, unpatched
 from autochron._runtime.unpatched import os
@@ -18,12 +18,13 @@ from autochron.rules.loading import load_rules
 from autochron.session import header as facts
 from autochron.session.children import Children
 from autochron.session.recording import Recording
-from autochron.store import open_store
+from autochron.store import open_store, read_durability
 from autochron.weaving import gate
 
 if TYPE_CHECKING:
     from autochron.ports import Record
     from autochron.recording.recorder import Recorder
+    from autochron.store.database import Durability
 
 _rules: dict[tuple[str | None, int, str], Rules] = {}
 
@@ -91,7 +92,8 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
     Raises:
         RuleError: on entering the block, if the rules are invalid.
         StoreError: on entering the block, if the store can't be opened.
-        UsageError: on entering the block, if another recording or replay is under way in this process.
+        UsageError: there is no such durability; or on entering the block, if another recording or replay is under way in this
+            process.
     """
 
     def __init__(
@@ -100,13 +102,13 @@ class record:  # noqa: N801 - reads as a verb: `with autochron.record(...)`
         *,
         store: Store | str | None = None,
         rules: Rules | str | os.PathLike[str] | None = None,
-        durability: Any = "group",
+        durability: Durability = "group",
         watch: bool = False,
     ) -> None:
         self._name = name
         self._store = store
         self._rules = rules
-        self._durability = durability
+        self._durability = read_durability(durability)
         self._watch = watch
         self._recording: Recording | None = None
         self._stop_listening: Callable[[], None] | None = None

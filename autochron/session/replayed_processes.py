@@ -168,18 +168,18 @@ class ReplayedProcesses:
         Raises:
             UnwovenToolError: it is refused.
         """
-        if live:
-            joins = self.children is not None and find_pth_file() is not None and "python" in child
-            if not joins:
-                self._refusals.guard_words(crossing, event, arguments, child)
-        elif everywhere:
+        if live or everywhere:
             spawned = spawned_by_fork(event)
             if spawned is not None:
                 child = f"a child process of {os.path.basename(network.text_of(spawned[0]))}"
-            if self.children is None:
+            started = (event, arguments) if spawned is None else ("os.posix_spawn", spawned)
+            joins = self.children is not None and takes_part(*started)
+            if live and not joins:
+                self._refusals.guard_words(crossing, *started, child)
+            elif not live and self.children is None:
                 self._refusals.refuse_program(self._place(), child)
                 return  # an allowed effect: the refusal did not raise
-            if not takes_part(*((event, arguments) if spawned is None else ("os.posix_spawn", spawned))):
+            elif not live and not joins and self.children is not None:
                 self._start_unmanaged(self.children, event, arguments, child)
                 return
         starter = self._refusals.named(crossing)[0] if live else None

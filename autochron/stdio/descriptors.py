@@ -348,10 +348,14 @@ def serve_input(data: bytes, kind: str) -> Callable[[], None] | None:
     if not is_ordinary(sys.stdin, INPUT):
         return None
     try:
-        source = _file_of(data) if kind == "file" else _pipe_of(data)
+        saved = hidden(INPUT)
     except OSError:
         return None
-    saved = hidden(INPUT)
+    try:
+        source = _file_of(data) if kind == "file" else _pipe_of(data)
+    except OSError:
+        os.close(saved)
+        return None
     os.dup2(source, INPUT, inheritable=True)
     os.close(source)
 
@@ -395,7 +399,7 @@ def _pipe_of(data: bytes) -> int:
             _feed(write_end, rest)
             return read_end
         os.close(write_end)
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, ImportError):
         os.close(read_end)
         os.close(write_end)
         raise OSError from None

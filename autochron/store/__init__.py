@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from autochron.errors import StoreError
+from autochron.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from autochron.ports import Store
+    from autochron.store.database import Durability
     from autochron.store.detached import Work
     from autochron.store.memory import MemoryStore
 
-__all__ = ["open_store", "process_of"]
+__all__ = ["open_store", "process_of", "read_durability"]
+
+DURABILITIES: tuple[Durability, ...] = ("group", "sync")
 
 SQLITE = "sqlite:///"
 MEMORY = "memory:"
@@ -23,7 +26,7 @@ _memories: dict[str, MemoryStore] = {}
 def open_store(
     url: str,
     *,
-    durability: Literal["group", "sync"] = "group",
+    durability: Durability = "group",
     look: bool = True,
 ) -> Store:
     """Open a store.
@@ -38,7 +41,9 @@ def open_store(
 
     Raises:
         StoreError: the URL has another form, or the file is no store.
+        UsageError: there is no such durability.
     """
+    read_durability(durability)
     # Lazy imports: importing sqlite3 takes longer than the rest of a short run.
     if url.startswith(MEMORY):
         from autochron.store.memory import MemoryStore
@@ -54,6 +59,18 @@ def open_store(
     from autochron.store.sqlite import SqliteStore
 
     return SqliteStore(path, durability=durability, look=look)
+
+
+def read_durability(value: Any) -> Durability:
+    """Return a value as a durability. A misspelt one must not mean the weaker of them.
+
+    Raises:
+        UsageError: there is no such durability.
+    """
+    for durability in DURABILITIES:
+        if value == durability:
+            return durability
+    raise UsageError(f"durability={value!r}: it is one of {', '.join(DURABILITIES)}")
 
 
 def process_of(store: Store) -> tuple[Work, ...]:

@@ -25,10 +25,17 @@ def locked(path: str) -> Iterator[None]:
     try:
         yield
     finally:
-        os.unlink(lock_path)  # while it is locked, so that nobody locks it afterwards
-        # Closing alone does not unlock it if a process that was forked meanwhile has it open, too.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        try:
+            if _leads_to(lock_path, descriptor):
+                os.unlink(lock_path)  # while it is locked, so that nobody locks it afterwards
+        except OSError:  # it may stay: the next holder locks and removes it
+            pass
+        finally:
+            try:
+                # Closing alone does not unlock it if a process that was forked meanwhile has it open, too.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            finally:
+                os.close(descriptor)
 
 
 def _take(lock_path: str) -> int:
@@ -41,11 +48,17 @@ def _take(lock_path: str) -> int:
             ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.stat(lock_path).st_ino == os.fstat(descriptor).st_ino:
+            if _leads_to(lock_path, descriptor):
                 return descriptor
-        except FileNotFoundError:  # the last holder has removed it
-            pass
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _leads_to(lock_path: str, descriptor: int) -> bool:
+    """Return whether the lock file is still the one that is locked, and was not removed or replaced meanwhile."""
+    try:
+        return os.path.samestat(os.stat(lock_path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

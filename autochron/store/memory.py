@@ -149,8 +149,10 @@ class MemoryStore:
         return []
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace with this id."""
-        kept = self._traces[trace]
+        """Count the crossings of the trace with this id; 0 if there is none."""
+        kept = self._traces.get(trace)
+        if kept is None:
+            return 0
         kept.settle()
         return len(kept.envelopes)
 

@@ -7,6 +7,7 @@ Rejected: a new connection for each commit, which costs 0.7 ms, because the last
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 from autochron._runtime.unpatched import os
@@ -29,9 +30,15 @@ def listed() -> frozenset[int]:
 
 
 def hidden(descriptor: int) -> int:
-    """Return a copy of a descriptor with a high number, which none of the program's own files would get."""
-    import fcntl  # lazy: there is none on Windows
+    """Return a copy of a descriptor with a high number, which none of the program's own files would get.
 
+    Raises:
+        OSError: the descriptor is closed, there are too many, or the system has no such copies.
+    """
+    try:
+        import fcntl  # lazy: there is none on Windows
+    except ImportError:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
 
 

@@ -164,8 +164,8 @@ class TraceFileStore:
         return []
 
     def count(self, trace: str) -> int:
-        """Count the crossings of the trace."""
-        return sum(self.counts(trace).values())
+        """Count the crossings of the trace with this id; 0 if the file has another."""
+        return sum(self.counts(trace).values()) if trace == self.header.id else 0
 
     def counts(self, reference: str) -> dict[str, int]:
         """Count the crossings of a trace by name."""

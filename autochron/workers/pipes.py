@@ -10,6 +10,9 @@ from autochron._runtime.unpatched import os
 _PART = 1 << 20
 """Bytes of one read, at most."""
 
+_LONGEST = 1 << 30
+"""Milliseconds of one wait, at most. The system takes a C integer."""
+
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all bytes. One system call may write only a part of them.
@@ -41,10 +44,13 @@ def read_part(descriptor: int, deadline: int) -> bytes | None:
     Returns:
         The bytes; empty if the pipe is closed; None if the deadline passes first.
     """
-    left = (deadline - unpatched.perf_counter_ns()) / 1e9
-    if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-        return None
-    return os.read(descriptor, _PART)
+    # Not `select.select`, which raises ValueError for a descriptor of 1024 or more.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    while (left := (deadline - unpatched.perf_counter_ns()) / 1e6) > 0:
+        if poll.poll(min(left, _LONGEST)):
+            return os.read(descriptor, _PART)
+    return None
 
 
 class WorkerDiedError(Exception):

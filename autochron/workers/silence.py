@@ -20,3 +20,5 @@ def silence() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
+    if null > 2:  # it is a standard descriptor itself where one of them was closed
+        os.close(null)

@@ -1,6 +1,7 @@
 """What a program does to files within a replay happens on a scratch copy, and looks to it as if it had happened in place."""
 
 import dbm
+import errno
 import fileinput
 import glob
 import gzip
@@ -16,12 +17,15 @@ import sys
 import tempfile
 import zipfile
 from os import stat as early_stat
+from typing import ClassVar
 
 import pytest
 
 from autochron.effects import redirect
 from autochron.effects.changes import ScratchWatch
+from autochron.effects.open_handles import OpenHandles
 from autochron.effects.scratch import Before, Scratch
+from autochron.isolation.sqlite import guard_open
 from tests.cli.processes import python
 
 early_open = open
@@ -409,6 +413,67 @@ def test_a_fork_goes_on_with_a_copy(world):
     assert not os.path.exists(f"{world.folder}.fork")
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.parametrize("name", ["ENOTEMPTY", "ENOENT", "ENOTDIR", "EISDIR"])
+def test_an_error_has_the_number_that_this_system_gives_it(world, monkeypatch, name):
+    calls = {
+        "ENOTEMPTY": [lambda: os.rmdir("out"), lambda: os.rename("folder", "out")],
+        "ENOENT": [lambda: os.remove("none"), lambda: os.rename("none", "new")],
+        "ENOTDIR": [lambda: os.rmdir("log.txt"), lambda: os.rename("folder", "log.txt")],
+        "EISDIR": [lambda: os.remove("out"), lambda: os.rename("log.txt", "out")],
+    }[name]
+    os.mkdir("folder")
+    monkeypatch.setattr(errno, name, 4000)
+    raised = []
+    for call in calls:
+        with pytest.raises(OSError, match="4000") as caught:
+            call()
+        raised.append((caught.value.errno, caught.value.strerror))
+    assert raised == [(4000, os.strerror(4000))] * 2
+
+
+def test_errors_name_the_paths_that_the_program_gave(world):
+    raised = []
+    for call in (lambda: os.rmdir("out"), lambda: os.remove("none"), lambda: os.rename("none", "new")):
+        with pytest.raises(OSError, match=r"out|none") as caught:
+            call()
+        raised.append((type(caught.value), caught.value.errno, caught.value.filename, caught.value.filename2))
+    assert raised == [
+        (OSError, errno.ENOTEMPTY, "out", None),
+        (FileNotFoundError, errno.ENOENT, "none", None),
+        (FileNotFoundError, errno.ENOENT, "none", "new"),
+    ]
+
+
+class Lazy:
+    """A proxy that loads what it stands for when its class is asked for."""
+
+    loaded: ClassVar = []
+
+    @property
+    def __class__(self):
+        self.loaded.append(self)
+        return str
+
+
+def test_open_files_and_databases_are_found_without_asking_proxies(tmp_path):
+    proxy = Lazy()
+    path = str(tmp_path / "log.txt")
+    database = str(tmp_path / "pay.db")
+    scratch = Scratch({path: Before("absent")})
+    connection = sqlite3.connect(database)
+    connection.execute("create table paid (cents int)")
+    with open(path, "w") as file:
+        handles = OpenHandles(scratch, [path])
+        try:
+            file.write("line")
+        finally:
+            handles.put_back()
+            scratch.discard()
+    guard_open({database}, lambda _: True)()
+    connection.close()
+    assert (Lazy.loaded, type(proxy), os.path.getsize(path)) == ([], Lazy, 0)
 
 
 # --- what was changed ----------------------------------------------------------------------------------------------------

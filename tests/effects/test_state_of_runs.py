@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import sqlite3
 import stat
@@ -9,6 +10,7 @@ import sys
 
 import pytest
 
+from autochron.effects import snapshots as snapshots_module
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.store import open_store
 from tests.cli.processes import autochron, python, trust, write
@@ -342,6 +344,43 @@ def test_a_path_of_the_state_is_not_handed_to_another_program(project):
     assert (project / "log.txt").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("start", "refused"),
+    [
+        ("subprocess.run([sys.executable, 'child.py', 'log.txt'])", None),
+        ("subprocess.run(['bin/pypy3', 'child.py', 'log.txt'])", None),
+        ("subprocess.run([sys.executable, '-I', 'child.py', 'log.txt'])", "python"),
+        ("subprocess.run([sys.executable, 'child.py', 'log.txt'], env={})", "python"),
+        ("subprocess.run(['./wild-python.sh', 'log.txt'])", "wild-python.sh"),
+        ("os.spawnv(os.P_WAIT, './wild-python.sh', ['wild-python.sh', 'log.txt'])", "wild-python.sh"),
+    ],
+)
+def test_a_path_of_the_state_is_handed_to_processes_that_join(project, start, refused):
+    code = "import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('more\\n')\n"
+    write(project, {"child.py": code, "wild-python.sh": '#!/bin/sh\necho more >> "$1"\n'})
+    (project / "wild-python.sh").chmod(0o755)
+    # A virtual environment like ours, whose interpreter has another name.
+    environment = pathlib.Path(sys.prefix)
+    (project / "bin").mkdir()
+    (project / "bin" / "pypy3").symlink_to(os.path.realpath(sys.executable))
+    (project / "lib").symlink_to(environment / "lib")
+    (project / "pyvenv.cfg").write_bytes((environment / "pyvenv.cfg").read_bytes())
+    write(
+        project,
+        {
+            "agent.py": AGENT.replace(
+                "    return {", f"    import subprocess, sys\n    {start}\n    return {{"
+            )
+        },
+    )
+    run(project)
+    before = (project / "log.txt").read_bytes()
+    said = replayed(project, "last", "--live", "pay")[1]
+    message = f"pay[1] starts a child process of {refused}"
+    assert (message in said, "denied" in said) == (refused is not None, refused is not None), said
+    assert (before.endswith(b"more\n"), (project / "log.txt").read_bytes()) == (True, before)
+
+
 def test_what_gets_past_the_redirection_is_refused(project):
     sneaks = '    import posix\n    posix.unlink("log.txt")\n    return {'
     write(project, {"agent.py": AGENT.replace("    return {", sneaks)})
@@ -652,3 +691,108 @@ def test_the_baseline_shows_no_rows(project):
     baseline = json.loads((project / "x" / "baseline.json").read_text())
     assert (baseline["runs"], baseline["settled"], list(baseline["crossings"])) == (3, True, ["pay[1]"])
     assert "paid" not in json.dumps(baseline["crossings"])
+
+
+def test_pruning_goes_on_where_another_process_has_removed_a_content(tmp_path, monkeypatch):
+    folder = SnapshotFolder(str(tmp_path))
+    for name in ("first", "second", "third"):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (1, 1))
+    listed = snapshots_module.os.listdir
+
+    def listed_before(path):
+        """List a folder, in which another process then prunes, too."""
+        names = sorted(listed(path))
+        os.unlink(tmp_path / "second")
+        return names
+
+    monkeypatch.setattr(snapshots_module.os, "listdir", listed_before)
+    assert (folder.drop_all_but({"first"}), sorted(os.listdir(tmp_path))) == (len("third"), ["first"])
+
+
+def test_a_content_that_is_pruned_as_it_is_kept_again_is_copied_again(tmp_path, monkeypatch):
+    folder, file = SnapshotFolder(str(tmp_path / "kept")), tmp_path / "pay.txt"
+    file.write_text("paid")
+    os.utime(file, (1, 1))
+    digest = folder.keep(str(file), is_database=False)
+
+    def pruned(path, *_, **__):
+        """Set times, where another process has just pruned."""
+        monkeypatch.undo()
+        os.unlink(path)
+        os.utime(path)
+
+    monkeypatch.setattr(snapshots_module.os, "utime", pruned)
+    assert (folder.keep(str(file), is_database=False), folder.has(digest)) == (digest, True)
+
+
+# --- changes of files are denied --------------------------------------------------------------------------------------
+
+DENIED = """
+import sqlite3, sys
+
+def text():
+    return open("limits.json").read()
+
+def database():
+    return sqlite3.connect("pay.db").execute("select cents from paid").fetchall()
+
+def read_only():
+    return sqlite3.connect("file:pay.db?mode=ro", uri=True).execute("select cents from paid").fetchall()
+
+def attached():
+    db = sqlite3.connect("work.db")
+    db.execute("attach 'pay.db' as books")
+    return db.execute("select cents from books.paid").fetchall()
+
+def inserted():
+    db = sqlite3.connect("pay.db")
+    db.execute("insert into paid (cents) values (7)")
+    db.commit()
+
+def change():
+    sqlite3.connect("work.db").execute("insert into t values (1)")
+    with open("limits.json", "a") as file:
+        file.write(" ")
+
+def main():
+    try:
+        print(globals()[sys.argv[1]]())
+    except sqlite3.DatabaseError as error:
+        print("refused:", error)
+    if sys.argv[2:]:
+        inserted()
+        change()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "printed"),
+    [
+        ("text", '{"most": 100}'),
+        ("database", "[(5000,)]"),
+        ("read_only", "[(5000,)]"),
+        ("attached", "refused: not authorized"),
+        ("inserted", "refused: not authorized"),
+    ],
+)
+def test_where_changes_are_denied_what_is_live_reads_the_state_of_then(project, act, printed):
+    write(project, {"agent.py": DENIED})
+    with sqlite3.connect(project / "work.db") as connection:
+        connection.execute("create table t (x)")
+    connection.close()
+    assert autochron(project, "run", "agent.py", act, "changes").status == 0
+    with sqlite3.connect(project / "pay.db") as connection:
+        connection.execute("delete from paid")
+    connection.close()
+    (project / "limits.json").write_text("today")
+    said = replayed(project, "last", "--live", act, "--deny", "files")
+    assert said[0].splitlines()[:1] == [printed], said
+    refusals = {
+        "attached": "attached[1] attaches the database pay.db",
+        "inserted": "writes to the database pay.db at",
+    }
+    assert refusals.get(act, "") in said[1]

@@ -482,6 +482,36 @@ def test_without_starlette_a_request_goes_through_httpx(service):
     )
 
 
+STAYS = """
+    if scope["type"] == "lifespan":
+        while (message := await receive())["type"] != ENDS:
+            await send({"type": message["type"] + ".complete"})
+        await send({"type": message["type"] + ANSWER, "message": "no key"})
+        await STAYING
+        return
+"""
+
+
+@pytest.mark.parametrize("staying", ["receive()", "__import__('asyncio').sleep(60)"])
+@pytest.mark.parametrize(
+    ("ends", "answer", "said"),
+    [
+        (
+            "lifespan.startup",
+            ".failed",
+            "UsageError: replay.call(): the application did not start: no key (usage)",
+        ),
+        ("lifespan.shutdown", ".complete", [202, "250"]),
+        ("lifespan.shutdown", ".failed", [202, "250"]),
+    ],
+)
+def test_an_application_that_stays_after_its_last_word_is_ended(service, staying, ends, answer, said):
+    asserted = '    assert scope["type"] == "http"\n'
+    stays = STAYS.replace("ENDS", repr(ends)).replace("ANSWER", repr(answer)).replace("STAYING", staying)
+    write(service, {"app.py": APP.replace(asserted, stays)})
+    assert [result for _, result, _ in called(service, "raw")] == [said]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

@@ -1,5 +1,6 @@
 """A record that several processes and threads write at once."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -129,6 +130,27 @@ def test_a_lock_is_free_again_after_an_error_and_after_a_kill(tmp_path):
     with locked(place):
         pass
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("left", ["nothing", "the file of another holder", "a folder"])
+def test_a_lock_ends_although_its_file_was_removed(tmp_path, left):
+    place, lock = str(tmp_path / "file"), tmp_path / "file.lock"
+
+    def replace():
+        lock.unlink()
+        if left == "a folder":
+            lock.mkdir()
+        elif left == "the file of another holder":
+            lock.write_text("other")
+
+    before = sorted(os.listdir("/proc/self/fd"))
+    with pytest.raises(KeyError, match="the block's own"), locked(place):
+        replace()
+        raise KeyError("the block's own")
+    with locked(place) if left == "nothing" else contextlib.nullcontext():
+        pass
+    expected = {"nothing": [], "the file of another holder": ["file.lock"], "a folder": ["file.lock"]}
+    assert (os.listdir(tmp_path), sorted(os.listdir("/proc/self/fd"))) == (expected[left], before)
 
 
 SUITE = """

@@ -340,3 +340,57 @@ def test_what_a_tool_prints_into_another_stream_is_printed_there_again(tmp_path)
     again, report = ran(tmp_path, "replay", "last")
     assert "autochron: the same" in report
     assert again.startswith(said)
+
+
+WITHOUT_FCNTL = """
+import os, sys
+sys.modules["fcntl"] = None  # as on Windows
+from autochron.stdio.descriptors import InputDescriptor, serve_input
+descriptor = InputDescriptor()
+descriptor.start()
+before = sorted(os.listdir("/proc/self/fd"))
+served = [serve_input(b"x" * size, kind) for size in (10, 100_000, 3_000_000) for kind in ("file", "pipe")]
+print(descriptor.kind, served, sorted(os.listdir("/proc/self/fd")) == before, sys.stdin.read())
+"""
+
+
+def test_without_fcntl_the_descriptor_of_input_is_let_be(tmp_path):
+    (tmp_path / "given.txt").write_text("given")
+    with open(tmp_path / "given.txt") as given:
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_FCNTL],
+            stdin=given,
+            env={**PLAIN, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.stdout, done.stderr) == (f" {[None] * 6} True given\n", "")
+
+
+LARGE_PIPE = """
+import fcntl, os, sys
+if sys.argv[1] == "unsized":
+    del fcntl.F_SETPIPE_SZ
+else:
+    import resource
+from autochron.stdio.descriptors import serve_input
+if sys.argv[1] == "full":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))
+before = sorted(os.listdir("/proc/self/fd"))
+undo = serve_input(b"x" * 100_000, "pipe")
+print(undo, sorted(os.listdir("/proc/self/fd")) == before, sys.stdin.read())
+"""
+
+
+@pytest.mark.parametrize("lacks", ["unsized", "full"])
+def test_where_the_system_refuses_the_descriptor_of_input_is_let_be(tmp_path, lacks):
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE_PIPE, lacks],
+        input="given",
+        env={**PLAIN, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("None True given\n", "")

@@ -19,6 +19,7 @@ import pytest
 import autochron
 from autochron.errors import DeniedError, DivergenceError, NetworkRefusedError, PlanError
 from autochron.instrument.activation import deactivate
+from autochron.isolation.sqlite import guard_open
 
 TOOLS = """
 import asyncio, threading
@@ -542,6 +543,116 @@ def test_a_change_of_a_database_is_refused(statement, older, project, folder):
     opened[0].execute("INSERT INTO mine VALUES (1)")  # after the replay
     assert opened[0].execute("SELECT * FROM t").fetchall() == [(1,)]
     opened[0].close()
+
+
+class CountingConnection(sqlite3.Connection):
+    """A program's own class, with a method that calls the original one."""
+
+    count = 0
+
+    def __init_subclass__(cls):
+        raise TypeError("no subclasses, please")
+
+    def set_authorizer(self, authorizer_callback):
+        self.count += 1
+        super().set_authorizer(authorizer_callback)
+
+
+def denies_reading(action, first, *_):
+    """Deny to read the table `secret`."""
+    return sqlite3.SQLITE_DENY if (action, first) == (sqlite3.SQLITE_READ, "secret") else sqlite3.SQLITE_OK
+
+
+def messages_of(*calls):
+    """Return the messages of the database errors of some calls; None of a call without one."""
+    messages = []
+    for call in calls:
+        try:
+            call()
+            messages.append(None)
+        except sqlite3.DatabaseError as error:
+            messages.append(str(error))
+    return messages
+
+
+FACTORIES = {
+    "none": lambda: sqlite3.connect("data.db"),
+    "by name": lambda: sqlite3.connect("data.db", factory=CountingConnection),
+    "by place": lambda: sqlite3.connect("data.db", 5.0, 0, None, True, CountingConnection),
+    "the database by name": lambda: sqlite3.connect(database="data.db", factory=CountingConnection),
+}
+
+
+@pytest.mark.parametrize("opened", FACTORIES.values(), ids=FACTORIES)
+def test_an_authorizer_of_the_programs_own_stands_beside_ours(opened, project, folder):
+    with contextlib.closing(database(folder)) as connection:
+        connection.execute("CREATE TABLE secret (x)")
+    trace = recorded(project.tool)
+    found = []
+
+    def do():
+        with contextlib.closing(opened()) as connection:
+            found.append(
+                (
+                    type(connection).__module__,
+                    type(connection).__qualname__,
+                    isinstance(connection, sqlite3.Connection),
+                )
+            )
+            secret = functools.partial(connection.execute, "SELECT x FROM secret")
+            writes = functools.partial(connection.execute, "INSERT INTO t VALUES (2)")
+            found.append(messages_of(secret, writes))
+            connection.set_authorizer(denies_reading)
+            found.append(messages_of(secret, writes))
+            connection.set_authorizer(None)
+            found.append(messages_of(secret, writes))
+            found.append(getattr(connection, "count", 2))
+
+    replay, error = replayed(trace, project.tool, do, "files")
+    own = opened is not FACTORIES["none"]
+    assert (error, found) == (
+        None,
+        [
+            (__name__, "CountingConnection", True) if own else ("sqlite3", "Connection", True),
+            [None, "not authorized"],
+            ["access to secret.x is prohibited", "not authorized"],
+            [None, "not authorized"],
+            2,
+        ],
+    )
+    assert len(denials(replay)) == 1
+
+
+def test_a_connection_from_before_gets_its_authorizer_back(tmp_path):
+    path = tmp_path / "data.db"
+    connection = database(tmp_path)
+    connection.execute("CREATE TABLE secret (x)")
+    connection.set_trace_callback(lambda _: None)
+    connection.set_authorizer(denies_reading)
+    connection.row_factory = lambda _, row: {"row": row}
+    connection.text_factory = bytes
+    refused = []
+    secret = functools.partial(connection.execute, "SELECT x FROM secret")
+    writes = functools.partial(connection.execute, "INSERT INTO t VALUES (2)")
+    undo = guard_open({str(path)}, lambda refused_path: refused.append(refused_path) or True)
+    during = messages_of(secret, writes)
+    undo()
+    assert (during, refused) == (["access to secret.x is prohibited", "not authorized"], [str(path)])
+    assert messages_of(secret, writes) == ["access to secret.x is prohibited", None]
+    assert (connection.text_factory, connection.execute("SELECT 1").fetchone()) == (bytes, {"row": (1,)})
+    connection.close()
+
+
+def test_a_connection_that_could_lose_its_guard_is_not_opened_for_writing(project, folder):
+    database(folder).close()
+
+    def do():
+        return sqlite3.connect("data.db", factory=lambda *args, **_: sqlite3.Connection(*args))
+
+    replay, error = replayed(recorded(project.tool), project.tool, do, "files")
+    assert type(error) is DeniedError
+    (message,) = denials(replay)
+    assert message.startswith("tool[1] opens the database data.db for writing ")
 
 
 def test_bytecode_that_python_keeps_is_its_own(project, folder, monkeypatch):

@@ -1,10 +1,12 @@
 """What is denied to live crossings is denied to the processes that they start, and what can't be watched is named."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
+from autochron.isolation import process_starts
 from tests.agents.workshop import Fresh, write
 
 AGENT = '''
@@ -239,3 +241,49 @@ def test_bytecode_that_is_kept_is_nobodys_change(replays, traced):
     kept = sorted(path.name.partition(".")[0] for path in (traced / "__pycache__").iterdir())
     assert kept == ["helper", "helper_below"]
     assert (traced / "plans").is_dir()
+
+
+COMMANDS = [
+    "script.py -I",
+    "-I script.py",
+    "-E script.py",
+    "-S script.py",
+    "-BSu script.py",
+    "-u -W ignore script.py -I",
+    "-Wignore -I script.py",
+    "-W ignore -I script.py",
+    "-uW ignore -I script.py",
+    "-uWignore -I script.py",
+    "-Wignore::ImportWarning script.py",
+    "-W ignore::ImportWarning script.py",
+    "-X utf8 -E script.py",
+    "-Xutf8 -E script.py",
+    "-X pycache_prefix=SEI script.py",
+    "-Xpycache_prefix=SEI script.py",
+    "--check-hash-based-pycs always script.py -I",
+    "--check-hash-based-pycs always -I script.py",
+    "-B --check-hash-based-pycs never -uS script.py",
+    "-- script.py -I",
+    "-- -I",
+    "- -I",
+    "-I -",
+    "-m script -S",
+    "-mscript -S",
+    "-Bm script -S",
+    "-ES -m script",
+    "-c import(script) -E",
+    "-cimport(script) -E",
+    "-Sc import(script) -E",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_python_takes_part_unless_its_options_forbid(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(process_starts, "find_pth_file", lambda: "autochron_children.pth")
+    code = "import sys\nprint(not (sys.flags.no_site or sys.flags.ignore_environment))\n"
+    for name in ("script.py", "-I"):
+        (tmp_path / name).write_text(code)
+    words = [sys.executable, *(word.replace("(script)", " script") for word in command.split())]
+    done = subprocess.run(words, cwd=tmp_path, input=code, capture_output=True, text=True, check=True)
+    joins = process_starts.takes_part("subprocess.Popen", (sys.executable, words, None, None))
+    assert str(joins) == done.stdout.strip()

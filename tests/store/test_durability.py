@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from autochron.errors import StoreError
+import autochron
+from autochron.errors import StoreError, UsageError
 from autochron.store import open_store
 from tests.store import samples
 
@@ -366,3 +367,11 @@ writer.close()
     )
     kept = [envelope.seq for envelope in open_store(path).envelopes("last")]
     assert kept == [*range(1, int(out) + 1), *range(1_000_000, 1_000_020)]
+
+
+@pytest.mark.parametrize("begin", [autochron.record, lambda **options: open_store("memory:", **options)])
+@pytest.mark.parametrize("durability", ["Sync", "full", None, True])
+def test_a_durability_that_there_is_not_is_refused(begin, durability):
+    with pytest.raises(UsageError) as caught:
+        begin(durability=durability)
+    assert str(caught.value) == f"durability={durability!r}: it is one of group, sync (usage)"

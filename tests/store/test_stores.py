@@ -19,6 +19,7 @@ from autochron.model import Abandoned, Closed, Raised, Returned, Streamed, Trace
 from autochron.store import dropping, open_store, schema, sharing
 from autochron.store.memory import MemoryStore
 from autochron.store.sqlite import SqliteStore
+from autochron.store.tracefile import write_trace
 from tests.store import samples
 
 counter = itertools.count(1)
@@ -249,6 +250,14 @@ def test_traces_are_found(store):
     with pytest.raises(TraceNotFoundError, match="the latest are"):
         store.load("§§§§")
     assert store.outline("run") == (samples.header(2, "run"), samples.FOOTER)
+
+
+def test_a_trace_that_there_is_not_has_no_crossings(store, tmp_path):
+    header = samples.header(1)
+    keep(store, [samples.small(1)], header, samples.FOOTER)
+    write_trace(store.load(header.id), str(tmp_path / "run.jsonl"))
+    stores = [store, open_store(str(tmp_path / "run.jsonl"))]
+    assert [(each.count(header.id), each.count("none")) for each in stores] == [(1, 0), (1, 0)]
 
 
 def test_an_empty_store_says_so(store):

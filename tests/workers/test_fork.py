@@ -1,11 +1,14 @@
 """Trials in forks: a limit of memory is beyond what the process has when it forks."""
 
 import mmap
+import os
+import sys
 
 import pytest
 
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
+from autochron.workers.silence import silence
 
 MEGABYTE = 1 << 20
 
@@ -38,3 +41,26 @@ def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
 def test_a_fork_that_ends_by_itself_has_said_all(cores):
     ended = forked(lambda write: write(b"a") or b"b", Limits(20.0, cores=cores))
     assert (ended.output, ended.is_whole) == (b"ab", True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.parametrize("closed", [(), (0,), (0, 1, 2)])
+def test_a_silenced_fork_has_its_standard_descriptors_only(closed):
+    def opened():
+        """Return the descriptors that lead to the null device."""
+        paths = {}
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                paths[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+            except OSError:  # that of the listing
+                continue
+        return {number for number, path in paths.items() if path == os.devnull}
+
+    def work(_tell):
+        for descriptor in closed:
+            os.close(descriptor)
+        silence()
+        return str(sorted(opened() - before)).encode()
+
+    before = opened() - {0, 1, 2}
+    assert forked(work, Limits(20.0)).output == b"[0, 1, 2]"

@@ -1,6 +1,8 @@
 """Pipes to a process that works for us: lines come one by one, and a process that is gone or silent is noticed."""
 
+import fcntl
 import os
+import resource
 import threading
 
 import pytest
@@ -75,3 +77,26 @@ def test_a_part_is_none_when_late_and_empty_when_closed(ends):
     assert read_part(channel.reading, deadline_after(0.0)) is None
     os.close(answers)
     assert read_part(channel.reading, deadline_after(5.0)) == b""
+
+
+@pytest.fixture
+def many_files():
+    """Let this process open more files than `select.select` can wait for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
+    if wanted < 2000:
+        pytest.skip("the system allows too few open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_process_with_many_open_files_reads_an_answer(many_files, ends):
+    channel, _, answers = ends
+    low, channel.reading = channel.reading, fcntl.fcntl(channel.reading, fcntl.F_DUPFD, 1500)
+    os.close(low)
+    assert read_part(channel.reading, deadline_after(0.01)) is None
+    os.write(answers, b"two\n")
+    assert channel.receive(5.0) == b"two\n"
+    os.close(answers)
+    assert read_part(channel.reading, deadline_after(1e9)) == b""
