@@ -139,8 +139,8 @@ def test_traces_left_by_prune_are_young_enough_and_fit(traces, day, size_limit):
     assert all(summary.header.created >= f"2026-01-0{day}" for summary in left)
     assert sum(summary.size for summary in left) <= size_limit
     if dropped:  # no trace was dropped without need
-        kept = [dropped[-1], *left]
+        with_one_more = [dropped[-1], *left]
         assert (
             dropped[-1].header.created < f"2026-01-0{day}"
-            or sum(summary.size for summary in kept) > size_limit
+            or sum(summary.size for summary in with_one_more) > size_limit
         )

@@ -378,7 +378,7 @@ SCRIPTS = {
     "logging": script("import logging\nlogging.basicConfig()\nlogging.warning('w')\nlogging.getLogger('x').error('e')"),
     "stderr unbuffered": script("import sys\nsys.stderr.write('a'); sys.stdout.write('b')"),
     "faulthandler": script("import faulthandler, sys\nprint(faulthandler.is_enabled())\nfaulthandler.enable()\n"),
-    # Ends with threads, exit functions, children.
+    # Programs that end with threads, exit functions or children.
     "atexit order": script(
         "import atexit\nfor n in range(3): atexit.register(print, 'exit', n)\nprint('end')"
     ),

@@ -61,7 +61,7 @@ def test_the_wheel_contains_the_packs_and_nothing_from_outside_the_package(wheel
         f"autochron/incident/templates/{name}"
         for name in os.listdir(os.path.join(ROOT, "autochron", "incident", "templates"))
     }
-    for folder in ("templates", "static"):  # of the page of a mutation study
+    for folder in ("templates", "static"):  # of the HTML report of a mutation study
         files = {
             name.rpartition("/")[2] for name in names if name.startswith(f"autochron/mutate/report/{folder}/")
         }

@@ -22,8 +22,8 @@ def moments(call, moment):
         elif call == "datetime.datetime.now":
             yield dt.datetime(*vary(call_to_vary, [*moment.timetuple()[:6], 0, 0], variant)[:6])
         else:
-            kept = moment.replace(tzinfo=dt.UTC).timestamp()
-            yield dt.datetime.fromtimestamp(vary(call_to_vary, kept, variant), dt.UTC)
+            recorded = moment.replace(tzinfo=dt.UTC).timestamp()
+            yield dt.datetime.fromtimestamp(vary(call_to_vary, recorded, variant), dt.UTC)
 
 
 @pytest.mark.parametrize("call", ["datetime.date.today", "datetime.datetime.now", "time.time"])

@@ -257,8 +257,8 @@ ENDINGS = {
 @pytest.mark.parametrize("case", ENDINGS)
 def test_a_watched_program_ends_without_additional_output(case, tmp_path):
     program, expected = ENDINGS[case]
-    found, problems, ended = run(tmp_path, program, other=THREADED)
-    rows = {tuple(row[:4]) for row in found}
+    findings, problems, ended = run(tmp_path, program, other=THREADED)
+    rows = {tuple(row[:4]) for row in findings}
     assert (ended.stdout, problems, ended.stderr, ended.returncode) == ("end", [], "", 0)
     assert expected <= rows
 
@@ -282,9 +282,9 @@ os.waitpid(pid, 0)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_counts_its_own_calls(tmp_path):
-    found, problems, ended = run(tmp_path, FORK)
+    findings, problems, ended = run(tmp_path, FORK)
     assert ended.stdout == '[[4, "time.time", 1]]'
-    assert [row[1:4] for row in found] == [[4, "time.time", 1], [6, "os.fork", 1]]
+    assert [row[1:4] for row in findings] == [[4, "time.time", 1], [6, "os.fork", 1]]
     assert (problems, ended.stderr) == ([], "")
 
 
@@ -324,7 +324,7 @@ datetime.datetime.now(), time.time(), time.localtime()
 
 @pytest.mark.slow
 def test_a_library_that_patches_c_functions_in_place_finds_the_originals(tmp_path):
-    found, problems, ended = run(
+    findings, problems, ended = run(
         tmp_path,
         TRAVELLER,
         changes=CHANGES,
@@ -336,7 +336,7 @@ def test_a_library_that_patches_c_functions_in_place_finds_the_originals(tmp_pat
         [],
         "",
     )
-    assert [tuple(row[:4]) for row in found] == [
+    assert [tuple(row[:4]) for row in findings] == [
         ("agent.py", 16, "datetime.datetime.now", 1),
         ("agent.py", 16, "time.localtime", 1),
         ("agent.py", 16, "time.time", 1),

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import wrapt
 
-from tests.detect.test_ambient_programs import again, folder
+from tests.detect.test_ambient_programs import folder, record_and_replay
 
 __all__ = ["folder"]  # a fixture
 
@@ -50,5 +50,5 @@ def test_a_replay_is_the_same_with_wrappers_of_other_tools(way, about, folder, m
         (BaseEventLoop, "run_in_executor"),
     ):
         monkeypatch.setattr(owner, name, way(vars(owner)[name]))
-    _, recorded, replayed, problems = again(folder, about, 2)
+    _, recorded, replayed, problems = record_and_replay(folder, about, 2)
     assert (replayed, problems) == ([recorded] * 2, [])

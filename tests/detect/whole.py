@@ -47,10 +47,10 @@ def main(folder: str) -> None:
     builtins.__import__ = imports
     time.sleep(0.1)  # let timers and pools finish
     watch.off()
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    categories_by_file: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for finding in watch.findings():
-        found[finding.site.file].append((finding.site.line, finding.category))
-    print(json.dumps({"found": found, "failed": failed, "problems": problems}))
+        categories_by_file[finding.site.file].append((finding.site.line, finding.category))
+    print(json.dumps({"found": categories_by_file, "failed": failed, "problems": problems}))
 
 
 if __name__ == "__main__":

@@ -376,13 +376,13 @@ def test_a_replay_starts_a_program_if_that_is_allowed(tmp_path, rules, options):
 
 
 def test_a_replay_does_not_send_a_signal_to_another_process_again(tmp_path):
-    other = subprocess.Popen(["sleep", "100"])
+    sleeper = subprocess.Popen(["sleep", "100"])
     try:
-        source = f"import os, signal\nos.kill({other.pid}, signal.SIGCONT)\nopen('sent.txt', 'w').close()"
+        source = f"import os, signal\nos.kill({sleeper.pid}, signal.SIGCONT)\nopen('sent.txt', 'w').close()"
         replayed = record_and_replay(tmp_path, source)
     finally:
-        other.kill()
-        other.wait()
+        sleeper.kill()
+        sleeper.wait()
     assert replayed.status == 1, replayed.said
     assert "sends signal 18 to process" in replayed.said
 

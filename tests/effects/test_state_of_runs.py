@@ -211,18 +211,20 @@ def test_snapshots_are_exported_only_on_request(project, tmp_path):
     )
     assert done.status == 0, done.said
     assert len(os.listdir(project / "whole.snapshots")) == 2
-    other = tmp_path / "other"
-    other.mkdir()
-    write(other, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
-    shutil.copy(project / "whole.jsonl", other)
-    shutil.copytree(project / "whole.snapshots", other / "whole.snapshots")
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    write(other_folder, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
+    shutil.copy(project / "whole.jsonl", other_folder)
+    shutil.copytree(project / "whole.snapshots", other_folder / "whole.snapshots")
     # The row from before the run was left out.
-    assert replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[0].startswith("{'number': 1,")
-    assert "2 snapshots" in autochron(other, "traces", "import", "whole.jsonl").text
-    assert len(os.listdir(other / ".autochron" / "snapshots")) == 2
-    shutil.rmtree(other / "whole.snapshots")
-    shutil.rmtree(other / ".autochron")
-    report = replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[1]
+    assert replayed(other_folder, "whole.jsonl", "--live", "kind:tool", *trust())[0].startswith(
+        "{'number': 1,"
+    )
+    assert "2 snapshots" in autochron(other_folder, "traces", "import", "whole.jsonl").text
+    assert len(os.listdir(other_folder / ".autochron" / "snapshots")) == 2
+    shutil.rmtree(other_folder / "whole.snapshots")
+    shutil.rmtree(other_folder / ".autochron")
+    report = replayed(other_folder, "whole.jsonl", "--live", "kind:tool", *trust())[1]
     assert "the content of pay.db before the recorded run is not here" in report
 
 

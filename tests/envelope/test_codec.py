@@ -35,32 +35,32 @@ from autochron.errors import CodecError, OpaqueError
 from . import sample_types as samples
 
 
-def same(one: Any, other: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Return whether two values are equal and of the same type at every level."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    if isinstance(one, float):
-        return math.copysign(1, one) == math.copysign(1, other) and (
-            one == other or (one != one and other != other)
+    if isinstance(left, float):
+        return math.copysign(1, left) == math.copysign(1, right) and (
+            left == right or (left != left and right != right)
         )
-    if isinstance(one, complex):
-        return same(one.real, other.real) and same(one.imag, other.imag)
-    if isinstance(one, dict):
-        pairs = zip(one.items(), other.items(), strict=True)
-        return len(one) == len(other) and all(same(a, c) and same(b, d) for (a, b), (c, d) in pairs)
-    if isinstance(one, (list, tuple, collections.deque)):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, (set, frozenset)):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    if isinstance(one, decimal.Decimal):
-        return str(one) == str(other)
-    if isinstance(one, (dt.datetime, dt.time)):
-        return one == other and one.fold == other.fold and same(one.tzinfo, other.tzinfo)
-    if isinstance(one, msgspec.Struct):
-        return all(same(getattr(one, f), getattr(other, f)) for f in one.__struct_fields__)
-    if hasattr(one, "__dict__") and not isinstance(one, type):
-        return same(vars(one), vars(other))
-    return bool(one == other)
+    if isinstance(left, complex):
+        return same(left.real, right.real) and same(left.imag, right.imag)
+    if isinstance(left, dict):
+        pairs = zip(left.items(), right.items(), strict=True)
+        return len(left) == len(right) and all(same(a, c) and same(b, d) for (a, b), (c, d) in pairs)
+    if isinstance(left, (list, tuple, collections.deque)):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, (set, frozenset)):
+        return sorted(map(repr, left)) == sorted(map(repr, right))
+    if isinstance(left, decimal.Decimal):
+        return str(left) == str(right)
+    if isinstance(left, (dt.datetime, dt.time)):
+        return left == right and left.fold == right.fold and same(left.tzinfo, right.tzinfo)
+    if isinstance(left, msgspec.Struct):
+        return all(same(getattr(left, f), getattr(right, f)) for f in left.__struct_fields__)
+    if hasattr(left, "__dict__") and not isinstance(left, type):
+        return same(vars(left), vars(right))
+    return bool(left == right)
 
 
 _zones = (

@@ -107,17 +107,19 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.parametrize(("plain", "other"), LOOKALIKES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("plain", "lookalike"), LOOKALIKES, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("at", [0, 5, -1])
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "by hand"])
-def test_a_change_of_a_value_to_a_lookalike_of_another_type_is_detected(plain, other, at, exact, monkeypatch):
+def test_a_change_of_a_value_to_a_lookalike_of_another_type_is_detected(
+    plain, lookalike, at, exact, monkeypatch
+):
     if not exact:
         monkeypatch.setattr(exact_look, "_encoder", lambda: None)
     growing = Growing()
     history = [{"content": [number]} for number in range(12)]
     forms = []
-    for value in (plain, plain, other, other, plain):
-        history[at]["content"][0] = value  # the same objects around it
+    for value in (plain, plain, lookalike, lookalike, plain):
+        history[at]["content"][0] = value  # the containers are the same objects
         history.append({"content": ["more"]})
         written = growing.canonical(("messages",), (history,))
         assert written == canonical(("messages",), (history,))

@@ -82,14 +82,14 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "litellm.responses": ("/v1/responses", RESPONSES, {}),
 }
 OTHER_FORMS = {"litellm.completion": ("anthropic.messages",)}
-"""What a rule whose calls go to several providers meets besides."""
+"""Further formats for rules whose calls go to several providers."""
 
 
 COUNTS = (
     *("prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount", "inputTokens"),
     *("completion_tokens", "output_tokens", "eval_count", "candidatesTokenCount", "outputTokens"),
 )
-"""What the prompt took and what the answer took, in the words of each API."""
+"""The keys of prompt and completion tokens, in the terms of each API."""
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +123,12 @@ def rule_of(name: str) -> BoundaryRule:
 
 
 def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: str) -> dict[str, Any]:
-    """Return what the recorder notes of an exchange."""
+    """Return the meta that the recorder derives from an exchange."""
     path = FORMS[name][0] if name in FORMS else "/"
     body = Redactor().mask(store_body(content, content_type))
-    given = canonical(("body", "method", "path"), (request, "POST", path))
+    call_input = canonical(("body", "method", "path"), (request, "POST", path))
     last = Exchange(method="POST", url=f"http://h.invalid{path}", request=b"null", status=200, body=body)
-    return CallFacts(rule_of(name).meta, given, Returned(), last).read()
+    return CallFacts(rule_of(name).meta, call_input, Returned(), last).read()
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
@@ -148,13 +148,13 @@ def test_model_sampling_usage_and_tools_are_found(
     assert meta["tools"] == ["weather", "news"]
     counts = [meta["usage"][key] for key in COUNTS if key in meta["usage"]]
     assert len(counts) == 2
-    # What the answer took, and not the 1 of a stream's first event.
+    # The tokens of the whole answer, and not the 1 in a stream's first event.
     assert min(counts) > 1
 
 
 CUSTOM = {"type": "custom", "custom": {"name": "sell", "input": "x"}}
 BODIES: dict[str, tuple[str, ...]] = {
-    # What the provider of the tests doesn't send.
+    # Bodies that the provider of the tests doesn't send.
     "openai.chat": (
         json.dumps({"choices": [{"message": {"tool_calls": [CUSTOM], "function_call": {"name": "old"}}}]}),
         f"data: {json.dumps({'choices': [{'delta': {'tool_calls': [CUSTOM], 'function_call': {'name': 'old'}}}]})}\n\n",

@@ -261,7 +261,7 @@ def test_mode_rewrite_judges_each_question_anew_once_per_process(path, counting,
     assert served == [0.1, 0.9]
 
 
-def test_the_mode_is_that_of_the_environment_then_of_settings_then_the_default(environment):
+def test_the_mode_is_the_one_in_use_then_that_of_the_environment_then_the_default(environment):
     assert settings.mode_in_force() == "replay"
     assert settings.mode_in_force("record") == "record"
     environment.setenv("AUTOCHRON_JUDGE", "rewrite")

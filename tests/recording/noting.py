@@ -56,7 +56,7 @@ def noting(*bases):
         note("__class__")
         return type(self)
 
-    names = [f"__{each}__" for each in HOOKS]
+    names = [f"__{hook_name}__" for hook_name in HOOKS]
     space = {name: hook(name) for name in names if not bases or hasattr(bases[0], name)}
     space |= {
         "__getattribute__": get,
@@ -98,7 +98,7 @@ class Proxy:
 
 
 class Lazy:
-    """Has properties, descriptors, and no other attributes."""
+    """A class with properties and descriptors, and no other attributes."""
 
     class Column:
         def __get__(self, instance, owner):
@@ -161,12 +161,12 @@ class Meta(type):
 
 
 class OfMeta(metaclass=Meta):
-    """Has a metaclass."""
+    """A class with a metaclass."""
 
 
 @dataclasses.dataclass
 class Record:
-    """A value."""
+    """A dataclass whose hooks note."""
 
     held: typing.Any = 1
 
@@ -408,10 +408,10 @@ def noted(handed):
         "put into an argument": lambda value: handed.puts(value, []),
     }  # fmt: skip
     gc.disable()
-    found = {}
+    report_by_kind = {}
     for kind, make in VALUES.items():
         if only := os.environ.get("ONLY"):
             if kind not in only.split(","):
                 continue
-        run(ways, make, found.setdefault(kind, {}))
-    return found
+        run(ways, make, report_by_kind.setdefault(kind, {}))
+    return report_by_kind

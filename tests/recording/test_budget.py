@@ -36,15 +36,15 @@ class Error(Exception):
 
 
 PAIRS = {
-    "list": lambda one, other: [one, other],
-    "dict": lambda one, other: {"left": one, "right": other},
-    "tuple": lambda one, other: (one, other),
-    "keys": lambda one, other: {1: one, 2: other},
+    "list": lambda left, right: [left, right],
+    "dict": lambda left, right: {"left": left, "right": right},
+    "tuple": lambda left, right: (left, right),
+    "keys": lambda left, right: {1: left, 2: right},
     "dataclass": Node,
     "object": Plain,
     "exception": Error,
-    "namespace": lambda one, other: types.SimpleNamespace(left=one, right=other),
-    "mixed": lambda one, other: Node([one, {"a": other}], (one,)),
+    "namespace": lambda left, right: types.SimpleNamespace(left=left, right=right),
+    "mixed": lambda left, right: Node([left, {"a": right}], (left,)),
 }
 
 

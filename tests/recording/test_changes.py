@@ -221,9 +221,9 @@ def test_a_replay_changes_every_kind_of_value_in_place(block):
             "slots": Slots(1), "struct": Struct(1), "model": Model(n=1), "deque": deque([inner], maxlen=9), "pair": (1, []),
             "frozen": frozen, "gone": 1, "set": {1, 2},
         }  # fmt: skip
-        kept = dict(holder)
+        before = dict(holder)
         change_all(holder)
-        same = {key: holder.get(key) is value for key, value in kept.items()}
+        same = {key: holder.get(key) is value for key, value in before.items()}
         return holder, same, frozen, inner, holder["model"].model_fields_set
 
     result, trace = block.record(use)

@@ -85,7 +85,7 @@ def of_text(text: str, secrets: Sequence[str] = (VALUE,), redactor: Redactor | N
 
 
 def of_value(value: object, secret: str = VALUE, redactor: Redactor | None = None) -> Kept:
-    """Mask a body."""
+    """Mask a value in a JSON body."""
     masked = (redactor or Redactor()).mask(msgspec.json.encode(value))
     return Kept((secret,), (json.dumps(json.loads(masked), ensure_ascii=False),))
 
@@ -222,9 +222,9 @@ def families() -> list[Family]:
     ]
 
 
-def count(kept: Iterable[Kept]) -> tuple[int, list[Kept]]:
+def count(masked_samples: Iterable[Kept]) -> tuple[int, list[Kept]]:
     """Return the number of samples, and those with a secret part of more than five characters left."""
-    samples = list(kept)
+    samples = list(masked_samples)
     return len(samples), [
         sample for sample in samples if any(left(sample.secrets, text) for text in sample.texts)
     ]
@@ -263,14 +263,14 @@ def killed(results: Sequence[kills.Killed], loads: Sequence[float]) -> str:
     return "\n".join([text, *(_safe(where, group) for where, group in places.items() if group)])
 
 
-def _safe(where: str, found: Sequence[kills.Killed]) -> str:
-    ended, kept = sum(each.ended for each in found), sum(each.kept for each in found)
-    waited = sorted(each.oldest * 1000 for each in found)
+def _safe(where: str, results: Sequence[kills.Killed]) -> str:
+    ended, stored = sum(result.ended for result in results), sum(result.kept for result in results)
+    waited = sorted(result.oldest * 1000 for result in results)
     median, most, nearly, slowest = (
         waited[min(len(waited) * percent // 100, len(waited) - 1)] for percent in (50, 90, 99, 100)
     )
     return (
-        f"  {where}, {kept:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before\n"
+        f"  {where}, {stored:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before\n"
         f"  were there. They were safe {median:.0f} ms (median), {most:.0f} ms (90 %), {nearly:.0f} ms (99 %) and\n"
         f"  {slowest:.0f} ms (the slowest) after their end."
     )

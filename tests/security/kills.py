@@ -98,12 +98,12 @@ def kill_once(folder, seconds, *, load=True):
     )
 
 
-def _stored(path, wanted):
-    """Return the numbers of the crossings in the store, once the process that writes it has had time to end."""
+def _stored(path, expected_count):
+    """Return the numbers of the crossings in the store; wait up to ten seconds for its writing process to end."""
     give_up = time.monotonic() + 10
     while True:
         numbers = {json.loads(envelope.input)["n"] for envelope in open_store(path).envelopes("last")}
-        if time.monotonic() > give_up or (len(numbers) >= wanted and not _is_written(path)):
+        if time.monotonic() > give_up or (len(numbers) >= expected_count and not _is_written(path)):
             return numbers
         time.sleep(0.01)
 
@@ -125,7 +125,7 @@ def kill_often(times, seed=0):
 
 @contextlib.contextmanager
 def loaded(processes):
-    """Keep the machine busy with so many processes that do nothing but compute."""
+    """Keep the machine busy with a number of processes that only compute."""
     busy = [
         subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]) for _ in range(processes)
     ]

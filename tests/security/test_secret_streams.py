@@ -37,10 +37,10 @@ def test_a_secret_split_over_the_events_of_a_body_is_masked(text: str, size: int
     stored = bodies.store_body(sent.encode(), "text/event-stream")
     masked, paths = Redactor().mask_outcome(stored)
     lines = bodies.restore_body(masked).decode().split("\n\n")
-    kept = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
-    assert len(kept) == len(chunks)
-    assert _content(kept) == Redactor().mask_text(text.replace("@", VALUE))
-    assert VALUE not in _content(kept)
+    masked_chunks = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    assert len(masked_chunks) == len(chunks)
+    assert _content(masked_chunks) == Redactor().mask_text(text.replace("@", VALUE))
+    assert VALUE not in _content(masked_chunks)
     assert paths == ("events",)
     assert Redactor().mask_outcome(masked)[0] == masked
 
@@ -52,11 +52,11 @@ def test_alternating_choices_are_masked_as_separate_texts() -> None:
         for pair in zip(secret_parts, plain_parts, strict=False)
         for chunk in (delta(pair[0], 0), delta(pair[1], 1))
     ]
-    kept = [
+    masked_items = [
         json.loads(body) for body, _ in Redactor().mask_items([msgspec.json.encode(item) for item in pairs])
     ]
-    assert VALUE not in _content(kept[::2])
-    assert kept[1::2] == pairs[1::2]
+    assert VALUE not in _content(masked_items[::2])
+    assert masked_items[1::2] == pairs[1::2]
 
 
 def test_items_without_a_secret_stay_identical() -> None:
@@ -68,8 +68,8 @@ def test_items_without_a_secret_stay_identical() -> None:
 
 def test_a_secret_split_over_pieces_of_bytes_is_masked() -> None:
     parts = [msgspec.json.encode({"$bytes": _base64(part)}) for part in cut(f"password: {VALUE}\nüé", 3)]
-    kept = b"".join(_bytes(body) for body, _ in Redactor().mask_items(parts))
-    assert kept.decode() == "password: [masked]\nüé"
+    masked_bytes = b"".join(_bytes(body) for body, _ in Redactor().mask_items(parts))
+    assert masked_bytes.decode() == "password: [masked]\nüé"
 
 
 def _base64(text: str) -> str:
@@ -86,11 +86,11 @@ def _bytes(body: bytes) -> bytes:
 def test_a_secret_in_a_stream_that_is_written_item_by_item_is_masked(text: str, size: int) -> None:
     stream = Redactor().begin_stream()
     sent = [msgspec.json.encode({"delta": part}) for part in cut(text.replace("@", VALUE), size)]
-    kept = [body for item in sent for body in stream.push(item)]
-    early = "".join(json.loads(body)["delta"] for body in kept)
-    kept += stream.flush()
-    text_kept = "".join(json.loads(body)["delta"] for body in kept)
-    assert len(kept) == len(sent)
+    written = [body for item in sent for body in stream.push(item)]
+    early = "".join(json.loads(body)["delta"] for body in written)
+    written += stream.flush()
+    text_kept = "".join(json.loads(body)["delta"] for body in written)
+    assert len(written) == len(sent)
     assert VALUE not in early
     assert VALUE not in text_kept
     assert stream.has_masked
@@ -126,12 +126,12 @@ def test_the_stream_loses_and_reorders_no_item(parts: list[str], size: int) -> N
         msgspec.json.encode({"n": at, "delta": part}) for at, part in enumerate(cut("".join(parts), size))
     ]
     stream = Redactor().begin_stream()
-    kept = [json.loads(body) for item in sent for body in stream.push(item)]
-    kept += map(json.loads, stream.flush())
-    assert [event["n"] for event in kept] == list(range(len(sent)))
+    written = [json.loads(body) for item in sent for body in stream.push(item)]
+    written += map(json.loads, stream.flush())
+    assert [event["n"] for event in written] == list(range(len(sent)))
     masked_text = Redactor().mask_text("".join(parts))
     if masked_text == "".join(parts) and not stream.has_masked:
-        assert "".join(event["delta"] for event in kept) == masked_text
+        assert "".join(event["delta"] for event in written) == masked_text
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ab", " ", "[masked]", "x1"]), max_size=8), st.data())

@@ -28,7 +28,7 @@ def trace(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "text", [each for each in HOSTILE if "\ud800" not in each], ids=lambda text: ascii(text[:10])
+    "text", [text for text in HOSTILE if "\ud800" not in text], ids=lambda text: ascii(text[:10])
 )
 def test_commands_print_a_hostile_trace_as_printable_text(trace, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -153,7 +153,7 @@ def test_on_a_terminal_the_user_is_asked_for_trust(received, answer):
 
 
 @pytest.mark.parametrize(
-    "text", [each for each in HOSTILE if each and "\ud800" not in each], ids=lambda text: ascii(text[:10])
+    "text", [text for text in HOSTILE if text and "\ud800" not in text], ids=lambda text: ascii(text[:10])
 )
 def test_a_hostile_command_is_shown_on_one_line(received, text, monkeypatch):
     monkeypatch.chdir(received)

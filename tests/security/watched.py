@@ -17,8 +17,8 @@ import autochron
 
 STDLIB = os.path.dirname(os.__file__)
 OURS = tuple(
-    os.path.dirname(each.__file__)
-    for each in (autochron, hypothesis, wrapt, _pytest, pluggy, pydantic, anyio)
+    os.path.dirname(module.__file__)
+    for module in (autochron, hypothesis, wrapt, _pytest, pluggy, pydantic, anyio)
 )
 OURS += (os.path.join(os.path.dirname(os.path.dirname(hypothesis.__file__)), "_distutils_hack"),)
 # Pure-Python modules of the standard library that building value types calls, and those that importing them runs.
@@ -97,7 +97,7 @@ EVENTS = frozenset(
         "sys.setprofile",
         "import",
         "marshal.loads",
-        "builtins.id",  # a stream of anyio's that is dropped open warns with its address
+        "builtins.id",  # a stream of anyio that is dropped open causes a warning with its address
     }
 )
 POSIX = frozenset(

@@ -28,14 +28,14 @@ def _turns_of_another_thread(work):
         while not ended.wait(0.001):
             turns.append(1)
 
-    other = threading.Thread(target=take)
-    other.start()
+    thread = threading.Thread(target=take)
+    thread.start()
     began.wait()
     first = len(turns)
     work()
     count = len(turns) - first
     ended.set()
-    other.join()
+    thread.join()
     return count
 
 

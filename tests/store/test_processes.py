@@ -31,16 +31,16 @@ def positions(store, trace):
 def test_crossings_of_all_processes_are_ordered_by_their_start(store):
     header = samples.header(1)
     first = store.begin(header)
-    one, lane_one, seq_one = store.join(header.id, "0/child:a.2", "")
-    two, lane_two, seq_two = store.join(header.id, "0/child:a.10", "")
+    sink_one, lane_one, seq_one = store.join(header.id, "0/child:a.2", "")
+    sink_two, lane_two, seq_two = store.join(header.id, "0/child:a.10", "")
     assert (lane_one, lane_two) == ("0/child:a.2", "0/child:a.10")
     assert seq_two - seq_one == processes.TAKEN
     first.put(crossing(1, 10, "0"))
     first.put(crossing(2, 40, "0", nth=2))
-    two.put(crossing(seq_two, 20, lane_two, parent=1))
-    one.put(crossing(seq_one, 30, lane_one))
-    one.put(crossing(seq_one + 1, 50, lane_one, nth=2, parent=seq_one))
-    for sink in (two, one, first):
+    sink_two.put(crossing(seq_two, 20, lane_two, parent=1))
+    sink_one.put(crossing(seq_one, 30, lane_one))
+    sink_one.put(crossing(seq_one + 1, 50, lane_one, nth=2, parent=seq_one))
+    for sink in (sink_two, sink_one, first):
         sink.close()
     assert positions(store, header.id) == [
         (1, "step[1]", "0", None),

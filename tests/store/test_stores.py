@@ -52,7 +52,7 @@ def keep(store, envelopes, header=None, footer=None, every=7):
 @given(envelopes=samples.runs(), every=st.integers(1, 5), shuffle=st.randoms(use_true_random=False))
 def test_envelopes_are_loaded_as_they_were_put(store, envelopes, every, shuffle):
     shuffled = list(envelopes)
-    shuffle.shuffle(shuffled)  # crossings end in another order than they start in
+    shuffle.shuffle(shuffled)  # crossings end in a different order than they start
     header = samples.header(next(counter))
     keep(store, shuffled, header, samples.FOOTER, every)
     assert store.load(header.id) == Trace(header, tuple(envelopes), samples.FOOTER)
@@ -89,10 +89,10 @@ def test_alternating_conversations_in_one_boundary_share_bytes(sqlite_path):
 
 def test_equal_large_bodies_are_stored_once(sqlite_path):
     big = samples.encode("x" + "0123456789" * 20_000)
-    other = samples.encode(os.urandom(40_000).hex())
+    random_body = samples.encode(os.urandom(40_000).hex())
     envelopes = [
         msgspec.structs.replace(
-            samples.small(seq), name=f"t{seq}", input=other, outcome=Returned(other), changed=big
+            samples.small(seq), name=f"t{seq}", input=random_body, outcome=Returned(random_body), changed=big
         )
         for seq in range(1, 100)
     ]
@@ -358,12 +358,12 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
     text.write_text("hello " * 1000)
     with pytest.raises(StoreError, match="is no autochron store"):
         open_store(str(text))
-    other = tmp_path / "other.db"
-    with sqlite3.connect(other) as connection:
+    foreign_database = tmp_path / "other.db"
+    with sqlite3.connect(foreign_database) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
     with pytest.raises(StoreError, match="another SQLite database"):
-        open_store(str(other))
+        open_store(str(foreign_database))
     empty = tmp_path / "empty.db"
     empty.write_text("")
     store = open_store(str(empty))

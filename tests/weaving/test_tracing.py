@@ -145,12 +145,12 @@ def monitored(way, names):
     """Run the program under `sys.monitoring`; return the events of the program's own code."""
     monitoring = sys.monitoring
     events, tool = [], monitoring.PROFILER_ID
-    wanted = {name: getattr(monitoring.events, name) for name in names}
+    event_ids = {name: getattr(monitoring.events, name) for name in names}
     mask = 0
     with ways.program_as(CODE, way) as module:
         monitoring.use_tool_id(tool, "test")
         try:
-            for name, event in wanted.items():
+            for name, event in event_ids.items():
 
                 def note(code, place, *rest, name=name):
                     if code.co_filename == FILE:
@@ -162,7 +162,7 @@ def monitored(way, names):
             module.everything()
         finally:
             monitoring.set_events(tool, 0)
-            for event in wanted.values():
+            for event in event_ids.values():
                 monitoring.register_callback(tool, event, None)
             monitoring.free_tool_id(tool)
     return events

@@ -1,4 +1,4 @@
-"""Trials in forks: a limit of memory is beyond what the process has when it forks."""
+"""Work in forks: the memory limit counts from what the process has when it forks."""
 
 import mmap
 
@@ -13,7 +13,7 @@ MEGABYTE = 1 << 20
 def fits(size):
     def work(_tell):
         try:
-            mmap.mmap(-1, size)  # what is allocated may come from what was freed
+            mmap.mmap(-1, size)  # an ordinary allocation may reuse freed memory
         except OSError:
             return b"too much"
         return b"fits"
@@ -21,7 +21,7 @@ def fits(size):
     return forked(work, Limits(20.0, 64 * MEGABYTE)).said
 
 
-def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
+def test_memory_that_the_process_has_taken_does_not_count_after_has_grown():
     has_grown()
     assert fits(32 * MEGABYTE) == b"fits"
     assert fits(128 * MEGABYTE) == b"too much"
@@ -35,6 +35,6 @@ def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
 
 
 @pytest.mark.parametrize("cores", [1, 4])
-def test_a_fork_that_ends_by_itself_has_said_all(cores):
+def test_a_fork_that_ends_by_itself_returns_its_whole_message(cores):
     ended = forked(lambda tell: tell(b"a") or b"b", Limits(20.0, cores=cores))
     assert (ended.said, ended.is_whole) == (b"ab", True)

@@ -30,7 +30,7 @@ def pause(value):
 
 
 class Pause:
-    """An awaitable written by hand."""
+    """A hand-written awaitable."""
 
     def __init__(self, value):
         self.value = value
