@@ -1,4 +1,4 @@
-"""What all tests share: the markers `slow` and `thorough`, hypothesis without a deadline, caches, and signals."""
+"""Set-up for all tests: the markers `slow` and `thorough`, hypothesis without a deadline, caches, and signals."""
 
 import datetime as dt
 import gc
@@ -17,33 +17,33 @@ import certifi
 import hypothesis
 import pytest
 
-# On a busy machine a deadline fails tests that are right. It adds to the profile in use, so that CI's stays.
+# On a busy machine a deadline fails correct tests. This extends the current profile, so that CI's settings stay.
 hypothesis.settings.register_profile("autochron", hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("autochron")
 
 
-# A build that a shell started in the background inherits signals ignored, and so would each program that a test starts. A
-# handler isn't inherited: programs start with the default.
+# A build that a shell starts in the background inherits ignored signals, and so would each program that a test starts. A
+# handler is not inherited, so with one the programs start with the default.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 
 
 _UNUSED_PLUGINS = ("ddtrace", "langsmith_plugin", "hypothesispytest", "typeguard", "anyio", "pytest_cov")
-"""Plugins of others that a pytest which a test starts has no use for: they take three quarters of its start."""
+"""Plugins that pytest processes of tests don't need; they would take three quarters of the start-up time."""
 
 _WOVEN = pytest.StashKey[Path]()
 _AT_START = pytest.StashKey[set[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep plans apart from those of whoever runs the tests; each worker of pytest-xdist has the same folder."""
-    # With a seed of hashes set, `autochron run` need not start Python a second time. The tests of tests/cli have none.
+    """Keep the cache of woven code apart from the user's; all workers of pytest-xdist share one folder."""
+    # With a hash seed set, `autochron run` needn't start Python a second time. The tests in tests/cli remove it.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
     config.stash[_WOVEN] = config.rootpath / ".pytest_cache" / "woven"
     os.environ["AUTOCHRON_CACHE"] = str(config.stash[_WOVEN] / "session")
     if not hasattr(config, "workerinput"):
-        # Most plans are of rules in a folder of one test. Each new set of rules looks through all that lie there.
+        # Most cache entries are for rules of a single test, and each new set of rules searches through all entries.
         shutil.rmtree(config.stash[_WOVEN], ignore_errors=True)
     os.environ["XDG_CONFIG_HOME"] = str(config.rootpath / ".pytest_cache" / "settings")
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in _UNUSED_PLUGINS)
@@ -53,13 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def one_authority(folder: Path) -> str:
     """Write a file with a single certificate authority.
 
-    Each client of an SDK loads all of them, 25 ms of the processor's; thousands are made here, and none ever meets TLS.
+    Each client of an SDK loads all authorities, which takes 25 ms. The tests create thousands of clients and never use TLS.
     """
     file = folder / "authority.pem"
     if not file.is_file():
         end = "-----END CERTIFICATE-----\n"
         folder.mkdir(exist_ok=True)
-        written = folder / f"authority.{os.getpid()}"  # by each worker, and then in one step
+        written = folder / f"authority.{os.getpid()}"  # each worker writes its own file and then renames it
         written.write_text(certifi.contents().partition(end)[0] + end, encoding="utf-8")
         written.replace(file)
     return str(file)
@@ -100,9 +100,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Put aside what the tests and the libraries are made of: a million objects, which every recording looks through.
+    """Freeze the objects of the tests and libraries: a million objects, which every recording would search through.
 
-    A program of its own has a heap of its own, so both kinds of heap are tried: tests/weaving/test_frozen_heaps.py.
+    Programs in processes of their own have unfrozen heaps, and tests/weaving/test_frozen_heaps.py covers frozen ones.
     """
     gc.collect()
     gc.freeze()
@@ -111,7 +111,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Keep plans apart by the folder of tests: the tests of one share rules, and those of two hardly ever do."""
+    """Use one cache of woven code per folder of tests, because tests of different folders hardly ever share rules."""
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
     os.environ["AUTOCHRON_CACHE"] = str(item.config.stash[_WOVEN] / folder)
 
@@ -121,7 +121,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail where a test has left something at the root: it worked in the folder of whoever runs the tests."""
+    """Fail if a test has left a file at the root, because then it worked in the user's folder."""
     left = sorted(at_root(session.config) - session.config.stash[_AT_START])
     if left and not hasattr(session.config, "workerinput"):
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -165,5 +165,5 @@ def libraries_of_packs(folder: Path) -> dict[str, str]:
 
 
 def at_root(config: pytest.Config) -> set[str]:
-    """Return the names at the root of the checkout, but for what is hidden: the tools' caches."""
+    """Return the names at the root of the checkout, except hidden ones, which are caches of tools."""
     return {name for name in os.listdir(config.rootpath) if not name.startswith(".")}

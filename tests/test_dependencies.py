@@ -1,4 +1,4 @@
-"""What pyproject.toml declares is what the code imports."""
+"""The dependencies in pyproject.toml are those that the code imports."""
 
 import ast
 import tomllib
@@ -14,30 +14,30 @@ from tests.cli import processes
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PLANNED = {"bytecode", "libcst"}
-"""Declared for what is to be built on them, and imported by nothing yet."""
+"""Declared for planned features, and not imported yet."""
 
 
 @cache
 def imported(folder):
-    """Return the distributions of which a module of a folder imports something, lazily or for types too."""
+    """Return the distributions that the modules of a folder import, including lazily and for types."""
     roots = set()
     for file in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                roots.update(each.name.partition(".")[0] for each in node.names)
+                roots.update(alias.name.partition(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 roots.add(node.module.partition(".")[0])
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
-                roots.update(each.value for each in node.args if isinstance(each, ast.Constant))
+                roots.update(argument.value for argument in node.args if isinstance(argument, ast.Constant))
     known = packages_distributions()
-    return {canonicalize_name(each) for root in roots for each in known.get(root, ())}
+    return {canonicalize_name(name) for root in roots for name in known.get(root, ())}
 
 
 def declared(requirements):
-    return {canonicalize_name(Requirement(each).name) for each in requirements}
+    return {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
 
 
-def test_every_dependency_is_imported_but_for_those_that_are_planned():
+def test_every_dependency_is_imported_except_planned_ones():
     assert declared(PROJECT["dependencies"]) - imported("autochron") == PLANNED
     unused = {
         extra: declared(requirements) - imported("bench" if extra == "bench" else "autochron")
@@ -46,7 +46,7 @@ def test_every_dependency_is_imported_but_for_those_that_are_planned():
     assert unused == {extra: set() for extra in PROJECT["optional-dependencies"]}
 
 
-def test_a_recorded_run_imports_none_that_is_planned(tmp_path):
+def test_a_recorded_run_imports_no_planned_dependency(tmp_path):
     (tmp_path / "autochron.toml").write_text(
         'version = 1\n[[boundary]]\nname = "add"\nkind = "tool"\ndefine = "tools:add"\n'
     )

@@ -1,4 +1,4 @@
-"""What the source holds itself to: names held as text resolve, modules are short, the name of a class is one idea."""
+"""Rules for the source: dotted names in strings resolve, modules are short, and class names are unique."""
 
 import ast
 import importlib
@@ -27,7 +27,7 @@ def texts(file):
 
 
 def settings():
-    """Yield the dotted names in what is installed beside the code."""
+    """Yield the dotted names in pyproject.toml and in the `.pth` file, with their places."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for table in (project["scripts"], *project["entry-points"].values()):
         for name, target in table.items():
@@ -37,12 +37,12 @@ def settings():
 
 
 NAMES = sorted(
-    {*settings(), *(each for file in sorted((ROOT / "autochron").rglob("*.py")) for each in texts(file))}
+    {*settings(), *(text for file in sorted((ROOT / "autochron").rglob("*.py")) for text in texts(file))}
 )
 
 
-def found(name):
-    """Return what a dotted name means; `module:name` as in entry points, `package.` for what lies below it."""
+def resolve(name):
+    """Return the object with a dotted name: `module:name` as in entry points, or `package.` as a prefix."""
     module, _, inner = name.rstrip(".").partition(":")
     parts = [*module.split("."), *inner.split(".")] if inner else module.split(".")
     for end in range(len(parts), 0, -1):
@@ -57,16 +57,16 @@ def found(name):
 
 
 @pytest.mark.parametrize(("where", "name"), NAMES)
-def test_a_name_that_is_held_as_text_is_there(where, name):
-    assert found(name) is not None
+def test_a_dotted_name_in_a_string_resolves(where, name):
+    assert resolve(name) is not None
 
 
-def test_names_are_looked_for():
-    held = {name for _, name in NAMES}
-    assert {"autochron.cli:main", "autochron.program.bootstrap", "autochron.weaving.gate"} <= held
+def test_the_search_finds_dotted_names():
+    names = {name for _, name in NAMES}
+    assert {"autochron.cli:main", "autochron.program.bootstrap", "autochron.weaving.gate"} <= names
 
 
-def test_paths_in_settings_are_there():
+def test_paths_in_pyproject_exist():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     tool = settings["tool"]
     wheel = tool["hatch"]["build"]["targets"]["wheel"]
@@ -77,53 +77,53 @@ def test_paths_in_settings_are_there():
         *wheel["sources"],
         *wheel["force-include"],
     ]
-    expanded = [each for pattern in patterns for each in braces(pattern.lstrip("/"))]
-    assert [each for each in expanded if not any(ROOT.glob(each))] == []
+    expanded = [glob for pattern in patterns for glob in expand_braces(pattern.lstrip("/"))]
+    assert [glob for glob in expanded if not any(ROOT.glob(glob))] == []
 
 
-def braces(pattern):
-    """Write out a pattern's `{a,b}`, which `glob` does not know."""
+def expand_braces(pattern):
+    """Expand `{a,b}` in a pattern, which `glob` does not support."""
     match = re.search(r"\{([^}]*)\}", pattern)
     if match is None:
         return [pattern]
-    return [pattern.replace(match[0], each) for each in match[1].split(",")]
+    return [pattern.replace(match[0], choice) for choice in match[1].split(",")]
 
 
 def docstrings(file):
     """Yield the docstrings of a module, its classes and functions, with their lines."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         body = getattr(node, "body", None)
-        for each in body if isinstance(body, list) else ():
-            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
-                yield each.lineno, each.value.value
+        for statement in body if isinstance(body, list) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                yield statement.lineno, statement.value.value
 
 
 def test_no_docstring_begins_with_give_or_tell():
-    """Return, yield, report and check are the words of the standard library."""
-    found = [
+    """The standard library uses "return", "yield", "report" and "check"."""
+    resolve = [
         f"{file.relative_to(ROOT)}:{line}"
         for file in sorted((ROOT / "autochron").rglob("*.py"))
         for line, text in docstrings(file)
         if isinstance(text, str) and re.match(r"(?:Give|Tell)s?\b", text)
     ]
-    assert found == []
+    assert resolve == []
 
 
 MOST_LINES = 500
 ALIKE = {"Listener", "Served"}
-"""One class of httpx's and one of aiohttp's each: the same idea for two clients."""
+"""Each is a class for httpx and one for aiohttp: the same idea for two clients."""
 
 
 def modules():
     return sorted((ROOT / "autochron").rglob("*.py"))
 
 
-def test_no_module_is_long():
+def test_no_module_exceeds_the_limit_of_lines():
     lengths = {str(file.relative_to(ROOT)): file.read_bytes().count(b"\n") for file in modules()}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-def test_no_two_modules_share_the_name_of_a_class():
+def test_class_names_are_unique():
     places = {}
     for file in modules():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

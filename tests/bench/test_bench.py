@@ -1,4 +1,4 @@
-"""Each benchmark runs and gives figures; nothing here depends on how long anything takes."""
+"""Each benchmark runs and returns figures; no test depends on how long anything takes."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from bench.measure import TINY
 WEIGHTS = {"startup": pytest.mark.thorough, "recording": pytest.mark.thorough}
 
 
-# Of impact the test is tests/impact/test_real_agent.py: it has the verdicts to compare, and takes ten seconds. Of mutating it
-# is test_mutating.py: the benchmark fetches a source.
+# The test of impact is tests/impact/test_real_agent.py, which has verdicts to compare and takes ten seconds. The test of
+# mutating is test_mutating.py, because the benchmark downloads a source.
 @pytest.mark.parametrize(
     "name",
     [
@@ -34,10 +34,10 @@ def test_an_empty_program_imports_nothing_heavy(tmp_path):
     assert startup.loaded(str(tmp_path)) == []
 
 
-def test_a_name_that_is_none_is_refused(capsys):
+def test_an_unknown_benchmark_is_refused(capsys):
     assert main(["no-such"]) == 2
     assert "recording" in capsys.readouterr().err
 
 
-def test_numbers_are_written_with_three_digits():
+def test_numbers_are_shown_with_three_digits():
     assert [shown(value, "µs") for value in (1.234, 12.34, 1234.5)] == ["1.23 µs", "12.3 µs", "1,234 µs"]

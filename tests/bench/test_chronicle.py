@@ -1,4 +1,4 @@
-"""The comparison with the study of agent-chronicle, on a source that is laid out as its own."""
+"""The comparison with the study of agent-chronicle, on a source with the same layout."""
 
 import textwrap
 
@@ -36,7 +36,7 @@ def pay(amount):
     return "paid"
 '''
 
-# What the comparison asks of their module, with two mutants: the first is one of ours, too.
+# The parts of their module that the comparison uses, with two mutants, of which we make the first one too.
 STUDY = """
 import ast
 import inspect
@@ -70,16 +70,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_marks_and_their_import_are_taken_out():
+def test_marks_and_their_import_are_removed():
     assert without_marks(TOOL) == PLAIN
     assert without_marks(PLAIN) == PLAIN
 
 
-def test_guarded_tools_come_without_their_marks(folder):
+def test_guarded_tools_are_read_without_their_marks(folder):
     assert guarded_tools(folder) == [Guarded("Payout", PLAIN, "pay")]
 
 
-def test_mutants_that_only_one_side_makes_are_seen(folder, capsys):
+def test_mutants_that_only_one_side_makes_are_counted(folder, capsys):
     assert not compare(folder)
     # Ours: five comparisons, two numbers, a negation, a boolean and a string.
     assert capsys.readouterr().out.splitlines() == [

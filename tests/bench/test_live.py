@@ -1,4 +1,4 @@
-"""`python -m bench.live`: recording on and off in turn, against an endpoint that is somebody else's process."""
+"""`python -m bench.live` measures calls with recording on and off, against an endpoint in another process."""
 
 import statistics
 
@@ -9,11 +9,11 @@ from autochron import provider
 from bench import live
 
 
-def ran(*words, capsys):
+def run_live(*words, capsys):
     try:
         status = live.main([str(word) for word in words])
-    except SystemExit as ended:
-        status = ended.code
+    except SystemExit as system_exit:
+        status = system_exit.code
     return status, *capsys.readouterr()
 
 
@@ -23,45 +23,50 @@ def unwoven():
     live.deactivate()
 
 
-def test_against_an_endpoint(tmp_path, capsys, monkeypatch):
+def test_the_overhead_is_measured_against_an_endpoint(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
     with provider.serve() as model:
         words = ("--url", model.url, "--model", "some-model", "--pairs", 5, "--json", tmp_path / "found.json")
-        status, out, err = ran(*words, capsys=capsys)
+        status, out, err = run_live(*words, capsys=capsys)
         assert model.calls == 2 * (5 + 3)
     assert (status, err) == (0, "")
-    found = json.decode((tmp_path / "found.json").read_bytes(), type=live.Overhead)
-    assert (found.url, found.model, found.on.count, found.off.count) == (model.url, "some-model", 5, 5)
-    assert found.recorded == 5
-    assert found.difference == pytest.approx(found.on.mean - found.off.mean)
-    assert found.low < found.difference < found.high
-    assert f"95 % interval {found.low:+.2f} to {found.high:+.2f}" in out
+    overhead = json.decode((tmp_path / "found.json").read_bytes(), type=live.Overhead)
+    assert (overhead.url, overhead.model, overhead.on.count, overhead.off.count) == (
+        model.url,
+        "some-model",
+        5,
+        5,
+    )
+    assert overhead.recorded == 5
+    assert overhead.difference == pytest.approx(overhead.on.mean - overhead.off.mean)
+    assert overhead.low < overhead.difference < overhead.high
+    assert f"95 % interval {overhead.low:+.2f} to {overhead.high:+.2f}" in out
 
 
-def test_an_endpoint_that_is_not_there_is_named(capsys, monkeypatch):
+def test_an_unreachable_endpoint_is_reported(capsys, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
-    status, _, err = ran("--url", "http://127.0.0.1:9/v1", "--model", "m", "--pairs", 5, capsys=capsys)
+    status, _, err = run_live("--url", "http://127.0.0.1:9/v1", "--model", "m", "--pairs", 5, capsys=capsys)
     assert status == 2
     assert err.startswith("bench.live: http://127.0.0.1:9/v1: Connection error.; is it up, ")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [(("--pairs", 4), "--pairs takes 5 and more, not 4"), (("--json", "/nonexistent/f"), "can't be written")],
 )
-def test_what_is_wrong_is_said_first(words, said, capsys):
-    status, _, err = ran(*words, capsys=capsys)
-    assert (status, said in err) == (2, True)
+def test_wrong_options_are_refused_before_anything_is_measured(words, message, capsys):
+    status, _, err = run_live(*words, capsys=capsys)
+    assert (status, message in err) == (2, True)
 
 
 @pytest.mark.thorough
-def test_both_take_turns_in_an_order_that_is_drawn(monkeypatch):
+def test_pairs_are_measured_in_random_order(monkeypatch):
     order = []
     recording = live.autochron.record
 
-    def noted(**more):
+    def noted(**options):
         order.append("on")
-        return recording(**more)
+        return recording(**options)
 
     monkeypatch.setattr(live.autochron, "record", noted)
     live.measure("u", "m", 12, lambda: order.append("call"), "memory:")
@@ -72,11 +77,11 @@ def test_both_take_turns_in_an_order_that_is_drawn(monkeypatch):
 
 
 @pytest.mark.parametrize(("freedom", "tabled"), [(4, 2.776), (8, 2.306), (20, 2.086), (98, 1.984)])
-def test_the_quantile_is_students(freedom, tabled):
+def test_the_quantile_is_that_of_students_distribution(freedom, tabled):
     assert live.quantile(freedom) == pytest.approx(tabled, rel=3e-3)
 
 
-def test_the_interval_is_welchs():
+def test_the_interval_is_that_of_welch():
     on, off = [12.0, 14.0, 13.0, 15.0, 16.0], [10.0, 10.5, 10.2, 9.9, 10.1]
     difference, half = live._interval(on, off)
     assert difference == pytest.approx(statistics.mean(on) - statistics.mean(off))

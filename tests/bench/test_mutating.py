@@ -1,4 +1,4 @@
-"""The incidents of agent-chronicle as folders of ours, out of a source that is laid out as its own."""
+"""The incidents of agent-chronicle are converted into our folders, from a source with the same layout."""
 
 import textwrap
 
@@ -48,14 +48,14 @@ HELPERS = (
 )
 
 
-def test_imports_of_theirs_become_ours():
+def test_imports_of_agent_chronicle_are_replaced():
     assert taken_over(HELPERS) == HELPERS.replace("chronicle.envelope.schema", "schema")
     assert taken_over("import json\nfrom . import x\n") == "import json\nfrom . import x\n"
     with pytest.raises(ValueError, match=r"line 1 imports chronicle\.other"):
         taken_over("from chronicle.other import x\n")
 
 
-def test_the_fix_is_the_module_in_another_mode():
+def test_the_fix_is_the_module_in_gated_mode():
     assert in_mode('X = 1\n_mode = "ungated"\n', "gated") == 'X = 1\n_mode = "gated"\n'
     with pytest.raises(ValueError, match="it has no mode"):
         in_mode("X = 1\n", "gated")
@@ -69,14 +69,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_study_of_such_a_folder_has_every_method(folder, tmp_path):
+def test_a_study_of_a_converted_folder_has_every_method(folder, tmp_path):
     options = StudyOptions(operators="paper", out=str(tmp_path), sample=0, inputs=4)
     study = study_of([folder], options, lambda *_: None)
     mutants, cut, stub = counted(study, ["Pay"])["Pay"]
     assert mutants == len(study.incidents[0].results)
     assert 0 < cut < mutants
     assert stub == 0
-    assert "the function without the fix" in {each.what for each in study.incidents[0].canaries}
+    assert "the function without the fix" in {canary.what for canary in study.incidents[0].canaries}
 
 
 @pytest.mark.slow
@@ -90,6 +90,6 @@ def test_trials_are_timed_and_their_servers_measured(folder, rebuilds):
         assert phase.seconds > 0
         assert trials.sessions
         assert trials.resident() > _resident(0) / 10 > 0
-        assert all(_processor(each) > 0 for each in trials.sessions)
+        assert all(_processor(session) > 0 for session in trials.sessions)
     finally:
         trials.end()

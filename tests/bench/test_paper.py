@@ -1,4 +1,4 @@
-"""`python -m bench.paper`: what it writes of a study that is kept, and what it refuses before it measures anything."""
+"""`python -m bench.paper` writes figures of a stored study, and refuses wrong input before it measures anything."""
 
 import re
 import shutil
@@ -19,15 +19,15 @@ def study():
     return paper.read(KEPT)
 
 
-def ran(*words, capsys):
+def run_paper(*words, capsys):
     try:
         status = paper.main([str(word) for word in words])
-    except SystemExit as ended:
-        status = ended.code
+    except SystemExit as system_exit:
+        status = system_exit.code
     return status, *capsys.readouterr()
 
 
-def test_what_is_asked_for_is_written(tmp_path, capsys, study):
+def test_the_requested_files_are_written(tmp_path, capsys, study):
     words = (
         "--json",
         tmp_path / "s.json",
@@ -36,19 +36,19 @@ def test_what_is_asked_for_is_written(tmp_path, capsys, study):
         "--plots",
         tmp_path / "new" / "plots",
     )
-    status, out, _ = ran("--from", KEPT, *words, capsys=capsys)
+    status, out, _ = run_paper("--from", KEPT, *words, capsys=capsys)
     assert status == 0
     assert paper.read(tmp_path / "s.json") == study
-    assert sorted(each.name for each in (tmp_path / "new" / "plots").iterdir()) == [
+    assert sorted(file.name for file in (tmp_path / "new" / "plots").iterdir()) == [
         "methods.svg",
         "passes.svg",
     ]
     assert "written: " in out
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["new", "s.json", "s.tex"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new", "s.json", "s.tex"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nosuch",), r"nosuch has no incident\.toml; name a folder of incidents/"),
         (("--from", "nosuch.json"), "No such file or directory: 'nosuch.json'"),
@@ -67,60 +67,64 @@ def test_what_is_asked_for_is_written(tmp_path, capsys, study):
         (("refund", "--from", str(KEPT)), "--from takes the study as it is"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_measured(words, said, capsys, monkeypatch):
+def test_wrong_input_is_refused_before_anything_is_measured(words, message, capsys, monkeypatch):
     monkeypatch.setattr(trials, "measure", lambda *_, **__: pytest.fail("it measures"))
-    status, _, err = ran(*words, capsys=capsys)
+    status, _, err = run_paper(*words, capsys=capsys)
     assert status == 2
-    assert re.search(said, " ".join(err.split()))
+    assert re.search(message, " ".join(err.split()))
 
 
-def test_a_study_of_some_incidents_is_not_kept(study, tmp_path, capsys):
+def test_a_study_of_some_incidents_is_not_put_into_the_readme(study, tmp_path, capsys):
     (tmp_path / "some.json").write_bytes(json.encode(structs.replace(study, costs=None)))
-    status, _, err = ran("--from", tmp_path / "some.json", "--readme", capsys=capsys)
+    status, _, err = run_paper("--from", tmp_path / "some.json", "--readme", capsys=capsys)
     assert (status, err) == (2, "bench.paper: --readme keeps a study of all incidents, and this one is not\n")
 
 
 @pytest.mark.slow
-def test_one_incident_is_tried_by_its_name(tmp_path, capsys):
-    status, out, err = ran("invoice", "--timed", "1", "--json", tmp_path / "s.json", capsys=capsys)
+def test_a_single_incident_can_be_measured(tmp_path, capsys):
+    status, out, err = run_paper("invoice", "--timed", "1", "--json", tmp_path / "s.json", capsys=capsys)
     assert (status, err) == (0, "")
     assert re.search(r"invoice +anthropic +fails +passes +passes +5/5 +passes +passes +0/20 ", out)
     (row,) = paper.read(tmp_path / "s.json").rows
     assert (row.full_stub > 0, row.cut_point > 0) == (True, True)
 
 
-def test_what_is_wrong_with_an_incident_is_shown_and_is_the_status(study, tmp_path, capsys):
+def test_a_fault_of_an_incident_is_shown_and_sets_the_status(study, tmp_path, capsys):
     first, *rest = study.rows
     bad = structs.replace(first, fixed=False, wrong=("its test fails on the tool that is guarded",))
     (tmp_path / "s.json").write_bytes(json.encode(structs.replace(study, rows=(bad, *rest))))
-    status, out, _ = ran("--from", tmp_path / "s.json", capsys=capsys)
+    status, out, _ = run_paper("--from", tmp_path / "s.json", capsys=capsys)
     assert status == 1
     assert f"{first.name}: its test fails on the tool that is guarded" in out
 
 
-# --- the table ------------------------------------------------------------------------------------------------------------
+# --- the table --------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_study_of_mutants_adds(study):
+def test_the_table_has_a_line_of_mutants_only_if_there_are_some(study):
     without = tuple(structs.replace(row, mutants=0, killed=0) for row in study.rows)
     shown = [line.macro for line in table.lines(structs.replace(study, rows=without))]
     assert "mutants" not in shown
     rows = tuple(structs.replace(row, mutants=10, killed=7) for row in study.rows)
-    (line,) = (each for each in table.lines(structs.replace(study, rows=rows)) if each.macro == "mutants")
+    (line,) = (
+        table_line
+        for table_line in table.lines(structs.replace(study, rows=rows))
+        if table_line.macro == "mutants"
+    )
     assert line.cells == ("51/192", "", "42/60", "84/120")
 
 
-def test_figures_are_of_the_rows(study):
+def test_the_figures_are_computed_from_the_rows(study):
     rows = tuple(structs.replace(row, detected=row.name != "budget", reached=2) for row in study.rows)
-    cells = {each.macro: each.cells[2:] for each in table.lines(structs.replace(study, rows=rows))}
+    cells = {line.macro: line.cells[2:] for line in table.lines(structs.replace(study, rows=rows))}
     assert (cells["detected"], cells["reached"]) == (("6/6", "11/12"), ("12", "24"))
     alone = structs.replace(study, rows=tuple(row for row in study.rows if row.name == "budget"), costs=None)
-    cells = {each.macro: each.cells[2:] for each in table.lines(alone)}
+    cells = {line.macro: line.cells[2:] for line in table.lines(alone)}
     assert cells["detected"] == ("", "1/1")
     assert "passstub" not in cells
 
 
-def test_macros_are_macros(study):
+def test_the_latex_file_consists_of_valid_macros(study):
     text = table.latex(study)
     names = re.findall(
         r"^\\newcommand\{\\(ac[A-Za-z]+)\}\{((?:[^\\{}%&#_$]|\\[%&#_$])*)\}$", text, re.MULTILINE
@@ -131,38 +135,38 @@ def test_macros_are_macros(study):
     assert dict(names)["acDetectedAll"] == "12/12"
 
 
-# --- the pictures ---------------------------------------------------------------------------------------------------------
+# --- the plots --------------------------------------------------------------------------------------------------------
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def boxes(picture, kind):
-    return [each for each in ET.fromstring(picture).iter(f"{SVG}rect") if each.get("class") == kind]
+    return [element for element in ET.fromstring(picture).iter(f"{SVG}rect") if element.get("class") == kind]
 
 
-def test_the_picture_of_the_methods_has_a_box_for_each_incident_and_method(study):
+def test_the_plot_of_methods_has_a_box_for_each_incident_and_method(study):
     rows = tuple(structs.replace(row, mocked=row.name == "refund") for row in study.rows)
     picture = plots.pictures(structs.replace(study, rows=rows))["methods"]
     assert (len(boxes(picture, "first")), len(boxes(picture, "none"))) == (13, 23)
-    words = [each.text for each in ET.fromstring(picture).iter(f"{SVG}text")]
+    words = [element.text for element in ET.fromstring(picture).iter(f"{SVG}text")]
     assert set(words) > {"12 of 12", "0 of 12", "1 of 12", "overdraft", "serve everything"}
 
 
-def test_the_picture_of_the_passes_is_to_scale(study):
+def test_the_plot_of_passes_is_to_scale(study):
     costs = structs.replace(study.costs, full_stub=1.0, cut_point=2.0, full_stub_peer=None)
     picture = plots.pictures(structs.replace(study, costs=costs))["passes"]
-    widths = [float(each.get("width")) for each in boxes(picture, "first") + boxes(picture, "second")]
-    ours, paper_stub, _, ours_cut, paper_cut, _ = widths  # and the key
+    widths = [float(box.get("width")) for box in boxes(picture, "first") + boxes(picture, "second")]
+    ours, paper_stub, _, ours_cut, paper_cut, _ = widths  # the others are boxes of the key
     assert ours_cut == pytest.approx(2 * ours)
     assert paper_stub == pytest.approx(3.5 * ours, abs=0.1)
     assert paper_cut == pytest.approx(3.6 * ours, abs=0.1)
     assert "passes" not in plots.pictures(structs.replace(study, costs=None))
 
 
-def test_a_digest_is_of_the_incidents_files(tmp_path):
+def test_the_digest_depends_on_the_files_of_the_incidents(tmp_path):
     shutil.copytree(INCIDENTS / "invoice", tmp_path / "invoice")
-    copied, kept = load(tmp_path / "invoice"), load(INCIDENTS / "invoice")
-    assert paper.digest([copied]) == paper.digest([kept]) != paper.digest(load_all())
+    copied, original = load(tmp_path / "invoice"), load(INCIDENTS / "invoice")
+    assert paper.digest([copied]) == paper.digest([original]) != paper.digest(load_all())
     with (tmp_path / "invoice" / "tools.py").open("a") as file:
         file.write("#")
-    assert paper.digest([copied]) != paper.digest([kept])
+    assert paper.digest([copied]) != paper.digest([original])

@@ -1,7 +1,7 @@
-"""Calls in every form: what a program says, which pattern is given, and which calls of it cross.
+"""Call sites in every form: a program, a pattern, and the calls of the program that cross.
 
-Each program stands in a module `agent` beside the modules `broker` and `deals`, and has a function `main()`. What crosses
-is given by the names of the crossings, in order of their start.
+Each program is a module `agent` beside the modules `broker` and `deals`, and has a function `main()`. The expected crossings
+are listed by name, in the order of their start.
 """
 
 import sys
@@ -60,26 +60,26 @@ from broker import sell as hand_over
 
 
 class Form(NamedTuple):
-    """One program."""
+    """A program, a pattern, and the expected crossings."""
 
     pattern: str
     crossed: str
-    """The names of its crossings, with blanks between."""
+    """The names of the expected crossings, separated by blanks."""
     source: str
     name: str = "{__name__}"
     within: str | None = None
     is_value: bool = True
-    """Whether what the calls return can be rebuilt."""
+    """Whether the results of the calls can be rebuilt."""
 
 
 def inside(body: str) -> str:
-    """Put lines into `main()`."""
+    """Return a program whose `main()` has these lines."""
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
     return f"import broker\ndef main():\n{lines}\n"
 
 
 INLINED = "" if sys.version_info >= (3, 12) else "x"
-"""Where comprehensions are inlined, what is saved can't lie below one; the ledger says so."""
+"""Where comprehensions are inlined, a metavariable can't be saved below one; the ledger then lists the call."""
 
 T = 'TOOLS = {"a": lambda x: f"a{x}", "b": lambda x, y=0: f"b{x}{y}"}\n'
 

@@ -1,4 +1,4 @@
-"""Which rules fit which calls, which don't and why; what a rule that fits nothing may have meant."""
+"""`rules --explain` shows which rules match a call or definition, and why others don't; `run` suggests near matches."""
 
 import json
 
@@ -78,7 +78,7 @@ def explain(folder, place):
     return ran.text.splitlines()
 
 
-def test_a_call_that_a_rule_fits(project):
+def test_a_matching_rule_is_explained(project):
     assert explain(project, "agent.py:13") == [
         "agent.py:13  call of TOOLS[name]",
         "  autochron.toml:3  TOOLS[$tool](...)  fits",
@@ -87,7 +87,7 @@ def test_a_call_that_a_rule_fits(project):
     ]
 
 
-def test_calls_whose_receiver_only_the_run_knows(project):
+def test_a_rule_that_depends_on_the_receiver_at_run_time_is_explained(project):
     assert explain(project, "agent.py:16") == [
         "agent.py:16  call of self.client.sell",
         "  autochron.toml:3  TOOLS[$tool](...)  doesn't fit: it calls `self.client.sell`",
@@ -100,7 +100,7 @@ def test_calls_whose_receiver_only_the_run_knows(project):
     ]
 
 
-def test_definitions(project):
+def test_rules_that_do_not_match_a_definition_are_explained(project):
     assert explain(project, "agent.py:15") == [
         "agent.py:15  definition of Agent._trade",
         "  autochron.toml:11  agent:*  doesn't fit: Agent._trade doesn't fit `*`",
@@ -111,7 +111,7 @@ def test_definitions(project):
     ]
 
 
-def test_how_often_is_said_after_a_run(project):
+def test_after_a_run_the_number_of_crossings_is_shown(project):
     assert autochron(project, "run", "agent.py").status == 0
     assert explain(project, "agent.py:13")[0] == "agent.py:13  call of TOOLS[name]  ×2 in the latest trace"
     shown = autochron(project, "rules").text.splitlines()
@@ -128,7 +128,7 @@ def test_how_often_is_said_after_a_run(project):
         for line in autochron(project, "rules", "--explain", "agent.py:13", "--json").text.splitlines()
     ]
     assert [
-        (each["what"], each["crossed"], [one["fits"] for one in each["considered"]]) for each in as_json
+        (entry["what"], entry["crossed"], [rule["fits"] for rule in entry["considered"]]) for entry in as_json
     ] == [("call of TOOLS[name]", 2, [True, False, False])]
 
 
@@ -154,13 +154,13 @@ def test_how_often_is_said_after_a_run(project):
         ),
     ],
 )
-def test_places_that_are_none(project, place, message):
+def test_a_wrong_place_is_refused(project, place, message):
     write(project, {"broken.py": "x = = 1\n"})
     ran = autochron(project, "rules", "--explain", place)
     assert (ran.status, ran.said) == (2, f"autochron: {message}\n")
 
 
-def test_rules_that_fit_nothing_name_what_is_near(project):
+def test_a_rule_without_a_match_is_reported_with_the_nearest_call(project):
     rules = """version = 1
 packs = []
 [[boundary]]
@@ -188,9 +188,9 @@ call = "TOOLS[$tool](1)"
     ran = autochron(project, "run", "agent.py")
     assert ran.status == 0
     why = "it fits no call in the project's modules that were imported; the nearest is"
-    told = [line.strip() for line in ran.said.splitlines() if "rule-without-match" in line]
+    warnings = [line.strip() for line in ran.said.splitlines() if "rule-without-match" in line]
     few = "but it has 0 positional arguments, and the pattern 1"
-    assert told == [
+    assert warnings == [
         f"not woven: {pattern}: autochron.toml:{line}: {reason} (rule-without-match)"
         for pattern, line, reason in (
             ("TOLS[$tool](...)", 3, f"{why} `TOOLS[name]` at agent.py:13"),

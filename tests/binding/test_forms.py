@@ -1,4 +1,4 @@
-"""Call sites in every form: the right calls cross, only those, and the program does what it does."""
+"""Call sites in every form: exactly the matching calls cross, and the program's result is unchanged."""
 
 import importlib
 import json
@@ -16,7 +16,7 @@ from tests.binding.forms import BROKER, DEALS, FORMS, INLINED, T
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """Make a project of a program and the modules beside it; gives what records `main()`."""
+    """Return a function that writes the program and its rules, and returns the path of the rules."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "broker.py").write_text(BROKER, encoding="utf-8")
     (tmp_path / "deals.py").write_text(DEALS, encoding="utf-8")
@@ -47,18 +47,18 @@ def run():
 
 def recorded(rules, function=run):
     with autochron.record(store="memory:", rules=rules) as recording:
-        given = function()
+        result = function()
     trace = recording.trace()
-    return given, trace
+    return result, trace
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_the_calls_that_fit_cross(project, form):
+def test_the_matching_calls_cross(project, form):
     rules = project(form.source, table(form.pattern, form.name, form.within))
     plain = run()
     project(form.source, table(form.pattern, form.name, form.within))
-    given, trace = recorded(rules)
-    assert given == plain
+    result, trace = recorded(rules)
+    assert result == plain
     assert [envelope.name for envelope in trace.envelopes] == form.crossed.split()
     assert run() == plain
 
@@ -67,16 +67,16 @@ VALUES = {name: form for name, form in FORMS.items() if form.crossed and form.is
 
 
 @pytest.mark.parametrize("form", VALUES.values(), ids=VALUES)
-def test_the_calls_that_fit_are_served(project, form):
+def test_the_matching_calls_are_served(project, form):
     rules = project(form.source, table(form.pattern, form.name, form.within))
-    given, trace = recorded(rules)
+    result, trace = recorded(rules)
     with autochron.replay(trace, rules=rules) as replay:
-        again = run()
-    assert again == given
+        replayed = run()
+    assert replayed == result
     assert replay.divergences == ()
 
 
-# --- what does not fit, and what can't be done -----------------------------------------------------------------------
+# --- calls that don't match, or can't be bound -----------------------------------------------------------------------
 
 
 def ledger(rules, function=run):
@@ -91,7 +91,9 @@ def test_a_project_in_which_nothing_matches_keeps_its_code(project):
     with autochron.record(store="memory:", rules=rules):
         module = importlib.import_module("agent")
         compiled = compile(source, module.__file__, "exec", dont_inherit=True)
-        plain = next(each for each in compiled.co_consts if getattr(each, "co_name", "") == "main")
+        plain = next(
+            constant for constant in compiled.co_consts if getattr(constant, "co_name", "") == "main"
+        )
         assert module.main.__code__ == plain
         assert module.main.__code__.co_linetable == plain.co_linetable
 
@@ -108,7 +110,7 @@ def test_two_rules_of_equal_weight_are_refused(project):
     )
 
 
-def test_the_rule_that_says_more_comes_first(project):
+def test_the_more_specific_rule_is_tried_first(project):
     rules = project(
         "def run(mode, n): return n\ndef main(): return run('live', 1), run('dry', 2)\n",
         table("run(...)", "any"),
@@ -128,7 +130,7 @@ def test_a_rule_whose_condition_fails_leaves_the_call_to_the_next(project):
     assert [envelope.name for envelope in trace.envelopes] == ["live", "other"]
 
 
-def test_what_is_saved_below_a_comprehension_is_in_the_ledger(project):
+def test_a_metavariable_outside_a_comprehension_is_in_the_ledger(project):
     form = FORMS["key before a comprehension in a key"]
     rules = project(form.source, table(form.pattern, form.name))
     assert ledger(rules) == (
@@ -140,7 +142,7 @@ def test_what_is_saved_below_a_comprehension_is_in_the_ledger(project):
     )
 
 
-def test_code_without_columns_is_in_the_ledger(project):
+def test_code_without_column_numbers_is_in_the_ledger(project):
     rules = project(T + "def main(): return TOOLS['a'](1)\n", table("TOOLS[$tool](...)", "{tool}"))
     program = f"""
 import autochron, sys
@@ -157,17 +159,17 @@ print(*[(entry.what, entry.reason) for entry in recording.footer.ledger])
     assert (done.stdout, done.stderr) == (f"a1 0\n{('agent:2 main → TOOLS[$tool](...)', reason)}\n", "")
 
 
-def test_a_call_of_super_is_left_alone(project):
+def test_a_call_of_super_does_not_cross(project):
     rules = project(
         "class A:\n    def run(self): return 1\nclass B(A):\n    def run(self): return super().run()\n"
         "def main(): return B().run()\n",
         table("$x.run()"),
     )
-    given, trace = recorded(rules)
-    assert (given, [envelope.site for envelope in trace.envelopes]) == (1, ["agent.py:main → $x.run()"])
+    result, trace = recorded(rules)
+    assert (result, [envelope.site for envelope in trace.envelopes]) == (1, ["agent.py:main → $x.run()"])
 
 
-# --- what is recorded -------------------------------------------------------------------------------------------------
+# --- records -------------------------------------------------------------------------------------------------
 
 
 def test_the_arguments_are_recorded_by_the_names_of_the_callee(project):
@@ -185,7 +187,7 @@ def test_the_arguments_are_recorded_by_the_names_of_the_callee(project):
     ]
 
 
-def test_a_name_that_can_not_be_formed_is_told(project):
+def test_a_crossing_whose_name_cannot_be_formed_is_reported(project):
     rules = project(
         "TOOLS = {(1, 2): print}\ndef main():\n    k = (1, 2)\n    return TOOLS[k]()\n",
         table("TOOLS[$tool](...)", "{tool}"),
@@ -202,14 +204,14 @@ def test_modules_that_were_imported_before_are_bound_too(project):
     rules = project(FORMS["key"].source, table("TOOLS[$tool](...)", "{tool}"))
     module = importlib.import_module("agent")
     before = module.main.__code__
-    given, trace = recorded(rules, module.main)
+    result, trace = recorded(rules, module.main)
     assert [envelope.name for envelope in trace.envelopes] == ["a", "b"]
-    assert given == module.main()
+    assert result == module.main()
     deactivate()
     assert module.main.__code__ is before
 
 
-def test_a_traceback_shows_the_program_only(project):
+def test_a_recorded_traceback_shows_only_frames_of_the_program(project):
     rules = project("T = {'f': lambda x: 1 // x}\ndef main(): return T['f'](0)\n", table("T[$t](...)", "{t}"))
     with autochron.record(store="memory:", rules=rules) as recording, pytest.raises(ZeroDivisionError):
         run()
@@ -219,12 +221,12 @@ def test_a_traceback_shows_the_program_only(project):
     ]
 
 
-def test_a_changed_argument_is_changed_again(project):
+def test_a_replay_repeats_the_change_of_an_argument(project):
     rules = project(
         "def add(to, x): to.append(x)\nTOOLS = {'add': add}\n"
         "def main():\n    out = []\n    TOOLS['add'](out, x=1)\n    return out\n",
         table("TOOLS[$tool](...)", "{tool}"),
     )
-    given, trace = recorded(rules)
+    result, trace = recorded(rules)
     with autochron.replay(trace, rules=rules):
-        assert run() == given == [1]
+        assert run() == result == [1]

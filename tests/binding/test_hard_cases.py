@@ -1,4 +1,4 @@
-"""What a fresh look broke: receivers, names of several meanings, odd objects, fused loads, and plans that were stale."""
+"""Hard cases of binding calls: receivers, ambiguous names, unusual objects, fused instructions, and stale cache entries."""
 
 import gc
 import json
@@ -41,11 +41,11 @@ def main(): return [each.sell("A") for each in (Card(), Hidden(), Part(), Own(),
 """
 
 
-def test_whatever_is_read_as_the_method_is_the_method(project):  # noqa: F811
+def test_a_method_rule_matches_overrides_of_any_kind(project):  # noqa: F811
     rules = project(OVERRIDES, table("broker.Client.sell(...)", "sell"))
-    given, trace = recorded(rules)
-    assert given == ["card A", "hidden A", "part A", "own A", "other A", "A:1"]
-    assert [json.loads(each.outcome.value) for each in trace.envelopes] == [
+    result, trace = recorded(rules)
+    assert result == ["card A", "hidden A", "part A", "own A", "other A", "A:1"]
+    assert [json.loads(envelope.outcome.value) for envelope in trace.envelopes] == [
         "card A", "hidden A", "part A", "own A", "A:1",
     ]  # fmt: skip
 
@@ -71,11 +71,11 @@ def main(): return one(True), one(False), two(True), two(False)
 """
 
 
-def test_a_name_of_several_meanings_is_checked(project):  # noqa: F811
+def test_a_name_with_several_meanings_is_checked_at_run_time(project):  # noqa: F811
     rules = project(MEANINGS, table("broker.sell(...)", "sell"))
-    given, trace = recorded(rules)
-    assert given == ("sold A 1", "fake A", "sold B 1", "B")
-    assert [json.loads(each.outcome.value) for each in trace.envelopes] == ["sold A 1", "sold B 1"]
+    result, trace = recorded(rules)
+    assert result == ("sold A 1", "fake A", "sold B 1", "B")
+    assert [json.loads(envelope.outcome.value) for envelope in trace.envelopes] == ["sold A 1", "sold B 1"]
 
 
 CHANGES = """
@@ -92,16 +92,16 @@ def main():
 """
 
 
-def test_what_a_call_did_to_its_receiver_is_done_again(project):  # noqa: F811
+def test_a_replay_repeats_the_change_of_a_receiver(project):  # noqa: F811
     rules = project(CHANGES, table("numbers.$method(...)", "{method}"))
-    given, trace = recorded(rules)
+    result, trace = recorded(rules)
     with autochron.replay(trace, rules=rules):
-        assert run() == given == (7, [1, 3])
+        assert run() == result == (7, [1, 3])
     rules = project(CHANGES, table("c.run(...)", "run"))
-    given, trace = recorded(rules)
-    assert [each.opaque for each in trace.envelopes] == [(), ()]
+    result, trace = recorded(rules)
+    assert [envelope.opaque for envelope in trace.envelopes] == [(), ()]
     with autochron.replay(trace, rules=rules):
-        assert run() == given
+        assert run() == result
 
 
 FUSED = """
@@ -113,14 +113,14 @@ def main():
 """
 
 
-def test_loads_that_are_fused_are_bound(project):  # noqa: F811
+def test_calls_with_fused_load_instructions_are_bound(project):  # noqa: F811
     rules = project(FUSED, table("tool(...)", "tool"), table("g(...)", "g"))
-    given, trace = recorded(rules)
-    assert given == ([1, 1], [1], (2, 2))
-    assert [each.name for each in trace.envelopes] == ["tool", "tool", "g", "g"]
+    result, trace = recorded(rules)
+    assert result == ([1, 1], [1], (2, 2))
+    assert [envelope.name for envelope in trace.envelopes] == ["tool", "tool", "g", "g"]
 
 
-def test_a_dotted_module_with_a_metavariable(project, tmp_path):  # noqa: F811
+def test_a_pattern_with_a_dotted_module_and_a_metavariable_matches(project, tmp_path):  # noqa: F811
     rules = project(
         "from shop.tools import refund\nfrom shop.tools import pay as p\ndef main(): return refund(1), p(2)\n",
         table("shop.tools.$action(...)", "{action}"),
@@ -131,7 +131,7 @@ def test_a_dotted_module_with_a_metavariable(project, tmp_path):  # noqa: F811
         _, trace = recorded(rules)
     finally:
         sys.modules.pop("shop", None), sys.modules.pop("shop.tools", None)
-    assert [each.name for each in trace.envelopes] == ["refund", "pay"]
+    assert [envelope.name for envelope in trace.envelopes] == ["refund", "pay"]
 
 
 ODD = """
@@ -158,50 +158,50 @@ def main():
 """
 
 
-def test_objects_of_the_program_are_not_asked(project):  # noqa: F811
+def test_binding_runs_no_hook_of_the_programs_objects(project):  # noqa: F811
     rules = project(
         ODD,
         table("$who.run(...)", "{who.name}"),
         table("tool(...)", "tool"),
         table("broker.Client.sell(...)", "sell"),
     )
-    given, trace = recorded(rules)
-    assert given == (["eve", "bob"], 1, 2)
-    assert [each.name for each in trace.envelopes] == ["eve", "bob", "tool"]
+    result, trace = recorded(rules)
+    assert result == (["eve", "bob"], 1, 2)
+    assert [envelope.name for envelope in trace.envelopes] == ["eve", "bob", "tool"]
 
 
-def test_nothing_of_the_program_is_held_on_to(project):  # noqa: F811
+def test_a_receiver_is_not_kept_alive(project):  # noqa: F811
     rules = project(
         "class Conn:\n    name = 'c'\n    def run(self): return 1\ndef main():\n    c = Conn()\n    return c.run(), c\n",
         table("$who.run(...)", "{who.name}"),
     )
     with autochron.record(store="memory:", rules=rules) as recording:
-        given = weakref.ref(run()[1])
+        reference = weakref.ref(run()[1])
         recording.trace()
         gc.collect()
-        assert given() is None
+        assert reference() is None
 
 
 @pytest.mark.parametrize("call", ["tool(*None)", "tool(**1)", "tool(1, y=2, **{'y': 3})", "tool(1, 2, 3, 4)"])
-def test_messages_name_what_the_program_calls(project, call):  # noqa: F811
+def test_messages_of_type_errors_name_the_callable_of_the_program(project, call):  # noqa: F811
     source = f"def tool(x, y=0): return x\ndef main():\n    try: {call}\n    except TypeError as error: return str(error)\n"
     rules = project(source, table("tool(...)", "tool"))
     plain = run()
     project(source, table("tool(...)", "tool"))
-    given, _ = recorded(rules)
-    assert given == plain
+    result, _ = recorded(rules)
+    assert result == plain
 
 
-def test_one_frame_of_ours_and_no_more_stands_between(project):  # noqa: F811
+def test_binding_adds_at_most_one_frame(project):  # noqa: F811
     source = "import traceback\ndef f(): return len(traceback.extract_stack())\ndef g(): return f()\ndef main(): return g()\n"
     rules = project(source, table("agent.f(...)", "f"))
     plain = run()
     project(source, table("agent.f(...)", "f"))
-    given, _ = recorded(rules)
-    assert given in (plain + 1, plain + 2)  # `recorded` itself is one
+    depth, _ = recorded(rules)
+    assert depth in (plain + 1, plain + 2)  # `recorded` itself adds one
 
 
-# --- replays -----------------------------------------------------------------------------------------------------------
+# --- replays ----------------------------------------------------------------------------------------------------------
 
 PAYS = """
 def pay(n):
@@ -224,24 +224,24 @@ def folder(tmp_path):
 
 
 def command(folder, *words, flags=(), **env):
-    more = {"AUTOCHRON_CACHE": str(folder / "cache"), **env}
-    return finish(start([sys.executable, *flags, "-m", "autochron", *words], folder, env=more))
+    variables = {"AUTOCHRON_CACHE": str(folder / "cache"), **env}
+    return finish(start([sys.executable, *flags, "-m", "autochron", *words], folder, env=variables))
 
 
-def test_a_replay_that_can_not_bind_is_refused(folder):
+def test_a_replay_that_cannot_bind_calls_is_refused(folder):
     assert command(folder, "run", "agent.py").status == 0
     blind = command(folder, "replay", "last", flags=("-X", "no_debug_ranges"))
     assert (blind.status, (folder / "paid").read_text()) == (2, "x")
     assert "(unwoven-tool)" in blind.said
 
 
-def test_a_blind_run_leaves_nothing_for_others(folder):
+def test_a_run_without_column_numbers_caches_nothing_for_others(folder):
     blind = command(folder, "run", "agent.py", PYTHONNODEBUGRANGES="1")
     assert "0 crossings recorded" in blind.said
     assert "pay ×1" in command(folder, "run", "agent.py").said
 
 
-# --- plans -------------------------------------------------------------------------------------------------------------
+# --- the cache of woven code ------------------------------------------------------------------------------------------
 
 
 TILL = """
@@ -255,7 +255,7 @@ if __name__ == "__main__":
 """
 
 
-def test_plans_are_of_the_program_that_runs_as_main(folder):
+def test_cache_entries_depend_on_the_program_that_runs_as_main(folder):
     files = {
         "desk.py": "def act(till):\n    return till.pay(3)\n",
         "agent.py": TILL,
@@ -268,7 +268,7 @@ def test_plans_are_of_the_program_that_runs_as_main(folder):
             assert "pay ×1" in command(folder, "run", program).said
 
 
-def test_checks_name_what_runs_with_m(folder):
+def test_types_of_a_module_that_runs_with_m_are_recognised(folder):
     (folder / "pkg").mkdir()
     own = "class C:\n    def m(self, n): return n\ndef go(c): return c.m(1)\nif __name__ == '__main__': print(go(C()))\n"
     write(folder, {"pkg/__init__.py": "", "pkg/own.py": own})
@@ -297,19 +297,19 @@ autochron.cli.main(sys.argv[1:])
 """
 
 
-def test_a_file_that_is_saved_while_it_is_woven_leaves_no_plan(folder):
+def test_a_file_that_is_saved_while_it_is_woven_is_not_cached(folder):
     desk = "def f(x):\n    return x\ndef main():\n    return f('old')\n"
     write(folder, {"desk.py": desk, "agent.py": "import desk\nprint(desk.main())\n", "saving.py": SAVING})
     write(folder, {"autochron.toml": RULES.replace("TOOLS[$t](...)", "f(...)").replace("{t}", "f")})
     env = {"AUTOCHRON_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
-    said = [
+    outputs = [
         finish(start([sys.executable, "saving.py", "run", "agent.py", *more], folder, env=env)).text
         for more in (["--saving"], [], [])
     ]
-    assert said == ["old\n", "newer\n", "newer\n"]
+    assert outputs == ["old\n", "newer\n", "newer\n"]
 
 
-def test_an_entry_of_other_content_is_made_anew(folder):
+def test_an_entry_with_other_content_is_rebuilt(folder):
     assert "pay ×1" in command(folder, "run", "agent.py").said
     script = """
 import marshal, sys
@@ -327,7 +327,7 @@ for file in sys.argv[1:]:
     assert "pay ×1" in command(folder, "run", "agent.py").said
 
 
-def test_a_trace_whose_site_is_gone_is_refused(project):  # noqa: F811
+def test_a_replay_whose_call_site_is_gone_is_refused(project):  # noqa: F811
     rules = project("T = {'f': str}\ndef main(): return T['f'](1)\n", table("T[$t](...)", "{t}"))
     _, trace = recorded(rules)
     rules = project("T = {'f': str}\ndef main(): return str(1)\n", table("T[$t](...)", "{t}"))

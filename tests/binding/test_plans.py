@@ -1,4 +1,4 @@
-"""Plans: what rules mean to a module is found once; damaged, stale and foreign entries are made anew."""
+"""The cache of woven code: modules are matched once, and damaged or stale entries are rebuilt."""
 
 import os
 import shutil
@@ -80,16 +80,16 @@ def project(tmp_path):
 
 @pytest.fixture
 def run(project, tmp_path):
-    """Run the agent; gives what was said, and how many sources were parsed."""
+    """Return a function that runs the agent, and returns its report and the number of parsed sources."""
     cache = str(tmp_path / "cache")
 
-    def run_once(**more):
+    def run_once(**variables):
         command = [sys.executable, "count.py", "run", "agent.py"]
-        ran = finish(start(command, project, env={"AUTOCHRON_CACHE": cache, **more}))
+        ran = finish(start(command, project, env={"AUTOCHRON_CACHE": cache, **variables}))
         assert (ran.status, ran.text) == (0, "3 3\n"), ran.said
         assert "add ×1, pay ×1" in ran.said
-        said = [line for line in ran.said.splitlines() if "recorded in trace" not in line]
-        return said, int((project / "parsed").read_text())
+        report = [line for line in ran.said.splitlines() if "recorded in trace" not in line]
+        return report, int((project / "parsed").read_text())
 
     return run_once
 
@@ -98,16 +98,16 @@ def entries(tmp_path):
     return sorted(file for folder in (tmp_path / "cache").iterdir() for file in folder.iterdir())
 
 
-def test_what_was_found_is_not_looked_for_again(run, project):
+def test_a_second_run_parses_nothing(run, project):
     first, parsed = run()
-    assert parsed == 1  # desk.py; agent.py has no word of the rule
+    assert parsed == 1  # only desk.py: agent.py contains no word of the rule
     assert run() == (first, 0)
     replayed = autochron(project, "replay", "last")
     assert (replayed.status, replayed.text) == (0, "3 3\n"), replayed.said
 
 
 @pytest.mark.parametrize("damage", [b"", b"autochron-plan-1", b"garbage" * 50, None, "flip", "half"])
-def test_a_damaged_entry_is_made_anew(run, tmp_path, damage):
+def test_a_damaged_entry_is_rebuilt(run, tmp_path, damage):
     first, _ = run()
     for file in entries(tmp_path):
         data = file.read_bytes()
@@ -122,12 +122,12 @@ def test_a_damaged_entry_is_made_anew(run, tmp_path, damage):
     assert run() == (first, 1 if damage is None else 0)
 
 
-def test_a_changed_source_is_looked_through_again(run, project):
+def test_a_changed_source_is_parsed_again(run, project):
     first, _ = run()
     source = (project / "desk.py").read_text()
     (project / "desk.py").write_text(source.replace("TOOLS[name]", "(TOOLS[name])"))
     assert run() == (first, 1)
-    # Another time alone is no change; and what is the same in length and time is one.
+    # A new time alone is no change; new content of the same length and time is one.
     (project / "desk.py").write_text(source.replace("TOOLS[name]", "(TOOLS[name])"))
     assert run() == (first, 0)
     times = os.stat(project / "desk.py")
@@ -137,36 +137,36 @@ def test_a_changed_source_is_looked_through_again(run, project):
     assert run() == (first, 1)
 
 
-def test_other_rules_have_entries_of_their_own(run, project, tmp_path):
+def test_different_rules_have_separate_entries(run, project, tmp_path):
     first, _ = run()
     count = len(entries(tmp_path))
     write(project, {"autochron.toml": RULES.replace("desk:gone", "desk:went")})
-    said, parsed = run()
-    assert (said, parsed) == ([line.replace("desk:gone", "desk:went") for line in first], 1)
+    report, parsed = run()
+    assert (report, parsed) == ([line.replace("desk:gone", "desk:went") for line in first], 1)
     assert len(entries(tmp_path)) == 2 * count
     write(project, {"autochron.toml": RULES})
     assert run() == (first, 0)
 
 
-def test_processes_may_race(project, tmp_path):
+def test_processes_that_run_at_once_do_not_disturb_each_other(project, tmp_path):
     cache = str(tmp_path / "cache")
     command = [sys.executable, "-m", "autochron", "run", "--store", "memory:", "agent.py"]
     for _ in range(3):
         processes = [start(command, project, env={"AUTOCHRON_CACHE": cache}) for _ in range(4)]
-        ran = [finish(process) for process in processes]
-        assert {(each.status, each.text) for each in ran} == {(0, "3 3\n")}
-        assert all("add ×1, pay ×1" in each.said for each in ran)
+        results = [finish(process) for process in processes]
+        assert {(result.status, result.text) for result in results} == {(0, "3 3\n")}
+        assert all("add ×1, pay ×1" in result.said for result in results)
     assert all("." not in file.name for file in entries(tmp_path))
 
 
-def test_a_folder_that_can_not_be_made_is_tolerated(run, tmp_path):
+def test_a_cache_folder_that_cannot_be_created_is_tolerated(run, tmp_path):
     (tmp_path / "file").write_text("")
     first, parsed = run(AUTOCHRON_CACHE=str(tmp_path / "file" / "cache"))
     assert parsed == 1
     assert run(AUTOCHRON_CACHE=str(tmp_path / "file" / "cache")) == (first, 1)
 
 
-def test_nothing_is_kept_where_python_keeps_nothing(project, tmp_path):
+def test_nothing_is_cached_if_python_writes_no_bytecode(project, tmp_path):
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "xdg")}
     command = ["env", "-u", "AUTOCHRON_CACHE", sys.executable, "-m", "autochron", "run", "agent.py"]
     assert finish(start(command, project, env={**home, "PYTHONDONTWRITEBYTECODE": "1"})).status == 0
@@ -175,7 +175,7 @@ def test_nothing_is_kept_where_python_keeps_nothing(project, tmp_path):
     assert os.listdir(tmp_path / "xdg" / "autochron") == ["woven"]
 
 
-def test_what_nobody_used_for_a_month_is_dropped(run, project, tmp_path):
+def test_entries_that_were_not_used_for_a_month_are_dropped(run, project, tmp_path):
     run()
     old = {file.parent for file in entries(tmp_path)}
     month = time.time() - 31 * 24 * 3600
@@ -186,7 +186,7 @@ def test_what_nobody_used_for_a_month_is_dropped(run, project, tmp_path):
     assert not any(folder.exists() for folder in old)
 
 
-def test_a_module_without_a_match_keeps_its_code(project, tmp_path):
+def test_a_module_without_a_match_keeps_its_code_and_lines(project, tmp_path):
     write(project, {"plain.py": "def f(x):\n    return x\n", "agent.py": AGENT + "import plain, dis\n"})
     check = """
 import sys
@@ -205,13 +205,13 @@ print(plain.f.__code__ == wanted, plain.f.__code__.co_linetable == wanted.co_lin
         assert (ran.text, ran.said) == ("True True\n", "")
 
 
-def test_a_terminal_is_told_of_what_takes_long(project, tmp_path):
+def test_slow_weaving_is_announced_on_a_terminal(project, tmp_path):
     source = DESK + "".join(f"\n\ndef f{n}(x):\n    return TOOLS['add'](x, {n})\n" for n in range(4000))
     write(project, {"desk.py": source})
-    said = [on_a_terminal(project, str(tmp_path / "cache")) for _ in range(2)]
+    outputs = [on_a_terminal(project, str(tmp_path / "cache")) for _ in range(2)]
     shown = "autochron: weaving desk (2 modules, 16,019 lines; kept for the next start)"
-    assert f"\r{shown}\r{' ' * len(shown)}\r" in said[0]
-    assert "autochron: weaving" not in said[1]
+    assert f"\r{shown}\r{' ' * len(shown)}\r" in outputs[0]
+    assert "autochron: weaving" not in outputs[1]
 
 
 def on_a_terminal(folder, cache):
@@ -219,10 +219,10 @@ def on_a_terminal(folder, cache):
     env = {"AUTOCHRON_CACHE": cache, "TERM": "dumb"}
     process = start([sys.executable, "-m", "autochron", "run", "agent.py"], folder, env=env, stderr=child)
     os.close(child)
-    said = b""
-    with suppress(OSError):  # what Linux says at the end
+    output = b""
+    with suppress(OSError):  # Linux reports the end of a terminal as an error
         while data := os.read(parent, 65536):
-            said += data
+            output += data
     os.close(parent)
     finish(process)
-    return said.decode()
+    return output.decode()

@@ -1,11 +1,11 @@
-"""Commands as users start them: no seed of hashes is set, so `run` and `replay` start Python anew with one."""
+"""Start commands as users do: no hash seed is set, so `run` and `replay` restart Python with one."""
 
 import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_a_seed():
-    """Take away the seed that `tests/conftest.py` sets for all other tests."""
+    """Remove the hash seed that `tests/conftest.py` sets for all other tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONHASHSEED", raising=False)
         yield

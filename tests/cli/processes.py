@@ -1,4 +1,4 @@
-"""Start real processes: a program as Python runs it, and the same one under `autochron`."""
+"""Start real processes: a program run by Python, and the same program run by `autochron`."""
 
 import os
 import re
@@ -29,7 +29,7 @@ _KEPT = (
 
 
 class Result(NamedTuple):
-    """How a process ended."""
+    """The result of a process: its exit status, and what it wrote."""
 
     status: int
     out: bytes
@@ -45,13 +45,13 @@ class Result(NamedTuple):
 
 
 def environment(**more):
-    """Return an environment in which nothing of the test run's own is seen, with `more` in it."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, "PYTHONPATH": ROOT, "OPENAI_API_KEY": "unused", **more}
+    """Return an environment with few variables of the test run, and with `more`."""
+    inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**inherited, "PYTHONPATH": ROOT, "OPENAI_API_KEY": "unused", **more}
 
 
 def trust(target="agent.py", *arguments, mode="script", folder="."):
-    """Return the words that say yes to a command that was recorded in another folder, or by another user."""
+    """Return the options that trust a command that was recorded in another folder, or by another user."""
     return ("--trust", digest_of(Command(mode, target, arguments, folder)))
 
 
@@ -64,7 +64,7 @@ def start(command, folder, *, env=None, **more):
 
 
 def finish(process, stdin=b""):
-    """Wait for a process; one that hangs is killed and fails the test."""
+    """Wait for a process, and return its result; kill a process that hangs, and fail the test."""
     try:
         out, err = process.communicate(stdin, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -85,10 +85,10 @@ def autochron(folder, *words, stdin=b"", env=None, **more):
 
 
 def agreed(folder, *words, **more):
-    """Run a command of ours, and say yes where it asks whether the trace's command may be run."""
+    """Run `autochron`, and once more with `--trust` if it refused to run the command of a trace."""
     done = autochron(folder, *words, **more)
-    asked = re.search(rb"--trust ([0-9a-f]{16}) \(untrusted-trace\)", done.err)
-    return done if asked is None else autochron(folder, *words, "--trust", asked[1].decode(), **more)
+    refusal = re.search(rb"--trust ([0-9a-f]{16}) \(untrusted-trace\)", done.err)
+    return done if refusal is None else autochron(folder, *words, "--trust", refusal[1].decode(), **more)
 
 
 def write(folder, files):

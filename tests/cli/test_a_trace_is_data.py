@@ -1,4 +1,4 @@
-"""Loading a trace runs nothing from it and imports nothing for it (guarantee 7)."""
+"""Loading a trace runs nothing that it names and imports no module for it (guarantee 7)."""
 
 import json
 import os
@@ -57,24 +57,24 @@ def recorded(tmp_path):
     return tmp_path
 
 
-def as_type(folder, name, **more):
-    """Rename the type of what `quote[2]` gave, and take the file in under another id."""
+def import_with_type(folder, name, **fields):
+    """Rename the type in the outcome of `quote[2]`, import the file under another id, and return that id."""
     lines = (folder / "trace.jsonl").read_text().splitlines()
     header = json.loads(lines[0])
-    ident = header["header"]["id"]
-    other = ident[:-1] + ("Z" if ident[-1] != "Z" else "Y")
-    at = next(number for number, line in enumerate(lines) if '"seq":2' in line)
-    envelope = json.loads(lines[at])
-    envelope["outcome"] = {"returned": {**_renamed(envelope["outcome"]["returned"], name), **more}}
-    lines[at] = json.dumps(envelope, separators=(",", ":"), sort_keys=True)
-    (folder / "edited.jsonl").write_text("\n".join(lines).replace(ident, other) + "\n")
+    trace_id = header["header"]["id"]
+    new_id = trace_id[:-1] + ("Z" if trace_id[-1] != "Z" else "Y")
+    index = next(number for number, line in enumerate(lines) if '"seq":2' in line)
+    envelope = json.loads(lines[index])
+    envelope["outcome"] = {"returned": {**_renamed(envelope["outcome"]["returned"], name), **fields}}
+    lines[index] = json.dumps(envelope, separators=(",", ":"), sort_keys=True)
+    (folder / "edited.jsonl").write_text("\n".join(lines).replace(trace_id, new_id) + "\n")
     imported = autochron(folder, "traces", "import", "edited.jsonl", "--reseal")
     assert imported.status == 0, imported.said
-    return other
+    return new_id
 
 
 def _renamed(value, name):
-    """Put a type's name where the codec has one: in whatever field names it."""
+    """Replace the type's name in every field of an encoded value."""
     text = json.dumps(value)
     assert "agent.py:Quote" in text or "__main__:Quote" in text, text
     return json.loads(text.replace("agent.py:Quote", name).replace("__main__:Quote", name))
@@ -112,7 +112,7 @@ TYPES = [
              for index, name in enumerate(TYPES)]
 )  # fmt: skip
 def test_a_type_that_the_program_has_not_imported_is_refused(name, recorded):
-    trace = as_type(recorded, name)
+    trace = import_with_type(recorded, name)
     shown = autochron(recorded, "traces", "show", trace)
     assert shown.status == 0
     replayed = autochron(recorded, "replay", trace)
@@ -123,8 +123,8 @@ def test_a_type_that_the_program_has_not_imported_is_refused(name, recorded):
     assert replayed.text.splitlines()[-1] == "new: none"
 
 
-def test_a_type_of_a_module_that_lies_beside_is_not_imported(recorded):
-    trace = as_type(recorded, "canary:Quote")
+def test_the_module_of_a_type_is_not_imported_even_if_it_can_be_found(recorded):
+    trace = import_with_type(recorded, "canary:Quote")
     (recorded / "probe.py").write_text(
         "import sys, autochron.store\n"
         f"trace = autochron.store.open_store('.autochron/traces.db').load({trace!r})\n"
@@ -138,7 +138,7 @@ def test_a_type_of_a_module_that_lies_beside_is_not_imported(recorded):
 
 
 @pytest.mark.parametrize("words", [("traces", "show"), ("replay",), ("traces", "import")], ids=" ".join)
-def test_an_edited_file_is_refused_before_anything_of_it_is_believed(words, recorded):
+def test_an_edited_file_is_refused_before_anything_in_it_is_used(words, recorded):
     text = (recorded / "trace.jsonl").read_text().replace("agent.py:Quote", "canary:Quote")
     assert "canary:Quote" in text or "__main__" in text
     (recorded / "edited.jsonl").write_text(text.replace("__main__:Quote", "canary:Quote"))
@@ -149,7 +149,7 @@ def test_an_edited_file_is_refused_before_anything_of_it_is_believed(words, reco
 
 
 def test_no_pickle_is_ever_loaded(tmp_path):
-    """A store and a file that hold pickles: nothing reads them."""
+    """Recording and replaying never call `pickle`."""
     code = """
 import pickle, sys, _pickle
 def refuse(*a, **k):

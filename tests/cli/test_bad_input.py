@@ -1,4 +1,4 @@
-"""What is asked wrongly is answered in one line: what, where, and how to mend it; status 2, never a traceback of ours."""
+"""Wrong input is refused with one line that says what, where and how to fix it; the status is 2, without a traceback."""
 
 import json
 import os
@@ -57,7 +57,7 @@ TRACE = "a name, an id or its prefix, `last`, or an exported file"
 EXPORT = "`autochron traces export TRACE FILE` makes one"
 
 REFUSED = {
-    # What is run.
+    # Programs.
     "run": f"autochron run wants a program: {PROGRAM} (usage)",
     "run -m": f"autochron run wants a module after -m: {PROGRAM} (usage)",
     "run --": f"autochron run wants a command after --: {PROGRAM} (usage)",
@@ -145,14 +145,14 @@ REFUSED = {
     "traces diff last last --input warn": "autochron traces has no option --input; did you mean --inputs? (usage)",
     "traces export last": "autochron traces export wants a trace and a file after it (usage)",
     "traces list x": "autochron traces list wants nothing after it (usage)",
-    # Rules' places.
+    # Arguments of `autochron rules`.
     "rules nowhere": "there is no nowhere; name a folder or a program (usage)",
     "rules a b": "autochron rules takes one folder or program (usage)",
 }
 
 
-def said(home, *words, **more):
-    """Return what a command says on standard error when it refuses: with the places of this run taken out."""
+def refusal(home, *words, **more):
+    """Run a command that must be refused; return its message, with the paths of this run replaced by placeholders."""
     result = autochron(home, *words, **more)
     assert (result.status, result.text) == (2, "")
     return _placeless(result.said, home)
@@ -164,24 +164,24 @@ def _placeless(text, home):
 
 
 @pytest.fixture
-def said_here(home, monkeypatch, capsys):
-    """Return what `said` does, of a command in this process: one that is refused runs no program."""
+def refusal_here(home, monkeypatch, capsys):
+    """Return a function like `refusal` for a command in this process, which runs no program because it is refused."""
     monkeypatch.chdir(home)
 
-    def said_by(*words):
+    def refusal_of(*words):
         with pytest.raises(SystemExit) as ended:
             cli.main(words)
         out, err = capsys.readouterr()
         assert (ended.value.code, out) == (2, "")
         return _placeless(err, home)
 
-    return said_by
+    return refusal_of
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_one_line_says_what_where_and_how_to_mend_it(line, home, said_here):
-    assert said_here(*line.split()) == f"autochron: {REFUSED[line]}\n"
-    assert not os.path.exists(home / ".autochron")  # nothing was begun
+def test_wrong_input_is_refused_in_one_line(line, home, refusal_here):
+    assert refusal_here(*line.split()) == f"autochron: {REFUSED[line]}\n"
+    assert not os.path.exists(home / ".autochron")  # no recording was started
 
 
 FORKS = """
@@ -198,31 +198,31 @@ for at, line in enumerate(sys.stdin.read().splitlines()):
 
 
 @pytest.mark.slow
-def test_a_process_says_it_too(home):
-    """Each command has a process of its own, that ends as Python ends; forked, for a start takes longer than all they do."""
+def test_wrong_input_is_refused_alike_in_a_process_of_its_own(home):
+    """Each command runs in a forked process, because starting Python would take longer than all the commands."""
     write(home, {"forks.py": FORKS})
     done = python(home, "-u", "forks.py", stdin="\n".join(REFUSED).encode())
     assert (done.text.split(), done.said) == (["2"] * len(REFUSED), "")
     for at, line in enumerate(REFUSED):
         assert (home / f"{at}.out").read_text() == ""
         assert _placeless((home / f"{at}.err").read_text(), home) == f"autochron: {REFUSED[line]}\n"
-    assert not os.path.exists(home / ".autochron")  # nothing was begun
+    assert not os.path.exists(home / ".autochron")  # no recording was started
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", ["two.toml", "none.toml", "shape.toml"])
 def test_a_boundary_without_one_selector_is_refused_with_its_line(rules, home):
-    line = said(home, "run", "--rules", rules, "agent.py")
+    line = refusal(home, "run", "--rules", rules, "agent.py")
     assert re.fullmatch(rf"autochron: {re.escape(rules)}:[256]: .+ \(bad-rule\)\n", line)
 
 
-def test_a_syntax_error_is_pythons_own(home):
+def test_a_syntax_error_is_reported_as_python_reports_it(home):
     plain, woven = python(home, "syntax.py"), autochron(home, "run", "--quiet", "syntax.py")
     assert woven == plain
     assert plain.status == 1
 
 
-def test_a_target_that_is_not_there_is_a_warning_with_the_nearest(home):
+def test_an_unknown_target_is_a_warning_with_the_nearest_name(home):
     rules = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:answerr"\n'
     write(home, {"autochron.toml": rules})
     result = autochron(home, "run", "agent.py")
@@ -234,7 +234,7 @@ def test_a_target_that_is_not_there_is_a_warning_with_the_nearest(home):
     )
 
 
-def test_a_module_that_is_not_imported_is_a_warning_with_the_nearest(home):
+def test_a_target_in_a_module_that_is_not_imported_is_a_warning_with_the_nearest_name(home):
     write(
         home,
         {"autochron.toml": 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agnet:work"\n'},
@@ -247,7 +247,7 @@ def test_a_module_that_is_not_imported_is_a_warning_with_the_nearest(home):
     assert warning.endswith("(rule-without-match)")
 
 
-def test_a_decorator_without_its_module_is_a_warning_at_the_end(home):
+def test_a_decorator_without_its_module_is_a_warning_with_the_nearest_name(home):
     write(
         home,
         {
@@ -264,8 +264,8 @@ def test_a_decorator_without_its_module_is_a_warning_at_the_end(home):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """Return a folder with a store of two traces, for copies of it."""
+def store_folder(tmp_path_factory):
+    """Return a folder with a store of two traces, to be copied by tests."""
     folder = tmp_path_factory.mktemp("kept")
     write(folder, FILES)
     for name in ("one", "two"):
@@ -275,26 +275,26 @@ def kept(tmp_path_factory):
 
 
 @pytest.fixture
-def recorded(home, kept):
-    shutil.copytree(kept, home, dirs_exist_ok=True)
+def recorded(home, store_folder):
+    shutil.copytree(store_folder, home, dirs_exist_ok=True)
     return home
 
 
-def test_a_reference_that_fits_two_traces_lists_them(recorded):
+def test_a_reference_that_matches_two_traces_is_refused_with_a_list_of_them(recorded):
     store = "HERE/.autochron/traces.db"
     ids = [json.loads(line)["header"] for line in autochron(recorded, "traces", "--json").text.splitlines()]
     listed = ", ".join(f"{header['id']} ({header['name']}, {header['created']})" for header in ids)
     for command in (("replay",), ("traces", "show"), ("traces", "export")):
         words = (*command, "01", "out.jsonl") if command[-1] == "export" else (*command, "01")
-        assert said(recorded, *words) == (
+        assert refusal(recorded, *words) == (
             f"autochron: 01 begins 2 ids in {store}: {listed}; give more of the id (no-such-trace)\n"
         )
-    assert said(recorded, "replay", "tow") == (
+    assert refusal(recorded, "replay", "tow") == (
         f"autochron: {store} holds no trace tow; did you mean two? (no-such-trace)\n"
     )
 
 
-def edited(home, change):
+def write_edited(home, change):
     lines = (home / "trace.jsonl").read_bytes().splitlines(keepends=True)
     (home / "edited.jsonl").write_bytes(b"".join(change(lines)))
 
@@ -330,74 +330,74 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_trace_file_is_refused(damage, recorded, said_here):
+def test_a_damaged_trace_file_is_refused(damage, recorded, refusal_here):
     change, message = DAMAGE[damage]
-    edited(recorded, change)
+    write_edited(recorded, change)
     for words in (
         ("replay", "edited.jsonl"),
         ("traces", "show", "edited.jsonl"),
         ("traces", "diff", "edited.jsonl", "last"),
         ("traces", "import", "edited.jsonl"),
     ):
-        assert said_here(*words) == f"autochron: {message}\n"
+        assert refusal_here(*words) == f"autochron: {message}\n"
 
 
-def test_a_process_refuses_a_damaged_trace_file_too(recorded):
+def test_a_damaged_trace_file_is_refused_in_a_process_of_its_own(recorded):
     change, message = DAMAGE["a digit changed"]
-    edited(recorded, change)
-    assert said(recorded, "replay", "edited.jsonl") == f"autochron: {message}\n"
+    write_edited(recorded, change)
+    assert refusal(recorded, "replay", "edited.jsonl") == f"autochron: {message}\n"
 
 
-def test_any_byte_changed_is_noticed(recorded, said_here):
+def test_a_change_of_any_byte_of_a_trace_file_is_refused(recorded, refusal_here):
     data = (recorded / "trace.jsonl").read_bytes()
     for at in range(len(data)):
         (recorded / "edited.jsonl").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        line = said_here("replay", "edited.jsonl")
+        line = refusal_here("replay", "edited.jsonl")
         assert re.fullmatch(r"autochron: edited\.jsonl:\d+: .+ \(bad-trace\)\n", line), at
 
 
 def test_reseal_accepts_an_edit_and_seals_it(recorded):
-    ident = json.loads((recorded / "trace.jsonl").read_text().splitlines()[0])["header"]["id"]
-    other = f"{ident[:-1]}{'Z' if ident[-1] != 'Z' else 'Y'}"
+    trace_id = json.loads((recorded / "trace.jsonl").read_text().splitlines()[0])["header"]["id"]
+    new_id = f"{trace_id[:-1]}{'Z' if trace_id[-1] != 'Z' else 'Y'}"
 
     def change(lines):
         changed = [line.replace(b'"returned":{"n":1}', b'"returned":{"n":7}') for line in lines]
-        return [line.replace(ident.encode(), other.encode()) for line in changed]
+        return [line.replace(trace_id.encode(), new_id.encode()) for line in changed]
 
-    edited(recorded, change)
+    write_edited(recorded, change)
     result = autochron(recorded, "traces", "import", "edited.jsonl", "--reseal")
-    assert (result.status, result.text, result.said) == (0, f"{other} imported: 2 crossings\n", "")
-    replayed = autochron(recorded, "replay", other, *trust())
+    assert (result.status, result.text, result.said) == (0, f"{new_id} imported: 2 crossings\n", "")
+    replayed = autochron(recorded, "replay", new_id, *trust())
     assert replayed.text == "0\n7\n"
-    assert replayed.status == 1  # what the program said is still what was recorded
+    assert replayed.status == 1  # the recorded output of the program is not edited
     assert "line 2 of the output was '1', now it is '7'" in replayed.said
 
 
 def test_a_trace_is_not_imported_twice(recorded):
     ident = json.loads((recorded / "trace.jsonl").read_text().splitlines()[0])["header"]["id"]
-    assert said(recorded, "traces", "import", "trace.jsonl") == (
+    assert refusal(recorded, "traces", "import", "trace.jsonl") == (
         f"autochron: HERE/.autochron/traces.db holds a trace {ident} already; give the new one an id of its own (bad-store)\n"
     )
 
 
-def test_export_over_a_folder_or_nowhere_is_refused(recorded):
-    assert said(recorded, "traces", "export", "last", "folder") == (
+def test_export_to_a_folder_or_a_missing_folder_is_refused(recorded):
+    assert refusal(recorded, "traces", "export", "last", "folder") == (
         "autochron: folder can't be written (Is a directory); give another path, or make room (bad-store)\n"
     )
-    assert said(recorded, "traces", "export", "last", "a/b.jsonl") == (
+    assert refusal(recorded, "traces", "export", "last", "a/b.jsonl") == (
         "autochron: a/b.jsonl can't be written (No such file or directory); give another path, or make room (bad-store)\n"
     )
     assert not [name for name in os.listdir(recorded) if name.endswith(".tmp")]
 
 
-def test_a_program_that_is_gone_is_named(recorded):
+def test_a_replay_names_a_program_that_is_gone(recorded):
     os.unlink(recorded / "agent.py")
-    assert said(recorded, "replay", "trace.jsonl", "--allow-unwoven", *trust()) == (
+    assert refusal(recorded, "replay", "trace.jsonl", "--allow-unwoven", *trust()) == (
         "autochron: there is no program agent.py in HERE; give a script, -m MODULE, or -- CONSOLE-SCRIPT (usage)\n"
     )
 
 
-def test_a_trace_that_was_cut_off_says_so(home):
+def test_a_trace_that_was_cut_off_is_shown_as_such(home):
     write(
         home,
         {
@@ -412,17 +412,17 @@ def test_a_trace_that_was_cut_off_says_so(home):
     assert "\tcut off\t" in autochron(home, "traces").text
 
 
-def test_a_store_in_a_folder_that_cannot_be_written(home):
+def test_a_store_in_an_unwritable_folder_is_refused(home):
     if os.geteuid() == 0:
         pytest.skip("root writes anywhere")
     locked = home / "locked"
     locked.mkdir()
     locked.chmod(0o500)
-    line = said(home, "run", "--store", "locked/x.db", "agent.py")
+    line = refusal(home, "run", "--store", "locked/x.db", "agent.py")
     assert line.startswith("autochron: locked/x.db can't be used (unable to open database file); ")
 
 
-def test_json_can_be_read_by_programs(recorded):
+def test_json_output_can_be_parsed(recorded):
     shown = autochron(recorded, "traces", "show", "last", "--json")
     assert len(json.loads(shown.text)["envelopes"]) == 2
     assert [
@@ -435,11 +435,13 @@ def test_json_can_be_read_by_programs(recorded):
     assert replayed.text == "0\n1\n"
 
 
-MORE = [pytest.param(env, marks=pytest.mark.slow) for env in ({"NO_COLOR": "1"}, {"TERM": "xterm-256color"})]
+SLOW_ENVIRONMENTS = [
+    pytest.param(env, marks=pytest.mark.slow) for env in ({"NO_COLOR": "1"}, {"TERM": "xterm-256color"})
+]
 
 
-@pytest.mark.parametrize("env", [{}, *MORE], ids=str)
-def test_no_terminal_no_colour(recorded, env):
+@pytest.mark.parametrize("env", [{}, *SLOW_ENVIRONMENTS], ids=str)
+def test_output_has_no_colour_without_a_terminal(recorded, env):
     for words in (
         ("traces",),
         ("traces", "show", "last"),
@@ -452,7 +454,7 @@ def test_no_terminal_no_colour(recorded, env):
         assert b"\x1b" not in result.out + result.err
 
 
-def test_help_is_no_error(home):
+def test_help_goes_to_standard_output_with_status_0(home):
     for words in (
         (),
         ("--help",),
@@ -466,8 +468,8 @@ def test_help_is_no_error(home):
     assert re.fullmatch(r"autochron \d+\.\d+\.\d+\n", autochron(home, "--version").text)
 
 
-def test_nobody_reads_the_list(recorded):
-    """`autochron traces | head -0` is no traceback of ours."""
+def test_a_closed_pipe_causes_no_traceback(recorded):
+    """`autochron traces | head -0` shows no traceback."""
     reader, writer = os.pipe()
     os.close(reader)
     result = autochron(recorded, "traces", stdout=writer)
@@ -475,8 +477,8 @@ def test_nobody_reads_the_list(recorded):
     assert (result.status, result.said) == (1, "")
 
 
-def test_without_its_dependencies_python_is_not_blamed(home):
-    """A store whose library is missing, and the like, are Python's own to tell: no message of ours hides them."""
+def test_a_missing_dependency_is_reported_by_python_itself(home):
+    """No message of ours hides Python's `ModuleNotFoundError`."""
     result = python(home, "-S", "-m", "autochron", "run", "agent.py")
     assert result.status == 1
     assert "ModuleNotFoundError" in result.said
@@ -489,5 +491,7 @@ def test_a_damaged_store_is_refused(recorded):
     store.write_bytes(data)
     for name in ("traces.db-wal", "traces.db-shm"):
         (store.parent / name).unlink(missing_ok=True)
-    assert said(recorded, "traces").startswith("autochron: HERE/.autochron/traces.db is no autochron store (")
+    assert refusal(recorded, "traces").startswith(
+        "autochron: HERE/.autochron/traces.db is no autochron store ("
+    )
     shutil.rmtree(store.parent)

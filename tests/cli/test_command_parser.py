@@ -1,4 +1,4 @@
-"""The parser of the commands that run no program: what it reads, and how it refuses."""
+"""The parser of the commands that run no program: its results and its error messages."""
 
 import contextlib
 import io
@@ -15,12 +15,12 @@ from autochron.errors import UsageError
 
 
 def parser():
-    made = CommandParser("look", "PLACE ... [OPTION ...]", "Look at places.")
-    made.add_flag("--json", "as JSON")
-    made.add_value("--rules", "FILE", "the rules")
-    made.add_value("--least", "N", "at least so many", read=number(1, 9), default=3)
-    made.add_list("--live", "WHAT", "what is live")
-    return made
+    command_parser = CommandParser("look", "PLACE ... [OPTION ...]", "Look at places.")
+    command_parser.add_flag("--json", "as JSON")
+    command_parser.add_value("--rules", "FILE", "the rules")
+    command_parser.add_value("--least", "N", "at least so many", read=number(1, 9), default=3)
+    command_parser.add_list("--live", "WHAT", "what is live")
+    return command_parser
 
 
 PLAIN = {"json": False, "rules": None, "least": 3, "live": None, "help": False, "words": []}
@@ -41,7 +41,7 @@ PLAIN = {"json": False, "rules": None, "least": 3, "live": None, "help": False, 
         (["a", "--", "--json", "--", "-x"], {"words": ["a", "--json", "--", "-x"]}),
     ],
 )
-def test_read(words, expected):
+def test_words_are_read_into_options(words, expected):
     assert vars(parser().read(words)) == PLAIN | expected
 
 
@@ -80,8 +80,8 @@ WORD = st.one_of(
 
 
 @given(st.lists(WORD, max_size=8))
-def test_whatever_is_typed_is_read_or_refused(words):
-    copy, out = list(words), io.StringIO()
+def test_any_words_are_read_or_refused_in_one_line(words):
+    original, out = list(words), io.StringIO()
     try:
         with contextlib.redirect_stdout(out):
             options = parser().read(words)
@@ -96,8 +96,10 @@ def test_whatever_is_typed_is_read_or_refused(words):
         assert 1 <= options.least <= 9
         assert all(options.live or ["x"])
     assert line.startswith("autochron look")
-    assert line.count("\n") <= "".join(words).count("\n")  # one line, but for what was typed
-    assert words == copy
+    assert line.count("\n") <= "".join(words).count(
+        "\n"
+    )  # one line, except for line breaks in the words themselves
+    assert words == original
 
 
 def test_help_names_every_option_and_ends_with_0(capsys, monkeypatch):
@@ -135,7 +137,7 @@ def test_help_names_every_option_and_ends_with_0(capsys, monkeypatch):
         (choice(("text", "json")), "jsn", "x is jsn; nearest is `json` (usage)"),
     ],
 )
-def test_values(read, text, value):
+def test_values_of_options_are_read_or_refused(read, text, value):
     try:
         result = read(text, "x")
     except UsageError as refused:

@@ -1,4 +1,4 @@
-"""`autochron replay --deny`: what is said, how it ends, and words that mean nothing."""
+"""`autochron replay --deny`: its messages, its exit status, and how it refuses unknown words."""
 
 import json
 import os
@@ -42,7 +42,7 @@ target = "agent:charge"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with a program that was recorded."""
+    """Return a folder with a recorded program."""
     place = tmp_path_factory.mktemp("deny")
     write(place, {"agent.py": AGENT, "autochron.toml": RULES})
     ran = autochron(place, "run", "agent.py", env={"NO_PROXY": "*"})
@@ -55,39 +55,45 @@ def replay(folder, *words):
     return autochron(folder, "replay", "last", *words, env={"NO_PROXY": "*"})
 
 
-def test_with_nothing_denied_the_live_tool_does_it(folder):
+def test_without_deny_a_live_tool_has_its_effects(folder):
     done = replay(folder, "--live", "charge")
     assert (done.status, done.text) == (0, "failed: URLError\n"), done.said
-    assert not (folder / "ledger.txt").exists()  # it is on the scratch copy
+    assert not (folder / "ledger.txt").exists()  # the file is written on the scratch copy
 
 
-def test_what_is_denied_is_named_and_fails_the_replay(folder):
+def test_denied_effects_are_named_and_fail_the_replay(folder):
     done = replay(folder, "--live", "charge", "--deny", "network,files")
     assert (done.status, done.text) == (1, "failed: URLError\nrefused: 13\n"), done.said
     assert "autochron: diverged: 0 crossings" in done.said
     (first,) = re.findall(r"  first: (.*) \(denied\)\n", done.said)
-    again, then = re.findall(r"^ +denied: (.*)$", done.said, re.MULTILINE)  # in the tree, as wide as that is
-    assert first.startswith(again.removesuffix("…"))
+    first_in_tree, second = re.findall(
+        r"^ +denied: (.*)$", done.said, re.MULTILINE
+    )  # in the tree, cut to its width
+    assert first.startswith(first_in_tree.removesuffix("…"))
     assert first.startswith(
         "charge[1] reaches for 127.0.0.1:9 at agent.py:8, and the network is denied to what is live;"
     )
-    assert then.startswith("charge[1] opens ledger.txt for writing at agent.py:11, and changes of files are")
+    assert second.startswith(
+        "charge[1] opens ledger.txt for writing at agent.py:11, and changes of files are"
+    )
     assert "4711" not in done.said
     assert not (folder / "ledger.txt").exists()
 
 
-def test_it_may_be_given_several_times_and_told_as_json(folder):
+def test_deny_can_be_repeated_and_is_reported_as_json(folder):
     done = replay(folder, "--live", "kind:tool", "--deny", "files", "--deny=network", "--json")
-    told = json.loads(done.said.splitlines()[-1])
-    assert told["same"] is False
+    report = json.loads(done.said.splitlines()[-1])
+    assert report["same"] is False
     assert [
-        (each["address"], each["severity"]) for each in told["divergences"] if each["kind"] == "denied"
+        (divergence["address"], divergence["severity"])
+        for divergence in report["divergences"]
+        if divergence["kind"] == "denied"
     ] == [("charge[1]", "error"), ("charge[1]", "error")]
 
 
-def test_with_nothing_live_there_is_nothing_to_deny(folder):
+def test_without_a_live_tool_nothing_is_denied(folder):
     done = replay(folder, "--deny", "network,subprocess,files")
-    assert "1 crossing of trace" in done.said  # and is served: what it printed isn't there
+    assert "1 crossing of trace" in done.said  # the crossing is served, so its output is missing
     assert "(denied)" not in done.said
     assert not (folder / "ledger.txt").exists()
 
@@ -96,7 +102,7 @@ KNOWN = "what can be denied is network, subprocess, files"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (
             ["--deny", "netwrk"],
@@ -114,7 +120,7 @@ KNOWN = "what can be denied is network, subprocess, files"
         (["--deny"], "autochron replay: --deny wants a value after it (usage)"),
     ],
 )
-def test_a_word_that_means_nothing_is_refused_in_one_line(words, said, folder):
+def test_an_unknown_word_is_refused_in_one_line(words, message, folder):
     done = replay(folder, *words)
-    assert (done.status, done.text, done.said) == (2, "", f"autochron: {said}\n")
+    assert (done.status, done.text, done.said) == (2, "", f"autochron: {message}\n")
     assert not (folder / "ledger.txt").exists()

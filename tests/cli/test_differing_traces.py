@@ -1,4 +1,4 @@
-"""`autochron traces diff`: real runs beside each other, from stores and from trace files."""
+"""`autochron traces diff` compares real runs, from stores and from trace files."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def diff(home, *words, **more):
     return result.status, result.text.splitlines()
 
 
-def test_two_runs_of_the_same_are_the_same(home):
+def test_two_equal_runs_are_the_same(home):
     recorded(home, one=STEPS, two=STEPS)
     status, lines = diff(home, "one", "two")
     assert (status, lines[2:]) == (0, ["the same: 8 crossings the same"])
@@ -69,16 +69,16 @@ def test_two_runs_of_the_same_are_the_same(home):
     assert "  two  " in lines[1]
 
 
-def test_a_trace_is_the_same_as_itself_in_whichever_way_it_is_named(home):
+def test_a_trace_equals_itself_by_any_reference(home):
     recorded(home, one=STEPS)
     assert autochron(home, "traces", "export", "one", "one.jsonl").status == 0
     for words in (("last", "last"), ("one", "one.jsonl"), ("one.jsonl", "one.jsonl")):
         assert diff(home, *words)[0] == 0
 
 
-def test_what_differs_is_drawn_in_its_place_and_counted(home):
-    other = "look_up=1 refund=1,500 mail=1 look_up=3 refund=2,9000 mail=2"
-    recorded(home, one=STEPS, two=other)
+def test_differences_are_drawn_in_place_and_counted(home):
+    changed_steps = "look_up=1 refund=1,500 mail=1 look_up=3 refund=2,9000 mail=2"
+    recorded(home, one=STEPS, two=changed_steps)
     status, lines = diff(home, "one", "two")
     assert status == 1
     assert lines[2:] == [
@@ -96,7 +96,7 @@ def test_what_differs_is_drawn_in_its_place_and_counted(home):
     ]
 
 
-def test_what_is_missing_extra_and_moved_is_told_once(home):
+def test_missing_extra_and_reordered_crossings_are_drawn_once(home):
     recorded(home, one=STEPS, two="look_up=1 mail=1 refund=1,500 look_up=2 mail=2 refund=5,1")
     _, lines = diff(home, "one", "two")
     tree = [line for line in lines if line[:1] in "├└│"]
@@ -115,7 +115,7 @@ def test_what_is_missing_extra_and_moved_is_told_once(home):
     )
 
 
-def test_what_is_inside_stands_below_what_it_is_inside_of(home):
+def test_nested_crossings_are_drawn_below_their_parent(home):
     recorded(home, one=STEPS)
     write(home, {"agent.py": AGENT.replace('return f"to', 'return f"for')})
     recorded(home, two=STEPS)
@@ -128,36 +128,43 @@ def test_what_is_inside_stands_below_what_it_is_inside_of(home):
     ]
 
 
-def test_inputs_can_be_left_out(home):
+def test_differences_of_inputs_can_be_ignored(home):
     recorded(home, one="mail=1")
     write(home, {"agent.py": AGENT.replace('f"to {order}"', '"to"')})
     recorded(home, two="mail=1", three="mail=2")
     assert diff(home, "two", "three")[0] == 1
-    found = json.loads("\n".join(diff(home, "two", "three", "--json", "--inputs", "warn")[1]))
-    assert [(each["kind"], each["severity"]) for each in found["differences"]] == [
+    report = json.loads("\n".join(diff(home, "two", "three", "--json", "--inputs", "warn")[1]))
+    assert [(difference["kind"], difference["severity"]) for difference in report["differences"]] == [
         ("stdin", "error"), ("input", "warning"), ("input", "warning"),
     ]  # fmt: skip
-    found = json.loads("\n".join(diff(home, "two", "three", "--json", "--inputs", "ignore")[1]))
-    assert [each["kind"] for each in found["differences"]] == ["stdin"]
+    report = json.loads("\n".join(diff(home, "two", "three", "--json", "--inputs", "ignore")[1]))
+    assert [difference["kind"] for difference in report["differences"]] == ["stdin"]
 
 
-def test_json_holds_what_is_drawn(home):
+def test_json_contains_the_differences(home):
     recorded(home, one="refund=1,500", two="refund=1,700")
     status, lines = diff(home, "one", "two", "--json")
-    found = json.loads("\n".join(lines))
-    assert (status, found["same"], found["crossings"]) == (1, False, 1)
-    assert [found[side]["name"] for side in ("first", "second")] == ["one", "two"]
+    report = json.loads("\n".join(lines))
+    assert (status, report["same"], report["crossings"]) == (1, False, 1)
+    assert [report[side]["name"] for side in ("first", "second")] == ["one", "two"]
     assert [
-        (each["lane"], each["address"], each["kind"], each["path"], each["first"], each["second"])
-        for each in found["differences"]
-        if each["address"]
+        (
+            difference["lane"],
+            difference["address"],
+            difference["kind"],
+            difference["path"],
+            difference["first"],
+            difference["second"],
+        )
+        for difference in report["differences"]
+        if difference["address"]
     ] == [
         ("0", "refund[1]", "input", "cents", "500", "700"),
         ("0", "refund[1]", "outcome", "(value)", "500", "700"),
     ]
 
 
-def test_another_command_is_a_difference(home):
+def test_a_different_command_is_a_difference(home):
     recorded(home, one="mail=1")
     done = autochron(home, "run", "--quiet", "--name", "two", "agent.py", "--fast", stdin=b"mail=1")
     assert done.status == 0
@@ -170,8 +177,10 @@ def test_another_command_is_a_difference(home):
 
 def test_a_trace_that_was_cut_off_is_compared_as_far_as_it_goes(home):
     recorded(home, one=STEPS)
-    die = "\n    import os, signal, time\n    time.sleep(0.3)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-    write(home, {"agent.py": AGENT + die})
+    kill_itself = (
+        "\n    import os, signal, time\n    time.sleep(0.3)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    write(home, {"agent.py": AGENT + kill_itself})
     killed = autochron(home, "run", "--quiet", "--name", "two", "agent.py", stdin=b"look_up=1 refund=1,500")
     assert killed.status == -9
     status, lines = diff(home, "one", "two")
@@ -215,7 +224,7 @@ print(client.chat.completions.create(model=sys.argv[1], messages=messages).choic
 """
 
 
-def test_runs_of_a_real_sdk_differ_in_what_was_said_and_not_in_what_was_drawn(tmp_path):
+def test_runs_with_a_real_sdk_differ_only_where_their_requests_do(tmp_path):
     write(tmp_path, {"agent.py": CHAT, "autochron.toml": "version = 1\n"})
     script = provider.Script.from_data(SCRIPT)
     with provider.serve(script=script) as model:

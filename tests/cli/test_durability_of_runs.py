@@ -1,4 +1,4 @@
-"""Nothing is lost, whatever ends the recorded program, and nothing of ours ends or changes it (guarantee 6)."""
+"""No crossing is lost, however the program ends, and no fault of ours ends or changes the program (guarantee 6)."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from autochron.store import open_store
 from tests.cli.processes import autochron, finish, python, start, write
 
 PROMISED = 0.05
-"""Seconds after which a crossing is durable, of the writer's own time."""
+"""Seconds of the writer's own time after which a crossing is durable."""
 
 SLACK = 1.0
-"""Seconds that a busy machine may keep the writer waiting."""
+"""Seconds by which a busy machine may delay the writer."""
 
 LOOP = """
 import autochron, os, sys, time
@@ -40,38 +40,40 @@ def seqs(store, trace="last"):
     return [envelope.seq for envelope in open_store(str(store)).envelopes(trace)]
 
 
-def assert_whole(envelopes, count):
-    """No envelope is lost, doubled or torn."""
+def assert_complete(envelopes, count):
+    """Check that no envelope is lost, duplicated or corrupt."""
     assert [envelope.seq for envelope in envelopes] == list(range(1, count + 1))
     for envelope in envelopes:
-        given = json.loads(envelope.input)
-        assert json.loads(envelope.outcome.value) == given
+        arguments = json.loads(envelope.input)
+        assert json.loads(envelope.outcome.value) == arguments
 
 
 @pytest.mark.parametrize("reports", [200, pytest.param(6000, marks=pytest.mark.slow)])
-def test_kill_9_leaves_all_but_the_last_moments(reports, tmp_path):
+def test_kill_9_loses_only_the_last_moments(reports, tmp_path):
     write(tmp_path, {"agent.py": LOOP + "loop(10_000)\n"})
     process = start([sys.executable, "-m", "autochron", "run", "--store", "t.db", "agent.py"], tmp_path)
-    read = [process.stdout.readline() for _ in range(reports)]
+    printed = [process.stdout.readline() for _ in range(reports)]
     process.kill()
     killed = time.monotonic()
-    read += process.stdout.read().splitlines()
+    printed += process.stdout.read().splitlines()
     process.communicate()
-    done = {int(number): float(when) for number, when in (line.split() for line in read)}
-    kept = list(open_store(str(tmp_path / "t.db")).envelopes("last"))
-    assert_whole(kept, len(kept))
+    done = {int(number): float(when) for number, when in (line.split() for line in printed)}
+    envelopes = list(open_store(str(tmp_path / "t.db")).envelopes("last"))
+    assert_complete(envelopes, len(envelopes))
     old = [number for number, when in done.items() if when < killed - PROMISED - SLACK]
-    assert len(kept) >= max(old, default=0)
+    assert len(envelopes) >= max(old, default=0)
     shown = autochron(tmp_path, "traces", "show", "last", "--store", "t.db")
     assert shown.text.splitlines()[1].endswith("cut off before its end")
     assert "\tcut off\t" in autochron(tmp_path, "traces", "--store", "t.db").text
-    again = autochron(tmp_path, "run", "--store", "t.db", "--quiet", "agent.py")  # it can be recorded into
-    assert again.status == 0
+    second_run = autochron(
+        tmp_path, "run", "--store", "t.db", "--quiet", "agent.py"
+    )  # the store can still be recorded into
+    assert second_run.status == 0
     assert seqs(tmp_path / "t.db") == list(range(1, 10_001))
 
 
-def test_a_crossing_is_durable_while_the_program_sleeps(tmp_path):
-    """No later crossing and no end pushes it out."""
+def test_a_crossing_becomes_durable_while_the_program_sleeps(tmp_path):
+    """No later crossing and no end of the program is needed to commit it."""
     write(tmp_path, {"agent.py": LOOP + "loop(3)\ntime.sleep(60)\n"})
     process = start([sys.executable, "-m", "autochron", "run", "--store", "t.db", "agent.py"], tmp_path)
     for _ in range(3):
@@ -84,7 +86,7 @@ def test_a_crossing_is_durable_while_the_program_sleeps(tmp_path):
     process.communicate()
 
 
-def test_the_replay_of_a_trace_that_was_cut_off_says_so(tmp_path):
+def test_the_replay_of_a_trace_that_was_cut_off_reports_it(tmp_path):
     end = (
         "loop(5)\nif os.environ.get('CUT'):\n    time.sleep(0.5)\n    os.kill(os.getpid(), 9)\nstep(6, '')\n"
     )
@@ -96,7 +98,7 @@ def test_the_replay_of_a_trace_that_was_cut_off_says_so(tmp_path):
         in result.said
     )
     assert result.status == 1
-    assert "step[6]" in result.said  # and where the record ends is a divergence, never a call for real
+    assert "step[6]" in result.said  # a call after the end of the recording is a divergence and does not run
 
 
 ENDINGS = {
@@ -129,18 +131,18 @@ ENDINGS = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_no_crossing_is_lost_when_the_program_ends(ending, tmp_path):
-    code, status, kept = ENDINGS[ending]
+    code, status, recorded_status = ENDINGS[ending]
     write(tmp_path, {"agent.py": f"{LOOP}loop(3000)\n{code}\n"})
     result = autochron(tmp_path, "run", "--quiet", "--store", "t.db", "agent.py")
     assert result.status == status
     assert len(result.out.splitlines()) == 3000
     trace = open_store(str(tmp_path / "t.db")).load("last")
-    assert_whole(trace.envelopes, 3000)
+    assert_complete(trace.envelopes, 3000)
     assert trace.footer is not None
-    assert (trace.footer.status, trace.footer.lost) == (kept, 0)
+    assert (trace.footer.status, trace.footer.lost) == (recorded_status, 0)
 
 
-def test_crossings_in_exit_functions_and_late_threads_are_kept(tmp_path):
+def test_crossings_in_exit_functions_and_late_threads_are_recorded(tmp_path):
     late = """
 import atexit, threading
 atexit.register(lambda: step(3, "exit"))
@@ -149,8 +151,8 @@ step(1, "main")
 """
     write(tmp_path, {"agent.py": LOOP + late})
     assert autochron(tmp_path, "run", "--quiet", "--store", "t.db", "agent.py").status == 0
-    kept = open_store(str(tmp_path / "t.db")).envelopes("last")
-    assert [json.loads(envelope.input)["text"] for envelope in kept] == ["main", "thread", "exit"]
+    envelopes = open_store(str(tmp_path / "t.db")).envelopes("last")
+    assert [json.loads(envelope.input)["text"] for envelope in envelopes] == ["main", "thread", "exit"]
 
 
 THREADS = """
@@ -170,7 +172,7 @@ for thread in threads: thread.join()
 """
 
 
-def test_two_processes_of_32_threads_each_share_a_store(tmp_path):
+def test_two_processes_with_32_threads_each_share_a_store(tmp_path):
     write(tmp_path, {"agent.py": THREADS})
     command = [sys.executable, "-m", "autochron", "run", "--store", "t.db", "agent.py"]
     processes = [start(command, tmp_path) for _ in range(2)]
@@ -180,15 +182,15 @@ def test_two_processes_of_32_threads_each_share_a_store(tmp_path):
     store = open_store(str(tmp_path / "t.db"))
     ids = [summary.header.id for summary in store.summaries()]
     assert len(ids) == 2
-    for ident in ids:
-        trace = store.load(ident)
-        assert_whole(trace.envelopes, 3200)
+    for trace_id in ids:
+        trace = store.load(trace_id)
+        assert_complete(trace.envelopes, 3200)
         assert len({envelope.lane for envelope in trace.envelopes}) == 32
         assert sorted(json.loads(envelope.input)["n"] for envelope in trace.envelopes) == list(range(3200))
         assert all(type(envelope.outcome) is Returned for envelope in trace.envelopes)
 
 
-# --- a store that takes nothing ---
+# --- a store that cannot be written ---
 
 SPEAKING = """
 import autochron, random, sys, time
@@ -227,7 +229,7 @@ def test_a_full_disk_changes_nothing_for_the_program(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_disk_that_turns_read_only_changes_nothing_for_the_program(tmp_path):
+def test_a_read_only_disk_is_refused_before_the_program_starts(tmp_path):
     if os.geteuid() != 0 or not shutil.which("mount"):
         pytest.skip("only root mounts a disk")
     small = tmp_path / "small"
@@ -244,13 +246,13 @@ def test_a_disk_that_turns_read_only_changes_nothing_for_the_program(tmp_path):
         subprocess.run(["umount", small], check=True)
 
 
-def test_a_store_that_is_taken_away_changes_nothing_for_the_program(tmp_path):
-    """Its folder is removed in the middle, and a file stands in its place."""
-    taken = SPEAKING.replace("import autochron, random", "import autochron, shutil, random").replace(
+def test_a_store_that_is_removed_changes_nothing_for_the_program(tmp_path):
+    """The folder of the store is removed during the run, and replaced by a file."""
+    source = SPEAKING.replace("import autochron, random", "import autochron, shutil, random").replace(
         "    time.sleep(0.001)\n",
         "    time.sleep(0.001)\n    if n == 20:\n        shutil.rmtree('kept')\n        open('kept', 'w').close()\n",
     )
-    write(tmp_path, {"agent.py": taken, "kept/x": ""})
+    write(tmp_path, {"agent.py": source, "kept/x": ""})
     plain = python(tmp_path, "agent.py")
     os.unlink(tmp_path / "kept")
     os.mkdir(tmp_path / "kept")
@@ -261,7 +263,7 @@ def test_a_store_that_is_taken_away_changes_nothing_for_the_program(tmp_path):
     assert "  kept/t.db was removed while it was recorded into, and trace " in woven.said
 
 
-def test_a_program_that_changes_its_folder_and_forks_writes_where_it_was_told_to(tmp_path):
+def test_the_store_stays_in_place_when_the_program_changes_its_folder_and_forks(tmp_path):
     end = "loop(5)\nos.chdir('elsewhere')\nif os.fork() == 0: os._exit(0)\nos.wait()\nstep(6, '')\n"
     write(tmp_path, {"agent.py": LOOP + end, "elsewhere/x": "", "stores/x": ""})
     result = autochron(tmp_path, "run", "--store", "stores/t.db", "agent.py")
@@ -271,23 +273,23 @@ def test_a_program_that_changes_its_folder_and_forks_writes_where_it_was_told_to
 
 
 @pytest.mark.parametrize("lines", [3, 20_000], ids=["noticed at the end", "noticed by print"])
-def test_a_reader_who_has_left_changes_nothing_for_the_recording(lines, tmp_path):
-    """`autochron run agent.py | true`: Python's own words and status, and the trace is whole."""
+def test_a_closed_pipe_changes_nothing_for_the_recording(lines, tmp_path):
+    """`autochron run agent.py | true` has Python's own message and status, and the trace is complete."""
     write(
         tmp_path, {"agent.py": f"{SILENT}for n in range(3): step(n, '')\nfor n in range({lines}): print(n)\n"}
     )
 
-    def ended(*words):
+    def run_into_closed_pipe(*words):
         reader, writer = os.pipe()
         os.close(reader)
         result = python(tmp_path, *words, stdout=writer)
         os.close(writer)
         return result
 
-    plain = ended("agent.py")
-    woven = ended("-m", "autochron", "run", "--quiet", "--store", "t.db", "agent.py")
+    plain = run_into_closed_pipe("agent.py")
+    woven = run_into_closed_pipe("-m", "autochron", "run", "--quiet", "--store", "t.db", "agent.py")
     assert woven == plain
     assert b"BrokenPipeError" in plain.err
     trace = open_store(str(tmp_path / "t.db")).load("last")
-    assert_whole(trace.envelopes, 3)
+    assert_complete(trace.envelopes, 3)
     assert trace.footer is not None

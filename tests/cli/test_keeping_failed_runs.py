@@ -1,4 +1,4 @@
-"""`run --keep failed`: traces of runs that raised or ended with another status than 0."""
+"""`run --keep failed` keeps only traces of runs that raised or ended with a status other than 0."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ if how == "signal":
 """
 
 
-def kept(folder):
+def stored_traces(folder):
     store = open_store(os.path.join(folder, ".autochron", "traces.db"))
     return [(summary.crossings, summary.status) for summary in store.summaries()]
 
@@ -50,14 +50,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_trace_of_a_run_that_ends_well_is_dropped_and_that_is_said(folder):
+def test_the_trace_of_a_successful_run_is_dropped_with_a_message(folder):
     ran = autochron(folder, "run", "--keep", "failed", "agent.py", "end")
     assert ran.status == 0
     assert ran.said.splitlines() == [
         "autochron: 1 crossing, and no trace kept: the run ended with status 0 (--keep failed)",
         "  step ×1",
     ]
-    assert kept(folder) == []
+    assert stored_traces(folder) == []
 
 
 @pytest.mark.parametrize(
@@ -72,34 +72,34 @@ def test_the_trace_of_a_run_that_ends_well_is_dropped_and_that_is_said(folder):
 def test_the_trace_of_a_run_that_fails_is_kept(folder, words, status):
     ran = autochron(folder, "run", "--keep", "failed", "agent.py", *words)
     assert ran.status == python(folder, "agent.py", *words).status == status
-    assert kept(folder) == [(1, status)]
+    assert stored_traces(folder) == [(1, status)]
 
 
-def test_what_sigkill_leaves_is_kept(folder):
+def test_the_trace_of_a_run_that_sigkill_ended_is_kept(folder):
     write(folder, {"agent.py": AGENT.replace("how = ", "print(flush=True)\nsys.stdin.readline()\nhow = ")})
     command = [sys.executable, "-m", "autochron", "run", "--keep", "failed", "agent.py", "end"]
     process = start(command, folder)
     process.stdout.readline()
-    while not kept(folder) or kept(folder)[0][0] == 0:
+    while not stored_traces(folder) or stored_traces(folder)[0][0] == 0:
         time.sleep(0.02)
     process.kill()
     assert finish(process).status == -signal.SIGKILL
-    assert kept(folder) == [(1, None)]
+    assert stored_traces(folder) == [(1, None)]
 
 
-def test_the_trace_of_a_run_that_ends_at_once_with_status_0_is_dropped(folder):
+def test_the_trace_of_a_run_that_ends_by_os_exit_with_status_0_is_dropped(folder):
     ran = autochron(folder, "run", "--keep", "failed", "agent.py", "immediate", "0")
     assert (ran.status, ran.said) == (0, "")
-    assert kept(folder) == []
+    assert stored_traces(folder) == []
 
 
-def test_all_are_kept_unless_that_is_said(folder):
+def test_all_traces_are_kept_by_default(folder):
     for option in ((), ("--keep", "all")):
         assert autochron(folder, "run", *option, "agent.py", "end").status == 0
-    assert kept(folder) == [(1, 0), (1, 0)]
+    assert stored_traces(folder) == [(1, 0), (1, 0)]
 
 
-def test_another_word_is_refused(folder):
+def test_an_unknown_value_of_keep_is_refused(folder):
     ran = autochron(folder, "run", "--keep", "none", "agent.py", "end")
     assert (ran.status, ran.out) == (2, b"")
     assert ran.said == "autochron: autochron run: --keep takes all or failed, not none (usage)\n"

@@ -1,4 +1,4 @@
-"""The parser of options: whatever is typed, an answer or one line, and never a traceback."""
+"""The parser of options accepts any words or refuses them in one line, without a traceback."""
 
 import contextlib
 import io
@@ -37,8 +37,8 @@ WORD = st.one_of(
 
 
 @given(st.lists(WORD, max_size=8), st.booleans())
-def test_parse_answers_or_refuses_in_one_line(words, stop):
-    given = list(words)
+def test_parse_accepts_any_words_or_refuses_them_in_one_line(words, stop):
+    original = list(words)
     try:
         parsed = parse("run", words, OPTIONS, stop=stop)
     except UsageError as refused:
@@ -49,7 +49,7 @@ def test_parse_answers_or_refuses_in_one_line(words, stop):
         assert message.startswith("autochron run")
         assert message.endswith(" (usage)")
         return
-    assert words == given  # what was handed over stays as it was
+    assert words == original  # the list of words is not changed
     assert parsed.flags <= {"--quiet", "-q"}
     assert set(parsed.values) <= {"--rules", "--store"}
     assert set(parsed.lists) <= {"--live"}
@@ -59,7 +59,7 @@ def test_parse_answers_or_refuses_in_one_line(words, stop):
 
 
 @given(st.lists(WORD, max_size=6))
-def test_what_stands_after_the_program_is_its_own(words):
+def test_words_after_the_program_are_its_arguments(words):
     parsed = parse("run", ["--quiet", "agent.py", *words], OPTIONS, stop=True)
     assert (parsed.flags, parsed.rest) == ({"--quiet"}, ["agent.py", *words])
     command = program_of(parsed.rest, "run")
@@ -71,7 +71,7 @@ def test_what_stands_after_the_program_is_its_own(words):
     st.lists(WORD.filter(lambda word: word != ""), max_size=5),
 )
 def test_commands_never_show_a_traceback(command, words):
-    """With a word in front that no command takes, so that nothing is run and nothing is written."""
+    """An option that no command has comes first, so that nothing is run or written."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.raises(SystemExit) as ended, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         cli.main([command, "--no-such-option", *words])
@@ -81,7 +81,7 @@ def test_commands_never_show_a_traceback(command, words):
 
 
 @pytest.mark.parametrize(
-    ("words", "kept", "rest"),
+    ("words", "values", "rest"),
     [
         (["--rules", "a", "x", "--rules", "b"], {"--rules": "a"}, ["x", "--rules", "b"]),
         (["--rules=a=b", "x"], {"--rules": "a=b"}, ["x"]),
@@ -92,12 +92,12 @@ def test_commands_never_show_a_traceback(command, words):
         ([], {}, []),
     ],
 )
-def test_parse(words, kept, rest):
+def test_parse_stops_at_the_program(words, values, rest):
     parsed = parse("run", words, OPTIONS, stop=True)
-    assert (parsed.values, parsed.rest) == (kept, rest)
+    assert (parsed.values, parsed.rest) == (values, rest)
 
 
-def test_options_may_stand_among_words():
+def test_options_may_be_mixed_with_other_words():
     parsed = parse(
         "replay", ["last", "--quiet", "--live", "a", "--live=b", "--", "prog.py", "-q"], OPTIONS, stop=False
     )

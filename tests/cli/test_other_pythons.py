@@ -1,4 +1,4 @@
-"""What another Python than those that are supported is told."""
+"""The message on a Python version that is not supported."""
 
 import runpy
 import sys
@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "autochron" / "__init__.py"
 
 
 @pytest.mark.parametrize("version", [(3, 10, 13), (3, 14, 0), (4, 0, 0)])
-def test_it_is_refused_in_one_line(version, monkeypatch):
+def test_an_unsupported_python_is_refused_in_one_line(version, monkeypatch):
     monkeypatch.setattr(sys, "version_info", version)
     with pytest.raises(ImportError) as caught:
         runpy.run_path(str(PACKAGE))

@@ -1,4 +1,4 @@
-"""The folder `.autochron` beside a project: git sees nothing of it."""
+"""Git ignores the folder `.autochron` in a project."""
 
 import subprocess
 
@@ -17,7 +17,7 @@ define = "lib:take"
 
 
 def untracked(folder):
-    """Return what git would add."""
+    """Return the files that git would add."""
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     done = subprocess.run(
         ["git", "ls-files", "--others", "--exclude-standard"],
@@ -30,7 +30,7 @@ def untracked(folder):
 
 
 @pytest.mark.parametrize("words", [("run", "agent.py"), ("check", ".")], ids=["run", "check"])
-def test_git_sees_nothing_of_what_is_kept(words, tmp_path):
+def test_git_ignores_the_folder(words, tmp_path):
     files = {
         "lib.py": LIB,
         "agent.py": "import lib\nlib.take('data')\n",
@@ -44,7 +44,7 @@ def test_git_sees_nothing_of_what_is_kept(words, tmp_path):
     assert {name for name in untracked(tmp_path) if not name.startswith("__pycache__/")} == set(files)
 
 
-def test_a_folder_of_another_name_is_left_alone(tmp_path):
+def test_a_store_folder_of_another_name_gets_no_gitignore(tmp_path):
     (tmp_path / "agent.py").write_text("")
     (tmp_path / "kept").mkdir()
     processes.autochron(tmp_path, "run", "--store", "kept/traces.db", "agent.py")

@@ -1,4 +1,4 @@
-"""`autochron traces prune`: by age, by size, and what it says."""
+"""`autochron traces prune` drops traces by age and by size, and reports them."""
 
 import json
 import os
@@ -23,12 +23,12 @@ def created(days_ago):
 
 @pytest.fixture
 def home(tmp_path):
-    """A folder with traces that began 40, 20, 10 and 0 days ago, of one size."""
+    """Return a folder with four traces of one size that began 40, 20, 10 and 0 days ago."""
     (tmp_path / ".autochron").mkdir()
     store = open_store(str(tmp_path / ".autochron" / "traces.db"))
     text = "".join(
         random.Random(1).choices(string.printable[:94].replace("\\", ""), k=10_000)
-    )  # nothing to compress
+    )  # it does not compress
     for number, days in enumerate((40, 20, 10, 0), 1):
         sink = store.begin(structs.replace(samples.header(number, f"t{days}"), created=created(days)))
         sink.put(samples.small(1, text))
@@ -57,24 +57,24 @@ def names(home):
     ],
     ids=" ".join,
 )
-def test_drops_what_is_older_and_the_oldest_until_the_rest_fits(options, left, home):
+def test_prune_drops_old_traces_and_then_the_oldest_until_the_rest_fits(options, left, home):
     dry = autochron(home, "traces", "prune", *options, "--dry-run")
     assert names(home) == ["t40", "t20", "t10", "t0"]
     result = autochron(home, "traces", "prune", *options)
     assert (result.status, result.said) == (0, "")
     assert names(home) == left
-    gone = 4 - len(left)
-    dropped = f"{gone} trace{'' if gone == 1 else 's'} ("
-    assert result.text.startswith(dropped)
+    dropped_count = 4 - len(left)
+    beginning = f"{dropped_count} trace{'' if dropped_count == 1 else 's'} ("
+    assert result.text.startswith(beginning)
     assert dry.text.splitlines()[-1] == result.text.strip().replace(" dropped", " would be dropped")
 
 
-def test_tells_what_it_drops_as_json(home):
+def test_prune_reports_dropped_traces_as_json(home):
     result = autochron(home, "traces", "prune", "--max-age", "15d", "--json")
     assert [json.loads(line)["header"]["name"] for line in result.text.splitlines()] == ["t40", "t20"]
 
 
-def test_gives_the_room_back(home):
+def test_prune_frees_disk_space(home):
     size = os.path.getsize(home / ".autochron" / "traces.db")
     assert autochron(home, "traces", "prune", "--max-age", "1d").status == 0
     assert os.path.getsize(home / ".autochron" / "traces.db") < size - 20_000
@@ -82,7 +82,7 @@ def test_gives_the_room_back(home):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ((), "traces prune wants --max-age, --max-size or both; with --dry-run it only tells (usage)"),
         (
@@ -107,33 +107,40 @@ def test_gives_the_room_back(home):
         ),
     ],
 )
-def test_bad_input_says_what_is_wanted_and_drops_nothing(options, said, home):
+def test_wrong_options_of_prune_are_refused_and_nothing_is_dropped(options, message, home):
     result = autochron(home, "traces", "prune", *options)
-    assert (result.status, result.text, result.said) == (2, "", f"autochron: autochron {said}\n")
+    assert (result.status, result.text, result.said) == (2, "", f"autochron: autochron {message}\n")
     assert len(names(home)) == 4
 
 
-def test_a_trace_file_is_not_emptied(home):
+def test_prune_refuses_a_trace_file(home):
     assert autochron(home, "traces", "export", "last", "t.jsonl").status == 0
     result = autochron(home, "traces", "prune", "--max-age", "0s", "--store", "t.jsonl")
     assert result.status == 2
     assert result.said.endswith("from which nothing can be dropped; remove the file (bad-store)\n")
-    assert autochron(home, "replay", "t.jsonl").status != 0  # there is no program; it is read all the same
+    assert (
+        autochron(home, "replay", "t.jsonl").status != 0
+    )  # there is no program to replay, but the file can still be read
     assert (home / "t.jsonl").exists()
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 100))), st.integers(0, 9), st.integers(0, 400))
-def test_what_is_left_is_young_enough_and_fits(traces, day, room):
+def test_traces_left_by_prune_are_young_enough_and_fit(traces, day, size_limit):
     traces = sorted(traces)
     summaries = [
-        TraceSummary(structs.replace(samples.header(number), created=f"2026-01-0{at}"), 1, 0, True, size)
-        for number, (at, size) in enumerate(traces)
+        TraceSummary(
+            structs.replace(samples.header(number), created=f"2026-01-0{created_day}"), 1, 0, True, size
+        )
+        for number, (created_day, size) in enumerate(traces)
     ]
-    dropped = pruning.to_drop(summaries, begun_before=f"2026-01-0{day}", room=room)
+    dropped = pruning.to_drop(summaries, begun_before=f"2026-01-0{day}", room=size_limit)
     left = summaries[len(dropped) :]
     assert dropped == summaries[: len(dropped)]
-    assert all(each.header.created >= f"2026-01-0{day}" for each in left)
-    assert sum(each.size for each in left) <= room
-    if dropped:  # not one too many
-        kept = [dropped[-1], *left]
-        assert dropped[-1].header.created < f"2026-01-0{day}" or sum(each.size for each in kept) > room
+    assert all(summary.header.created >= f"2026-01-0{day}" for summary in left)
+    assert sum(summary.size for summary in left) <= size_limit
+    if dropped:  # no trace was dropped without need
+        with_one_more = [dropped[-1], *left]
+        assert (
+            dropped[-1].header.created < f"2026-01-0{day}"
+            or sum(summary.size for summary in with_one_more) > size_limit
+        )

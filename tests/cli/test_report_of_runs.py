@@ -1,4 +1,4 @@
-"""The block at the end of a run: what is in the store, and where that is."""
+"""The report at the end of a run: how many crossings are in the store, and where the store is."""
 
 import io
 import os
@@ -18,34 +18,34 @@ define = "agent:step"
 """
 
 
-def said(counts=(), **more):
+def report_of(counts=(), **options):
     stream = io.StringIO()
-    footer = Footer(lost=more.pop("lost", 0))
-    write_run(RunSummary(trace="T", store="traces.db", footer=footer, counts=counts, **more), stream)
+    footer = Footer(lost=options.pop("lost", 0))
+    write_run(RunSummary(trace="T", store="traces.db", footer=footer, counts=counts, **options), stream)
     return stream.getvalue()
 
 
 def test_the_headline_counts_what_is_in_the_store():
-    text = said(counts=(("step", 12),), crossings=100, lost=88)
+    text = report_of(counts=(("step", 12),), crossings=100, lost=88)
     assert text.startswith("autochron: 12 of 100 crossings recorded in trace T (traces.db)\n  step ×12\n")
     assert "lost: 88 crossings could not be written" in text
-    assert said(counts=(("step", 2),), crossings=2).startswith("autochron: 2 crossings recorded")
+    assert report_of(counts=(("step", 2),), crossings=2).startswith("autochron: 2 crossings recorded")
 
 
-def test_masked_headers_of_requests_are_left_out():
-    text = said(masked=("ask: a.request.headers.b", "ask: request.headers.b", "ask: content.key"))
+def test_masked_headers_of_requests_are_left_out_of_the_report():
+    text = report_of(masked=("ask: a.request.headers.b", "ask: request.headers.b", "ask: content.key"))
     assert "headers" not in text
     assert "ask: content.key (masked)" in text
 
 
-def test_the_store_is_shown_as_seen_from_where_the_run_began(tmp_path):
+def test_the_path_of_the_store_is_relative_to_the_folder_where_the_run_began(tmp_path):
     source = 'import os\ndef step(): return 1\nstep()\nos.mkdir("deep")\nos.chdir("deep")\n'
     write(tmp_path, {"agent.py": source, "autochron.toml": RULES})
     ran = autochron(tmp_path, "run", "agent.py")
     assert f"({os.path.join('.autochron', 'traces.db')})" in ran.said
 
 
-def test_what_was_printed_before_an_exec_is_in_the_trace(tmp_path):
+def test_output_before_an_exec_is_in_the_trace(tmp_path):
     source = """
 import os, sys
 def step(): return 3
@@ -62,7 +62,7 @@ else:
     assert replayed.status == 0
 
 
-def test_a_library_of_another_major_version_than_its_pack_was_tested_with_is_named(tmp_path):
+def test_a_library_of_an_untested_major_version_is_reported(tmp_path):
     source = "import openai\nprint(openai.__version__)\n"
     files = {"agent.py": source, "autochron.toml": RULES.replace("packs = []", 'packs = ["auto"]')}
     tested = load_pack("openai").tested

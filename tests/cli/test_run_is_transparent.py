@@ -1,4 +1,4 @@
-"""`autochron run PROGRAM` is `python PROGRAM`: the same bytes on both streams, and the same status."""
+"""`autochron run PROGRAM` acts like `python PROGRAM`: the same bytes on both streams, and the same exit status."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from tests.cli.processes import python, write
 
 
 class Case(NamedTuple):
-    """A program, and how it is started."""
+    """A program, and how to start it."""
 
     files: dict
     words: tuple = ("prog.py",)
@@ -63,7 +63,7 @@ print("before")
 outer()
 """
 
-# What a watch stands in front of, when it is called wrongly, and when it is looked at.
+# Functions that a watch patches: called with wrong arguments, and inspected.
 WATCHED_ERRORS = """
 import concurrent.futures, datetime, email.utils, os, pathlib, random, secrets, socket, tempfile, time, traceback, uuid
 class Zone(datetime.tzinfo):
@@ -129,10 +129,10 @@ print(Holder().clock() > 1, Holder().local().tm_year > 2000, Holder().now().year
 """
 
 SCRIPTS = {
-    # What is watched.
+    # Functions that a watch patches.
     "watched errors": script(WATCHED_ERRORS, status=1),
     "watched facts": script(WATCHED_FACTS),
-    # How it ends.
+    # Exit statuses.
     "ends": script("print('done')"),
     "empty": script(""),
     "exit int": script("import sys; print('x'); sys.exit(3)", status=3),
@@ -241,7 +241,7 @@ SCRIPTS = {
         "def f():\n    return [x.function for x in inspect.stack()][:2]\nprint(f())\nprint(inspect.getsource(f))"
     ),
     "outermost frame": script("import sys\nprint(sys._getframe().f_back)"),
-    # What `__main__` is.
+    # The module `__main__`.
     "facts": script(FACTS, "a", "--b", "-c=1", ""),
     "facts, isolated": script(FACTS, flags=("-s", "-B")),
     "facts, safe path": script(FACTS, flags=("-P",)),
@@ -378,7 +378,7 @@ SCRIPTS = {
     "logging": script("import logging\nlogging.basicConfig()\nlogging.warning('w')\nlogging.getLogger('x').error('e')"),
     "stderr unbuffered": script("import sys\nsys.stderr.write('a'); sys.stdout.write('b')"),
     "faulthandler": script("import faulthandler, sys\nprint(faulthandler.is_enabled())\nfaulthandler.enable()\n"),
-    # Ends with threads, exit functions, children.
+    # Programs that end with threads, exit functions or children.
     "atexit order": script(
         "import atexit\nfor n in range(3): atexit.register(print, 'exit', n)\nprint('end')"
     ),
@@ -562,7 +562,7 @@ _FAST = frozenset(
     own handler|handlers given back|multiprocessing spawn|-m package|-m package.module|-m module that raises|-m nothing|folder
     outermost frame|no site""".replace("\n    ", "|").split("|")
 )
-"""A sample of each kind; the rest is slow."""
+"""The cases that run by default: a sample of each kind. The others are marked slow."""
 
 
 def _marked(name):
@@ -574,7 +574,7 @@ def _marked(name):
 
 
 def without_addresses(result):
-    """Leave out where objects happen to lie in memory."""
+    """Return the result without memory addresses."""
     return result._replace(out=_ADDRESS.sub(b"0x", result.out), err=_ADDRESS.sub(b"0x", result.err))
 
 
@@ -582,7 +582,7 @@ _ADDRESS = re.compile(rb"0x[0-9a-f]{6,}")
 
 
 def compared(case, folder, words=None):
-    """Run a case in both ways; the store lies where the program doesn't see it."""
+    """Run a case plainly and recorded, with the store outside the program's folder; return both results."""
     home = folder / "program"
     home.mkdir()
     write(home, case.files)
@@ -595,7 +595,7 @@ def compared(case, folder, words=None):
 
 
 @pytest.mark.parametrize("case", [_marked(name) for name in SCRIPTS])
-def test_same_bytes_and_status(case, tmp_path):
+def test_a_recorded_program_writes_the_same_bytes_and_has_the_same_status(case, tmp_path):
     plain, woven = compared(case, tmp_path)
     assert woven == plain
     assert case.status is None or plain.status == case.status
@@ -622,13 +622,13 @@ _LOCALE = (
 
 
 @pytest.mark.parametrize("set_there", _LOCALES.values(), ids=_LOCALES)
-def test_the_locale_is_the_one_that_was_set(set_there, tmp_path, monkeypatch):
+def test_a_recorded_program_sees_the_locale_that_was_set(set_there, tmp_path, monkeypatch):
     for name in ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONUTF8", "PYTHONCOERCECLOCALE"):
         monkeypatch.delenv(name, raising=False)
     plain, woven = compared(Case({"prog.py": _LOCALE}, ("prog.py",), env=set_there), tmp_path)
     assert woven == plain
 
 
-def test_the_sample_names_programs_that_there_are():
+def test_the_sample_names_existing_cases():
     assert set(SCRIPTS) >= _FAST
     assert set(SCRIPTS) >= set(_DIFFERENT)

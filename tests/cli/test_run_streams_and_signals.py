@@ -1,4 +1,7 @@
-"""What a table of programs can't hold: terminals, shared streams, signals from outside, archives and console scripts."""
+"""`autochron run` is transparent for terminals, shared streams, signals from outside, archives and console scripts.
+
+These need more than a row in the table of programs in `test_run_is_transparent.py`.
+"""
 
 import os
 import pty
@@ -24,10 +27,10 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
-def both(home, *words, **more):
-    """Run both ways, and say that they are equal."""
-    plain = without_addresses(python(home, *words, **more))
-    woven = without_addresses(python(home, *OURS, *words, **more))
+def run_plain_and_recorded(home, *words, **options):
+    """Run a program plainly and recorded, check that both results are equal, and return the result."""
+    plain = without_addresses(python(home, *words, **options))
+    woven = without_addresses(python(home, *OURS, *words, **options))
     assert woven == plain
     return plain
 
@@ -46,7 +49,7 @@ f()
 
 @pytest.mark.parametrize("words", [("prog.py",), ("-m", "prog")], ids=" ".join)
 @pytest.mark.parametrize("flags", [(), ("-u",)], ids=str)
-def test_streams_that_share_a_pipe_come_in_the_same_order(words, flags, home):
+def test_streams_that_share_a_pipe_keep_the_order_of_their_output(words, flags, home):
     write(home, {"prog.py": MIXED})
     plain = python(home, *flags, *words, stderr=subprocess.STDOUT)
     assert python(home, *flags, *OURS, *words, stderr=subprocess.STDOUT) == plain
@@ -67,7 +70,7 @@ for line in sys.stdin:
 
 
 def at_terminal(home, *words):
-    """Run at a terminal, and type; gives what it shows and the status."""
+    """Run a program at a terminal and type three lines; return what the terminal shows, and the status."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(home)
@@ -88,13 +91,13 @@ def at_terminal(home, *words):
     return shown, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_a_terminal_stays_one(home):
+def test_a_recorded_program_sees_the_terminal(home):
     write(home, {"prog.py": TERMINAL})
     plain, status = at_terminal(home, "prog.py")
     assert status == 0
     assert b"[True, True, True] True" in plain
     woven, woven_status = at_terminal(home, *OURS, "prog.py")
-    # What is typed is echoed as soon as it comes, which is before or after the program's first words.
+    # The terminal echoes typed text as soon as it arrives, which may be before or after the program's first output.
     assert sorted(woven.splitlines()) == sorted(plain.splitlines())
     assert woven_status == 0
 
@@ -132,7 +135,7 @@ SENT = [
 
 
 @pytest.mark.parametrize(("handler", "number"), SENT)
-def test_signals_from_outside(handler, number, home):
+def test_signals_from_outside_act_as_in_a_plain_run(handler, number, home):
     write(
         home,
         {
@@ -146,14 +149,14 @@ def test_signals_from_outside(handler, number, home):
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
         result = finish(process)
-        # Where it is interrupted is up to the moment.
+        # The place of the interruption varies, so only the last line is compared.
         return result._replace(err=result.err.splitlines()[-1:])
 
     assert signalled(*OURS, "prog.py") == signalled("prog.py")
 
 
-def test_a_handler_that_was_ignored_before_stays_so(home):
-    """As under nohup."""
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(home):
+    """This is the case under nohup."""
     write(
         home,
         {
@@ -171,7 +174,7 @@ ARCHIVED = "import sys, beside\nprint(__name__, __file__, sys.argv, sys.path[0],
 
 @pytest.mark.parametrize("end", ["", "def f():\n    1/0\nf()", "import sys; sys.exit('so')"])
 @pytest.mark.parametrize("name", ["app.zip", pytest.param("app.pyz", marks=pytest.mark.slow), "app"])
-def test_archives(name, end, home):
+def test_archives_run_as_in_a_plain_run(name, end, home):
     write(home.parent, {"source/__main__.py": ARCHIVED.format(end), "source/beside.py": "x = 1\n"})
     if name == "app.zip":
         with zipfile.ZipFile(home / name, "w") as archive:
@@ -179,19 +182,19 @@ def test_archives(name, end, home):
                 archive.write(home.parent / "source" / file, file)
     else:
         zipapp.create_archive(home.parent / "source", home / name, interpreter="/usr/bin/env python3")
-    plain = both(home, name, "an argument", "--quiet")
+    plain = run_plain_and_recorded(home, name, "an argument", "--quiet")
     assert plain.status == (1 if end else 0), plain.said
 
 
-def test_archives_that_are_none(home):
+def test_broken_archives_fail_as_in_a_plain_run(home):
     write(home, {"broken.zip": b"PK\x05\x06 not a zip", "empty/x": ""})
     with zipfile.ZipFile(home / "nothing.zip", "w") as archive:
         archive.writestr("beside.py", "")
     for name in ("nothing.zip", "empty"):
-        both(home, name)
+        run_plain_and_recorded(home, name)
 
 
-def test_a_script_by_a_link(home):
+def test_a_script_that_is_a_link_runs_as_in_a_plain_run(home):
     write(
         home,
         {
@@ -200,19 +203,19 @@ def test_a_script_by_a_link(home):
         },
     )
     os.symlink("real/prog.py", home / "link.py")
-    both(home, "link.py")
+    run_plain_and_recorded(home, "link.py")
 
 
 @pytest.mark.parametrize("way", ["absolute", "relative", "on PATH"])
-def test_console_scripts(way, home):
-    """`run -- tool` runs what an installer made."""
-    said = "print(__name__, sys.argv[1:], os.path.basename(sys.argv[0]), sys.path[0])"
-    source = f"#!{sys.executable}\nimport sys, os\n{said}\nsys.exit(3)\n"
+def test_console_scripts_run_as_in_a_plain_run(way, home):
+    """`run -- tool` runs a script that an installer has written."""
+    statement = "print(__name__, sys.argv[1:], os.path.basename(sys.argv[0]), sys.path[0])"
+    source = f"#!{sys.executable}\nimport sys, os\n{statement}\nsys.exit(3)\n"
     write(home, {"bin/tool": source})
     os.chmod(home / "bin" / "tool", 0o755)
     env = {"PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    named = {"absolute": str(home / "bin" / "tool"), "relative": "bin/tool", "on PATH": "tool"}[way]
-    words = [named, "a", "--quiet", "--", "-m"]
+    script = {"absolute": str(home / "bin" / "tool"), "relative": "bin/tool", "on PATH": "tool"}[way]
+    words = [script, "a", "--quiet", "--", "-m"]
     plain = (
         finish(start(words, home, env=env), b"")
         if way != "on PATH"
@@ -224,16 +227,16 @@ def test_console_scripts(way, home):
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_stream_that_is_closed_from_the_start(closed, home):
-    """`python prog.py >&-`: then Python's own stream is None."""
+def test_a_stream_that_is_closed_at_the_start_stays_closed(closed, home):
+    """After `python prog.py >&-` Python's stream is None."""
     source = "import sys\nprint(sys.stdin is None, sys.stdout is None)\nsys.stderr and sys.stderr.write('e')\nsys.exit('end')"
     write(home, {"prog.py": source})
-    shut = lambda: os.close(closed)
-    plain = python(home, "prog.py", preexec_fn=shut)
-    assert python(home, *OURS, "prog.py", preexec_fn=shut) == plain
+    close_stream = lambda: os.close(closed)
+    plain = python(home, "prog.py", preexec_fn=close_stream)
+    assert python(home, *OURS, "prog.py", preexec_fn=close_stream) == plain
 
 
-def test_a_full_device_is_told_by_python(home):
+def test_a_full_device_is_reported_by_python(home):
     write(home, {"prog.py": "print('x')"})
     with open("/dev/full", "wb") as full:
         plain = python(home, "prog.py", stdout=full)
@@ -241,17 +244,19 @@ def test_a_full_device_is_told_by_python(home):
     assert plain.status == 120
 
 
-def test_the_working_folder_may_be_gone_at_the_end(home):
+def test_a_program_may_remove_its_working_folder(home):
     write(home, {"prog.py": "import os\nos.mkdir('x'); os.chdir('x'); os.rmdir('../x')\nprint('still here')"})
-    both(home, "prog.py")
+    run_plain_and_recorded(home, "prog.py")
 
 
-def test_the_programs_options_are_its_own(home):
+def test_options_after_the_program_are_passed_to_it(home):
     write(home, {"prog.py": "import sys; print(sys.argv)"})
-    both(home, "prog.py", "--store", "x", "--rules=none.toml", "--help", "--quiet", "-m", "--", "--", "")
+    run_plain_and_recorded(
+        home, "prog.py", "--store", "x", "--rules=none.toml", "--help", "--quiet", "-m", "--", "--", ""
+    )
 
 
-def test_the_report_goes_to_standard_error_and_after_all_else(home):
+def test_the_report_is_the_last_output_and_goes_to_standard_error(home):
     write(
         home,
         {

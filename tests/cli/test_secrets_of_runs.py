@@ -1,4 +1,4 @@
-"""No secret of the program's is in any byte that is written, and what is no secret stays (guarantee 8)."""
+"""No secret of the program is in any byte that is written, and everything else is unchanged (guarantee 8)."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from autochron.provider import Script, Step
 from autochron.store import open_store
 from tests.cli.processes import autochron, write
 
-# In parts that are joined, so that this file itself holds no secret.
+# Joined from parts, so that this file itself contains no secret.
 _PARTS = {
     "api key": (
         "sk-proj-",
@@ -85,54 +85,54 @@ ENV = {f"GIVEN_{number}": GIVEN[name] for number, name in enumerate(ORDER)}
 
 
 def every_byte(folder):
-    """Read all files but the program, and what the store keeps compressed."""
-    found = {}
+    """Return the content of all files except the program, and the uncompressed rows and values of the store."""
+    contents = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name not in {"agent.py", "autochron.toml"} and path.suffix != ".pyc":
-            found[path.name] = path.read_bytes()
+            contents[path.name] = path.read_bytes()
     for path in folder.rglob("traces.db"):
         connection = sqlite3.connect(path)
-        found["rows"] = "\n".join(connection.iterdump()).encode("utf-8", "replace")
+        contents["rows"] = "\n".join(connection.iterdump()).encode("utf-8", "replace")
         connection.close()
         trace = open_store(str(path)).load("last")
-        found["values"] = repr(trace).encode()
-    return found
+        contents["values"] = repr(trace).encode()
+    return contents
 
 
-def assert_nowhere(folder, secrets=SECRETS):
+def assert_no_secret_in(folder, secrets=SECRETS):
     for file, data in every_byte(folder).items():
         for name, secret in secrets.items():
             for form in (secret, json.dumps(secret)[1:-1], base64.b64encode(secret.encode()).decode()):
                 assert form.encode() not in data, f"the {name} is in {file}"
 
 
-def test_no_secret_reaches_the_disk(tmp_path):
+def test_no_secret_of_a_program_reaches_the_disk(tmp_path):
     write(tmp_path, {"agent.py": AGENT})
     stdin = f"Bearer {SECRETS['bearer']} {SECRETS['api key']}\n".encode()
     result = autochron(tmp_path, "run", "agent.py", env=ENV, stdin=stdin)
     assert result.status == 0, result.said
-    assert SECRETS["api key"] in result.text  # the program itself says what it likes
+    assert SECRETS["api key"] in result.text  # the program's own output is not masked
     assert autochron(tmp_path, "traces", "export", "last", "trace.jsonl").status == 0
-    assert_nowhere(tmp_path)
+    assert_no_secret_in(tmp_path)
     values = (tmp_path / "trace.jsonl").read_text()
     assert '"max_tokens":512' in values
     assert '"usage":{"prompt_tokens":11,"completion_tokens":22,"total_tokens":33}' in values
     assert "usage 33 512" in values
     assert "page=3" in values
-    # What a replay will serve as a mask is said now.
+    # The run reports the values that a replay will serve masked.
     masked = [line for line in result.said.splitlines() if "(masked)" in line]
-    named = " ".join(masked)
+    listed = " ".join(masked)
     for path in ("log_in: session_token", "log_in: set-cookie", "fetch: ", "read_key: "):
-        assert path in named, masked
-    # Masked alike on both sides: the same, and the masks are what is served.
+        assert path in listed, masked
+    # Inputs are masked alike on both sides and don't differ. The masks are served as outcomes.
     for words in (("replay", "last"), ("replay", "trace.jsonl")):
         replayed = autochron(tmp_path, *words, env=ENV)
-        assert replayed.status == 1  # the program prints the beginning of what is now a mask
+        assert replayed.status == 1  # the program prints the beginning of a value that is now a mask
         first = next(line for line in replayed.said.splitlines() if "first:" in line)
         assert "line 2 of the output was" in first
         assert "input" not in first
         assert "key: [masked]" in replayed.text
-    assert_nowhere(tmp_path)
+    assert_no_secret_in(tmp_path)
 
 
 QUIET = """
@@ -150,7 +150,7 @@ print(ask(KEY, "why", {"Authorization": f"Bearer {KEY}"})["answer"], KEY)
 
 
 @pytest.mark.parametrize("key", ["api key", "token", "bearer"])
-def test_a_replay_says_the_same_where_secrets_are_on_both_sides(key, tmp_path):
+def test_a_replay_with_the_same_secrets_is_the_same(key, tmp_path):
     write(tmp_path, {"agent.py": QUIET})
     env = {"GIVEN_0": SECRETS[key]}
     result = autochron(tmp_path, "run", "agent.py", env=env)
@@ -158,7 +158,7 @@ def test_a_replay_says_the_same_where_secrets_are_on_both_sides(key, tmp_path):
     replayed = autochron(tmp_path, "replay", "last", env=env)
     assert replayed.status == 0, replayed.said
     assert replayed.said.startswith("autochron: the same: 1 crossing of trace ")
-    assert_nowhere(tmp_path)
+    assert_no_secret_in(tmp_path)
 
 
 HTTP = """
@@ -186,7 +186,7 @@ def test_no_secret_of_an_sdk_call_reaches_the_disk(tmp_path):
     assert result.status == 0, result.said
     assert calls == 1
     assert autochron(tmp_path, "traces", "export", "last", "trace.jsonl").status == 0
-    assert_nowhere(tmp_path)
+    assert_no_secret_in(tmp_path)
     values = (tmp_path / "trace.jsonl").read_text()
     assert '"max_tokens":64' in values
     assert "total_tokens" in values
@@ -210,7 +210,7 @@ def test_no_secret_of_the_command_line_reaches_the_disk(tmp_path):
     assert (
         "masked in the command line, so a replay gives the program the mask: argument 2, 3; " in result.said
     )
-    assert_nowhere(tmp_path)
+    assert_no_secret_in(tmp_path)
     (trace,) = (
         json.loads(line)["header"] for line in autochron(tmp_path, "traces", "--json").text.splitlines()
     )

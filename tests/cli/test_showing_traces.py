@@ -1,4 +1,4 @@
-"""`autochron traces show`: a trace as a tree, on a terminal and elsewhere."""
+"""`autochron traces show` draws a trace as a tree, on a terminal and elsewhere."""
 
 import fcntl
 import os
@@ -63,7 +63,7 @@ def untimed(text):
     return re.sub(r"  [\d.,]+ (s|ms|µs|us)(?=$|  )", "  TIME", text, flags=re.MULTILINE).splitlines()
 
 
-def test_a_trace_is_a_tree_of_lanes_and_of_what_is_inside(home):
+def test_a_trace_is_drawn_as_a_tree_of_lanes_and_nested_crossings(home):
     shown = autochron(recorded(home, 4), "traces", "show", "last")
     head, facts, *tree = untimed(shown.text)
     assert (shown.status, shown.said) == (0, "")
@@ -81,22 +81,22 @@ def test_a_trace_is_a_tree_of_lanes_and_of_what_is_inside(home):
     assert max(map(len, tree)) <= 100
 
 
-def test_a_row_of_the_alike_is_left_out_in_the_middle_unless_all_is_asked_for(home):
+def test_similar_crossings_in_a_row_are_summarised_unless_all_are_requested(home):
     text = autochron(recorded(home, 30), "traces", "show", "last").text
     assert "│  ├─ … 23 more: lane fetch ×23\n" in text
-    assert "raised ValueError" in text  # it is not like the others
-    whole = autochron(home, "traces", "show", "last", "--all").text
-    assert "more" not in whole
-    assert len(whole.splitlines()) == 2 + 33
+    assert "raised ValueError" in text  # it differs from the others
+    complete = autochron(home, "traces", "show", "last", "--all").text
+    assert "more" not in complete
+    assert len(complete.splitlines()) == 2 + 33
 
 
-def test_full_shows_what_went_in_and_out(home):
+def test_full_shows_inputs_and_outcomes(home):
     full = autochron(recorded(home, 2), "traces", "show", "last", "--full").text
     assert '    in   {"label":"counted","upto":2}\n    out  2 items, then returned\n' in full
 
 
 def on_a_terminal(home, *words, columns=80, **more):
-    """Run autochron with a terminal for its standard output; give what that shows."""
+    """Run autochron with a terminal as standard output; return what the terminal shows."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = start(
@@ -110,7 +110,7 @@ def on_a_terminal(home, *words, columns=80, **more):
     while True:
         try:
             chunk = os.read(leader, 65536)
-        except OSError:  # nobody writes any more
+        except OSError:  # the writing end is closed
             break
         if not chunk:
             break
@@ -120,17 +120,17 @@ def on_a_terminal(home, *words, columns=80, **more):
     return shown.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_has_guides_and_colour_in_its_width(home):
+def test_on_a_terminal_the_tree_has_guides_and_colours_and_fits_the_width(home):
     recorded(home, 4)
     shown = on_a_terminal(home, "traces", "show", "last", columns=60)
     assert "\x1b[31m  raised ValueError" in shown  # red
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
-    assert "\x1b" not in plain  # what the program said is no command to the terminal
+    assert "\x1b" not in plain  # text of the program contains no control sequence
     assert "│  └─ ∥ fetch.4  fetch[4] tool" in plain
     assert max(len(line) for line in plain.splitlines()[2:]) == 60
 
 
-def test_what_differs_is_coloured_by_how_grave_it_is(home):
+def test_differences_are_coloured_by_severity(home):
     for pages in (2, 4):
         recorded(home, pages)
     ids = re.findall(r"^01\w+", autochron(home, "traces").text, re.MULTILINE)
@@ -141,14 +141,14 @@ def test_what_differs_is_coloured_by_how_grave_it_is(home):
     assert "\x1b" not in autochron(home, "traces", "diff", *ids).text
 
 
-@pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-def test_a_terminal_without_colour_has_the_width_all_the_same(home, more):
-    shown = on_a_terminal(recorded(home, 4), "traces", "show", "last", columns=60, **more)
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_on_a_terminal_without_colour_the_tree_fits_the_width(home, variables):
+    shown = on_a_terminal(recorded(home, 4), "traces", "show", "last", columns=60, **variables)
     assert "\x1b" not in shown
     assert max(len(line) for line in shown.splitlines()[2:]) == 60
 
 
-def test_an_encoding_without_guides_gets_others(home):
+def test_the_guides_are_ascii_if_the_encoding_is(home):
     text = autochron(recorded(home, 4), "traces", "show", "last", env={"PYTHONIOENCODING": "ascii"}).text
     assert text.isascii()
     assert "\n|  `- = fetch.4  fetch[4] tool  page: 3  " in text
@@ -156,7 +156,7 @@ def test_an_encoding_without_guides_gets_others(home):
     assert (full.status, full.said) == (0, "")
 
 
-def test_a_process_is_a_lane(tmp_path):
+def test_a_child_process_is_drawn_as_a_lane(tmp_path):
     child = "import autochron\n@autochron.boundary('step', kind='tool')\ndef step(n):\n    return n\nstep(1)\nstep(2)\n"
     parent = child + "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True)\n"
     write(tmp_path, {"agent.py": parent, "child.py": child, "autochron.toml": "version = 1\npacks = []\n"})
@@ -171,7 +171,7 @@ def test_a_process_is_a_lane(tmp_path):
     ]
 
 
-def test_a_model_call_says_which_model_and_what_it_asked_for(tmp_path):
+def test_a_model_call_is_drawn_with_its_model_and_its_requested_tools(tmp_path):
     source = os.path.join(ROOT, "incidents", "refund")
     for name in ("agent.py", "tools.py", "autochron.toml"):
         with open(os.path.join(source, name), "rb") as file:
@@ -191,7 +191,7 @@ def test_a_model_call_says_which_model_and_what_it_asked_for(tmp_path):
     assert re.match(r'└─ model\[4\] model  gpt-4.1-mini → "\w.*(…|")  TIME', tree[-1])
 
 
-def big(path, count):
+def write_large_trace(path, count):
     store = open_store(str(path))
     sink = store.begin(samples.header(1, "big"))
     for seq in range(1, count + 1):
@@ -205,8 +205,8 @@ def big(path, count):
 
 
 @pytest.mark.slow
-def test_a_trace_of_a_hundred_thousand_crossings_is_shown_fast_and_short(tmp_path):
-    big(tmp_path / "big.db", 100_000)
+def test_a_trace_of_a_hundred_thousand_crossings_is_shown_quickly_and_shortened(tmp_path):
+    write_large_trace(tmp_path / "big.db", 100_000)
     began = time.monotonic()
     shown = autochron(tmp_path, "traces", "show", "last", "--store", "big.db")
     assert time.monotonic() - began < 20
@@ -217,7 +217,7 @@ def test_a_trace_of_a_hundred_thousand_crossings_is_shown_fast_and_short(tmp_pat
     assert lines[-1].startswith('└─ tool[50000] tool  n: 100000 → "result 100000"')
 
 
-def test_a_trace_without_crossings_is_no_tree(tmp_path):
+def test_a_trace_without_crossings_has_no_tree(tmp_path):
     write(tmp_path, {"agent.py": "print(1)\n"})
     assert autochron(tmp_path, "run", "--quiet", "agent.py").status == 0
     assert len(autochron(tmp_path, "traces", "show", "last").text.splitlines()) == 2

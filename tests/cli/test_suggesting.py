@@ -1,4 +1,4 @@
-"""`autochron rules --suggest`: the tables that are missing, shown, and written where the rules stand."""
+"""`autochron rules --suggest` shows the tables that are missing, and writes them into the file of rules."""
 
 import os
 import pty
@@ -40,7 +40,7 @@ SUGGESTED = [
 ]  # fmt: skip
 
 
-def test_a_table_for_each_call_of_the_run_and_of_the_source(home):
+def test_a_table_is_suggested_for_each_call_of_the_run_and_of_the_source(home):
     assert sorted(tables(autochron(home, "rules", "--suggest").text)) == sorted(SUGGESTED)
     autochron(home, "run", "--quiet", "agent.py")
     done = autochron(home, "rules", "--suggest")
@@ -61,7 +61,7 @@ reason = "for the log"
 """
 
 
-def test_what_is_written_is_read_and_nothing_is_missing_any_more(home):
+def test_written_tables_are_valid_and_complete(home):
     write(home, {"autochron.toml": RULES})
     done = autochron(home, "rules", "--suggest", "--yes")
     assert (done.status, "2 tables written to autochron.toml" in done.text) == (0, True)
@@ -73,7 +73,7 @@ def test_what_is_written_is_read_and_nothing_is_missing_any_more(home):
     assert autochron(home, "check", "agent.py").status == 0
 
 
-def test_a_new_file_is_made_and_a_project_file_taken(home):
+def test_tables_are_written_into_a_new_file_or_into_pyproject(home):
     assert autochron(home, "rules", "--suggest", "--yes").status == 0
     assert (home / "autochron.toml").read_text().startswith("version = 1\n")
     os.unlink(home / "autochron.toml")
@@ -89,7 +89,7 @@ def test_a_new_file_is_made_and_a_project_file_taken(home):
     assert "nothing is missing" in autochron(home, "rules", "--suggest").text
 
 
-def test_a_file_that_cannot_be_read_is_left_as_it_is(home):
+def test_a_malformed_file_of_rules_is_left_unchanged(home):
     write(home, {"autochron.toml": "version = 1\nproject = [\n"})
     done = autochron(home, "rules", "--suggest", "--yes")
     assert (done.status, "autochron.toml:" in done.said) == (2, True)
@@ -97,15 +97,15 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(home):
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("\n", False), ("no\n", False)])
-def test_a_person_is_asked(home, answer, is_written):
-    ours, theirs = pty.openpty()
+def test_on_a_terminal_the_user_is_asked_before_writing(home, answer, is_written):
+    leader, follower = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "autochron", "rules", "--suggest"], cwd=home, env=environment(), stdin=theirs,
+        [sys.executable, "-m", "autochron", "rules", "--suggest"], cwd=home, env=environment(), stdin=follower,
         stdout=subprocess.PIPE, text=True,
-    ) as asking:  # fmt: skip
-        os.write(ours, answer.encode())
-        said, _ = asking.communicate(timeout=60)
-    os.close(ours)
-    os.close(theirs)
-    assert "write 3 tables to autochron.toml? [y/N]" in said
+    ) as process:  # fmt: skip
+        os.write(leader, answer.encode())
+        output, _ = process.communicate(timeout=60)
+    os.close(leader)
+    os.close(follower)
+    assert "write 3 tables to autochron.toml? [y/N]" in output
     assert os.path.exists(home / "autochron.toml") == is_written

@@ -1,4 +1,4 @@
-"""What `autochron run` says of calls that escape the record, and the seed of hashes that run and replay share."""
+"""`autochron run` reports calls that escape the recording, and a run and its replays share the seed of hashes."""
 
 import json
 import os
@@ -39,11 +39,11 @@ def home(tmp_path):
 
 
 def shown(text):
-    """Return the lines that name a call."""
+    """Return the lines of a report that name a call."""
     return [line.strip() for line in text.splitlines() if line.startswith("    agent.py:")]
 
 
-def test_calls_outside_every_boundary_are_named_with_what_would_mark_them(home):
+def test_calls_outside_every_boundary_are_reported_with_the_rules_that_would_mark_them(home):
     done = autochron(home, "run", "agent.py")
     assert shown(done.said) == [
         "agent.py:13  clock  datetime.date.today  ×3  direct",
@@ -56,7 +56,7 @@ def test_calls_outside_every_boundary_are_named_with_what_would_mark_them(home):
     assert done.status == 0
 
 
-def test_one_is_unmarked_with_strict_and_too_few_are_covered(home):
+def test_strict_and_fail_under_decide_the_exit_status(home):
     statuses = [
         autochron(home, "run", "--quiet", *options, "agent.py").status
         for options in (["--strict"], ["--fail-under", "25"], ["--fail-under", "26"], ["--no-watch"])
@@ -64,16 +64,16 @@ def test_one_is_unmarked_with_strict_and_too_few_are_covered(home):
     assert statuses == [4, 0, 4, 0]
 
 
-def test_a_program_keeps_a_status_of_its_own(home):
+def test_strict_keeps_the_exit_status_of_a_failing_program(home):
     write(home, {"agent.py": f"{AGENT}raise SystemExit(3)\n"})
     assert autochron(home, "run", "--strict", "agent.py").status == 3
 
 
-def test_nothing_is_said_without_a_watch(home):
+def test_no_watch_reports_no_calls(home):
     assert "unmarked-call" not in autochron(home, "run", "--no-watch", "agent.py").said
 
 
-def test_what_is_ignored_is_not_said_and_a_line_that_is_gone_is(home):
+def test_ignored_calls_are_not_reported_and_stale_ignores_are(home):
     ignores = [
         ("datetime.date.today", 13),
         ("random.random", 13),
@@ -90,16 +90,16 @@ def test_what_is_ignored_is_not_said_and_a_line_that_is_gone_is(home):
 
 
 @pytest.mark.parametrize("ending", ["json", "sarif", "github", "txt"])
-def test_a_report_is_written_where_it_was_asked_for(home, ending):
+def test_a_report_is_written_relative_to_the_starting_folder(home, ending):
     write(home, {"agent.py": f"import os\nos.makedirs('other')\nos.chdir('other')\n{AGENT}"})
     assert autochron(home, "run", "--report", f"found.{ending}", "agent.py").status == 0
     text = (home / f"found.{ending}").read_text()
     if ending == "json":
-        assert [each["call"] for each in json.loads(text)["findings"]] == [
+        assert [finding["call"] for finding in json.loads(text)["findings"]] == [
             "datetime.date.today", "random.random", "tempfile.gettempdir",
         ]  # fmt: skip
     elif ending == "sarif":
-        assert [each["ruleId"] for each in json.loads(text)["runs"][0]["results"]] == [
+        assert [result["ruleId"] for result in json.loads(text)["runs"][0]["results"]] == [
             "clock",
             "random",
             "files",
@@ -109,7 +109,7 @@ def test_a_report_is_written_where_it_was_asked_for(home, ending):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--report", "x.html"], "--report x.html: its ending is one of .json, .sarif, .github, .txt"),
         (["--report", "nowhere/x.json"], "--report nowhere/x.json: there is no folder nowhere"),
@@ -120,16 +120,16 @@ def test_a_report_is_written_where_it_was_asked_for(home, ending):
         ),
     ],
 )
-def test_what_is_asked_wrongly_is_answered(home, options, said):
+def test_wrong_options_of_a_watch_are_refused(home, options, message):
     done = autochron(home, "run", *options, "agent.py")
-    assert (done.status, said in done.said) == (2, True)
+    assert (done.status, message in done.said) == (2, True)
 
 
-def test_findings_are_in_the_trace_and_in_its_file(home):
+def test_findings_are_stored_and_exported(home):
     autochron(home, "run", "--quiet", "agent.py")
     autochron(home, "traces", "export", "last", "t.jsonl")
     footer = json.loads((home / "t.jsonl").read_text().splitlines()[-2])["footer"]
-    assert [(each["call"], each.get("covered")) for each in footer["findings"]] == [
+    assert [(finding["call"], finding.get("covered")) for finding in footer["findings"]] == [
         ("time.time", "boundary"), ("datetime.date.today", None), ("random.random", None), ("tempfile.gettempdir", None),
     ]  # fmt: skip
     assert autochron(home, "traces", "show", "t.jsonl").status == 0
@@ -142,13 +142,13 @@ subprocess.run([sys.executable, "child.py"], check=True)
 """
 
 
-def test_what_child_processes_do_is_found_too(home):
+def test_calls_in_child_processes_are_reported(home):
     write(home, {"agent.py": CHILD, "child.py": "import time\ntime.time()\n"})
     done = autochron(home, "run", "agent.py")
     assert "child.py:2  clock  time.time  ×1  direct" in done.said
 
 
-def test_an_address_in_an_input_is_told(home):
+def test_a_memory_address_in_an_input_is_reported(home):
     write(home, {"agent.py": AGENT.replace('ask("x")', "ask(f\"{type('Order', (), {})()}\")")})
     assert "ask: its input has an address in memory (at 0x" in autochron(home, "run", "agent.py").said
 
@@ -158,8 +158,8 @@ def test_an_address_in_an_input_is_told(home):
 ORDER = "import os\nprint(sorted(name for name in os.environ if 'HASH' in name), list({'a', 'b', 'c', 'd', 'e', 'f'}))\n"
 
 
-def plain(home, *words, **variables):
-    """Run a command with an environment that sets no seed but what is given."""
+def run_without_seed(home, *words, **variables):
+    """Run a command in an environment without a seed of hashes, except one in `variables`."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
     done = subprocess.run(
         [sys.executable, "-m", "autochron", *words], cwd=home, env=environment | variables, capture_output=True, text=True,
@@ -168,26 +168,30 @@ def plain(home, *words, **variables):
     return done.returncode, done.stdout
 
 
-def test_a_replay_has_the_order_of_sets_of_its_run_and_the_program_its_environment(home):
+def test_a_replay_has_the_set_order_of_its_run_and_the_program_does_not_see_the_seed(home):
     write(home, {"agent.py": ORDER})
-    runs = [plain(home, "run", "--quiet", "--name", f"run-{number}", "agent.py") for number in range(6)]
-    assert len({stdout for _, stdout in runs}) > 1  # each run has an order of its own
+    runs = [
+        run_without_seed(home, "run", "--quiet", "--name", f"run-{number}", "agent.py") for number in range(6)
+    ]
+    assert len({stdout for _, stdout in runs}) > 1  # the order differs between runs
     assert {(status, stdout[:2]) for status, stdout in runs} == {(0, "[]")}
-    replays = [plain(home, "replay", "--quiet", f"run-{number}") for number in range(6)]
+    replays = [run_without_seed(home, "replay", "--quiet", f"run-{number}") for number in range(6)]
     assert replays == runs
 
 
-def test_a_seed_that_is_set_is_kept_and_so_is_the_variable(home):
+def test_a_seed_in_the_environment_is_used_and_stays_visible(home):
     write(home, {"agent.py": ORDER})
-    first, second = (plain(home, "run", "--quiet", "agent.py", PYTHONHASHSEED="7") for _ in range(2))
+    first, second = (
+        run_without_seed(home, "run", "--quiet", "agent.py", PYTHONHASHSEED="7") for _ in range(2)
+    )
     assert first == second
     assert first[1].startswith("['PYTHONHASHSEED']")
-    assert plain(home, "run", "--quiet", "agent.py", PYTHONHASHSEED="random")[1].startswith(
+    assert run_without_seed(home, "run", "--quiet", "agent.py", PYTHONHASHSEED="random")[1].startswith(
         "['PYTHONHASHSEED']"
     )
 
 
-def test_standard_input_and_status_outlive_the_second_start(home):
+def test_standard_input_and_status_survive_the_restart_with_a_seed(home):
     write(home, {"agent.py": "import sys\nprint(sys.stdin.read())\nraise SystemExit(5)\n"})
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
     done = subprocess.run(
@@ -197,10 +201,10 @@ def test_standard_input_and_status_outlive_the_second_start(home):
     assert (done.returncode, done.stdout) == (5, "what was typed\n")
 
 
-def test_a_replay_finds_the_seed_before_it_imports_what_it_needs(home):
+def test_a_replay_looks_up_the_seed_before_it_imports_its_modules(home):
     write(home, {"agent.py": ORDER})
-    _, printed = plain(home, "run", "--quiet", "--name", "one", "--store", "here#1.db", "agent.py")
-    assert plain(home, "traces", "export", "one", "one.jsonl", "--store=here#1.db")[0] == 0
+    _, printed = run_without_seed(home, "run", "--quiet", "--name", "one", "--store", "here#1.db", "agent.py")
+    assert run_without_seed(home, "traces", "export", "one", "one.jsonl", "--store=here#1.db")[0] == 0
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
     for words in (["one.jsonl"], ["last", "--store=here#1.db"], ["one", "--quiet", "--store", "here#1.db"]):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The wheel, in an environment that holds nothing else: it has the packs, records the demo's agent and replays it."""
+"""The wheel, installed in an otherwise empty environment: it has the packs, and records and replays the demo's agent."""
 
 import glob
 import os
@@ -27,13 +27,13 @@ def run(*command, **more):
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    (found,) = glob.glob(str(folder / "*.whl"))
-    return found
+    (path,) = glob.glob(str(folder / "*.whl"))
+    return path
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """An environment with the wheel, what it depends on, and an SDK; packages come as pip is configured to get them."""
+    """Return the `bin` folder of an environment with the wheel, its dependencies and an SDK, installed by pip."""
     folder = tmp_path_factory.mktemp("env")
     run(sys.executable, "-m", "venv", folder)
     python = folder / "bin" / "python"
@@ -50,7 +50,7 @@ def installed(wheel, tmp_path_factory):
     return folder / "bin"
 
 
-def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
+def test_the_wheel_contains_the_packs_and_nothing_from_outside_the_package(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     packs = {os.path.basename(name) for name in names if name.startswith("autochron/packs/")}
     assert packs == {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "rules", "*.toml"))}
@@ -61,11 +61,11 @@ def test_the_wheel_holds_the_packs_and_nothing_from_outside_the_package(wheel):
         f"autochron/incident/templates/{name}"
         for name in os.listdir(os.path.join(ROOT, "autochron", "incident", "templates"))
     }
-    for folder in ("templates", "static"):  # of the page of a mutation study
-        held = {
+    for folder in ("templates", "static"):  # of the HTML report of a mutation study
+        files = {
             name.rpartition("/")[2] for name in names if name.startswith(f"autochron/mutate/report/{folder}/")
         }
-        assert held == set(os.listdir(os.path.join(ROOT, "autochron", "mutate", "report", folder)))
+        assert files == set(os.listdir(os.path.join(ROOT, "autochron", "mutate", "report", folder)))
     licences = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
     assert licences == {
         "LICENSE",
@@ -102,8 +102,8 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
     assert "openai.chat" in rules.stdout
     assert "issue_refund" in rules.stdout
     run(tool, "traces", "export", "last", "t.jsonl", cwd=tmp_path, env=env)
-    said = run(tool, "incident", "new", "t.jsonl", "refund", cwd=tmp_path, env=env).stdout
-    assert "pytest is not installed here, so nobody has seen the test fail yet" in said
+    output = run(tool, "incident", "new", "t.jsonl", "refund", cwd=tmp_path, env=env).stdout
+    assert "pytest is not installed here, so nobody has seen the test fail yet" in output
     assert sorted(os.listdir(tmp_path / "refund")) == [
         "README.md",
         "autochron.toml",

@@ -1,4 +1,4 @@
-"""The agent that the tests of this folder run in every way, and what its runs must come to."""
+"""The agent that the tests of this folder run in many ways, and the expected result of its runs."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def pay(amount: int) -> int:
 def work() -> None:
     print(act("add", {"a": 1, "b": 2}), pay(3))
 """
-"""Calls one tool by a table, and one that is a definition; each writes down that it ran."""
+"""Calls one tool through a table and one by its definition. Each appends its name to a file when it runs."""
 
 RULES = """version = 1
 packs = []
@@ -46,41 +46,41 @@ define = "{module}:pay"
 
 
 class Ran(NamedTuple):
-    """How a recording and its replay went."""
+    """The results of a recording and its replay."""
 
     printed: str
     names: list[str]
-    """The crossings, as the report of the run has them."""
+    """The crossings as shown in the report of the run."""
     ran: str
-    """Which tools ran while it was recorded."""
+    """The tools that ran during the recording."""
     replayed: tuple[int, str, str]
-    """Status and output of the replay, and which tools ran then: none should."""
+    """Status and output of the replay, and the tools that ran then, which should be none."""
     said: str
 
 
 WELL = ("3 6\n", ["add ×1", "pay ×1"], "add pay ", (0, "3 6\n", ""))
-"""What recording the agent and replaying it comes to."""
+"""The expected results of recording the agent and replaying it."""
 
 
 def make(folder, files, module="desk", **more):
-    """Write a project with the rules for a module that has the agent's work."""
+    """Write a project with rules for the module that contains the agent's work."""
     write(folder, {**files, "autochron.toml": RULES.format(module=module), **more})
     return folder
 
 
 def record_and_replay(folder, *command, env=None, by=autochron, given=()):
-    """Run `autochron run WORD …`, and replay what it recorded; `by` starts autochron, and both are `given` options."""
-    ran = by(folder, "run", *given, *command, env=env)
+    """Run `autochron run WORD …` and replay the trace; `by` starts autochron, and both get the options `given`."""
+    recorded = by(folder, "run", *given, *command, env=env)
     done = _done(folder)
     replayed = by(folder, "replay", *given, "last", env=env)
-    assert ran.status == 0, ran.said
+    assert recorded.status == 0, recorded.said
     replay = (replayed.status, replayed.text, _done(folder))
-    return Ran(ran.text, names_in(ran.said), done, replay, ran.said + replayed.said)
+    return Ran(recorded.text, names_in(recorded.said), done, replay, recorded.said + replayed.said)
 
 
-def names_in(said):
-    """Read the crossings from what a run reported."""
-    words = said.replace(",", "\n").replace(":", "\n").replace("(", "\n").replace(")", "\n").splitlines()
+def names_in(report):
+    """Return the crossings in the report of a run, sorted."""
+    words = report.replace(",", "\n").replace(":", "\n").replace("(", "\n").replace(")", "\n").splitlines()
     return sorted(word.strip() for word in words if word.strip() in {"add ×1", "pay ×1"})
 
 
@@ -97,7 +97,7 @@ def _done(folder):
 
 
 def forget_bytecode(folder):
-    """Remove what Python has kept."""
-    for where, _, _ in os.walk(folder):
-        if os.path.basename(where) == "__pycache__":
-            shutil.rmtree(where)
+    """Remove Python's bytecode caches."""
+    for path, _, _ in os.walk(folder):
+        if os.path.basename(path) == "__pycache__":
+            shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""Rules that take the place of others: what was woven as it was imported, or in place, goes by the new ones."""
+"""New rules replace others: modules that were woven on import or in place follow the new rules."""
 
 import importlib
 import itertools
@@ -58,43 +58,43 @@ ADD = 'define = "MODULE:add"'
 CALL = 'call = "TOOLS[$tool](...)"'
 
 
-def crossed(module, file):
+def names_crossed(module, file):
     with autochron.record(store="memory:", rules=file) as recording:
         assert module.act("add", 1, 2) == 3
         assert module.pay(4) == 8
-    return [each.name for each in recording.trace().envelopes]
+    return [envelope.name for envelope in recording.trace().envelopes]
 
 
-@pytest.mark.parametrize("kept", [False, True], ids=["made", "kept"])
+@pytest.mark.parametrize("cached", [False, True], ids=["made", "kept"])
 @pytest.mark.parametrize("first", [{"one": PAY}, {"one": ADD}, {"one": CALL, "two": PAY}], ids=str)
-def test_what_was_woven_as_it_was_imported_goes_by_the_rules_in_force(desk, first, kept):
+def test_a_module_that_was_woven_on_import_follows_the_current_rules(desk, first, cached):
     folder, name = desk
     before = rules(folder, name, **first)
-    for _ in range(1 + kept):  # the second time from what is kept of the first
+    for _ in range(1 + cached):  # the second time from the cache of the first
         sys.modules.pop(name, None)
         with autochron.record(store="memory:", rules=before):
             module = importlib.import_module(name)
         assert (
             has_woven(module.pay.__code__) or has_woven(module.act.__code__) or has_woven(module.add.__code__)
         )
-        activation.deactivate() if kept and _ == 0 else None
-    assert crossed(module, rules(folder, name, other=PAY)) == ["other"]
-    assert crossed(module, rules(folder, name, called=CALL, paid=PAY)) == ["called", "paid"]
-    assert crossed(module, before) == {"one": ["one", "two"][: len(first)]}["one"]
+        activation.deactivate() if cached and _ == 0 else None
+    assert names_crossed(module, rules(folder, name, other=PAY)) == ["other"]
+    assert names_crossed(module, rules(folder, name, called=CALL, paid=PAY)) == ["called", "paid"]
+    assert names_crossed(module, before) == {"one": ["one", "two"][: len(first)]}["one"]
 
 
-def test_without_rules_all_is_as_it_was(desk):
+def test_deactivating_restores_the_original_code(desk):
     folder, name = desk
     with autochron.record(store="memory:", rules=rules(folder, name, call=CALL, pay=PAY)):
         module = importlib.import_module(name)
-    held = module.pay
+    function = module.pay
     activation.deactivate()
-    assert held is module.pay
-    woven = [each for each in (module.pay, module.act, module.add) if has_woven(each.__code__)]
+    assert function is module.pay
+    woven = [candidate for candidate in (module.pay, module.act, module.add) if has_woven(candidate.__code__)]
     assert (woven, module.act("add", 2, 2), module.idle()) == ([], 4, 2)
 
 
-def test_a_source_that_was_changed_since_is_left_as_it_was_imported(desk):
+def test_a_module_whose_source_has_changed_keeps_its_imported_code(desk):
     folder, name = desk
     with autochron.record(store="memory:", rules=rules(folder, name, pay=PAY)):
         module = importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""What is kept of woven code is good only for the code that Python would run: whoever makes it, by whatever name it runs."""
+"""Cached woven code is used only for exactly the code that Python would run, whichever tool changed it or name it has."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def run(tmp_path):
-    """Run `autochron run WORD …` with plans of the test's own; gives what was printed, and what was said."""
+    """Return a function that runs `autochron run WORD …` with a cache of its own, and returns the output and the report."""
 
     def run_once(*words, by=autochron, status=0):
         ran = by(tmp_path, "run", *words, env={"AUTOCHRON_CACHE": str(tmp_path / "cache")})
@@ -72,32 +72,32 @@ def find_spec(self, name, target=None):
 external.FileFinder.find_spec = find_spec
 """,
 }
-"""Each makes desk.py pay five times as much, as it is loaded."""
+"""Each tool changes desk.py on import, so that it pays five times instead of twice the amount."""
 
 PREAMBLE = "import importlib._bootstrap_external as external, os, sys\nsys.dont_write_bytecode = True\nFOLDER = os.getcwd()\n"
 BEFORE = "\nimport autochron.cli\nsys.argv[0] = 'autochron'\nautochron.cli.main(sys.argv[1:])\n"
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
-@pytest.mark.parametrize("other", TOOLS_OF_OTHERS)
-def test_another_tool_in_one_run_and_not_in_the_next(tmp_path, run, other, order):
-    """The same source and another code: nothing that was kept of the one is run as the other."""
+@pytest.mark.parametrize("tool", TOOLS_OF_OTHERS)
+def test_a_tool_that_changes_code_in_some_runs_only_does_not_confuse_the_cache(tmp_path, run, tool, order):
+    """The source is the same and the code differs. Code cached for one is never run for the other."""
     program = "import desk\n\nif __name__ == '__main__':\n    desk.work()\n"
     make(tmp_path, {"agent.py": program, "desk.py": WORK})
-    hook = PREAMBLE.replace("sys.dont_write_bytecode = True\n", "") + TOOLS_OF_OTHERS[other]
+    hook = PREAMBLE.replace("sys.dont_write_bytecode = True\n", "") + TOOLS_OF_OTHERS[tool]
     write(tmp_path, {"first.py": hook + BEFORE, "with.py": f"{hook}\nimport agent\nagent.desk.work()\n"})
     first = lambda folder, *words, env: python(folder, "first.py", *words, env=env)
     changed = lambda: run("agent.py", by=first) if order == "before" else run("with.py")
 
     for attempt in (changed, lambda: run("agent.py")) * 2:
-        # Bytecode is the other tool's to keep apart.
+        # Keeping bytecode apart is the responsibility of the other tool.
         forget_bytecode(tmp_path)
-        printed, said = attempt()
-        assert printed == ("3 15\n" if attempt is changed else "3 6\n"), said
-        assert names_in(said) == ["add ×1", "pay ×1"]
+        printed, report = attempt()
+        assert printed == ("3 15\n" if attempt is changed else "3 6\n"), report
+        assert names_in(report) == ["add ×1", "pay ×1"]
 
 
-def test_a_file_that_was_replaced_within_the_same_tick_by_one_of_the_same_size(tmp_path, run):
+def test_a_file_replaced_by_one_of_the_same_size_and_time_is_woven_anew(tmp_path, run):
     make(tmp_path, {"agent.py": "import desk\ndesk.work()\n"})
     replacement = tmp_path / "replacement.py"
     for factor in (2, 5, 7, 2):
@@ -109,21 +109,21 @@ def test_a_file_that_was_replaced_within_the_same_tick_by_one_of_the_same_size(t
             assert run("agent.py")[0] == f"3 {3 * factor}\n"
 
 
-def test_bytecode_that_python_takes_for_current_is_run_as_python_runs_it_and_not_kept(tmp_path, run):
+def test_stale_bytecode_that_python_takes_for_current_is_run_and_not_cached(tmp_path, run):
     make(tmp_path, {"agent.py": "import desk\ndesk.work()\n"})
     for factor in (2, 5):
         write(tmp_path, {"desk.py": WORK.replace("amount * 2", f"amount * {factor}")})
         os.utime(tmp_path / "desk.py", ns=(10**18, 10**18))
-        printed, said = run("agent.py")
+        printed, report = run("agent.py")
         assert printed == python(tmp_path, "agent.py").text == "3 6\n"
-    assert "desk: Python runs bytecode of it that is not of" in said
+    assert "desk: Python runs bytecode of it that is not of" in report
     forget_bytecode(tmp_path)
-    printed, said = run("agent.py")
-    assert (printed, "bytecode" in said) == ("3 15\n", False)
+    printed, report = run("agent.py")
+    assert (printed, "bytecode" in report) == ("3 15\n", False)
 
 
-def test_a_program_is_a_module_to_another_program(tmp_path, run):
-    """A rule that names a method of the program's own looks for it in `__main__`, and in another program in its module."""
+def test_a_method_of_a_program_is_bound_in_main_and_as_an_imported_module(tmp_path, run):
+    """A rule for a method of a program finds it in `__main__`, and in its module if another program imports it."""
     till = "class Till:\n    def pay(self, amount):\n        return amount\n\n"
     files = {
         "agent.py": till + "import desk\n\nif __name__ == '__main__':\n    print(desk.act(Till()))\n",
@@ -136,16 +136,16 @@ def test_a_program_is_a_module_to_another_program(tmp_path, run):
     )
     write(tmp_path, {"autochron.toml": rules})
     for words in (["agent.py"], ["other.py"], ["-m", "agent"], ["agent.py"], ["-m", "other"]):
-        printed, said = run(*words)
-        assert (printed, names_in(said)) == ("3\n", ["pay ×1"]), (words, said)
-    # And both at once, which are two classes.
+        printed, report = run(*words)
+        assert (printed, names_in(report)) == ("3\n", ["pay ×1"]), (words, report)
+    # Both at once, as two different classes.
     write(tmp_path, {"agent.py": files["agent.py"] + "    import agent\n    print(desk.act(agent.Till()))\n"})
     for words in (["agent.py"], ["-m", "agent"]):
-        printed, said = run(*words)
-        assert (printed, "pay ×2" in said) == ("3\n3\n", True), (words, said)
+        printed, report = run(*words)
+        assert (printed, "pay ×2" in report) == ("3\n3\n", True), (words, report)
 
 
-def test_a_module_that_is_imported_under_two_names(tmp_path, run):
+def test_a_module_that_is_imported_under_two_names_is_woven_by_name(tmp_path, run):
     make(tmp_path, {"shop/desk.py": WORK, "shop/__init__.py": ""}, "shop.desk")
     write(
         tmp_path,
@@ -161,8 +161,8 @@ def test_a_module_that_is_imported_under_two_names(tmp_path, run):
         assert "add ×2, pay ×1" in run("both.py")[1]
 
 
-def test_sources_are_read_before_they_are_loaded(tmp_path):
-    """What is written while a module is loaded is not kept as what the file then holds."""
+def test_a_file_that_changes_while_it_is_loaded_is_cached_with_its_old_content(tmp_path):
+    """Code that was woven before the change must not be cached for the new content of the file."""
     program = """
 import os, sys
 import autochron
@@ -208,7 +208,7 @@ with autochron.record(store="memory:"):
 """
 
 
-def test_a_module_in_which_nothing_fits_is_looked_through_once(tmp_path):
+def test_a_module_without_a_match_is_parsed_once(tmp_path):
     desk = "TOOLS = {}\n\n\ndef act(name):\n    return TOOLS[name], name.format()\n"
     make(tmp_path, {"agent.py": COUNTING, "desk.py": desk})
     env = {"AUTOCHRON_CACHE": str(tmp_path / "cache")}

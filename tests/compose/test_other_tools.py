@@ -1,4 +1,4 @@
-"""beartype, typeguard, coverage and ddtrace beside autochron, whichever comes first: both do their work."""
+"""beartype, typeguard, coverage and ddtrace work together with autochron, whichever is activated first."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.compose.tools import PYTHON, needs
 
 pytestmark = pytest.mark.slow
 
-# Each with how many times a call crosses that it refuses: beartype checks before the function, typeguard in it.
+# Each with the number of crossings of a refused call: beartype checks before the function, typeguard inside it.
 CHECKING = {
     "beartype": ("from beartype.claw import beartype_package; beartype_package('shop')", 0),
     "typeguard": ("from typeguard import install_import_hook; install_import_hook('shop')", 1),
@@ -30,7 +30,7 @@ sys.argv[0] = "autochron"
 import autochron.cli
 autochron.cli.main(sys.argv[1:])
 """
-"""A start of autochron with another tool's hook in force before."""
+"""Starts autochron after another tool has installed its hook."""
 
 
 def first(folder, *words, env=None):
@@ -58,10 +58,10 @@ def shop(folder, agent, tool):
         pytest.param(tool, order, marks=needs(tool))
         for tool in CHECKING
         for order in ("before", "after", "of itself")
-        if (tool, order) != ("typeguard", "of itself")  # it has no hook that a package sets for itself
+        if (tool, order) != ("typeguard", "of itself")  # typeguard has no hook that a package sets for itself
     ],
 )
-def test_types_are_checked_and_calls_recorded(tmp_path, tool, order):
+def test_types_are_checked_and_calls_are_recorded(tmp_path, tool, order):
     hook = CHECKING[tool][0]
     inside = {"before": "", "after": hook, "of itself": ""}[order]
     shop(tmp_path, inside, tool)
@@ -69,12 +69,12 @@ def test_types_are_checked_and_calls_recorded(tmp_path, tool, order):
         itself = "from beartype.claw import beartype_this_package\nbeartype_this_package()\n"
         write(tmp_path, {"shop/__init__.py": itself})
     write(tmp_path, {"first.py": FIRST.format(hook=hook)})
-    began = first if order == "before" else autochron
-    ran = record_and_replay(tmp_path, "agent.py", by=began)
+    run = first if order == "before" else autochron
+    result = record_and_replay(tmp_path, "agent.py", by=run)
 
-    assert ran.printed == "True\n3 6\n", ran.said
-    assert f"add ×1, pay ×{1 + CHECKING[tool][1]}" in ran.said
-    assert (ran.ran, ran.replayed) == ("add pay ", (0, "True\n3 6\n", "")), ran.said
+    assert result.printed == "True\n3 6\n", result.said
+    assert f"add ×1, pay ×{1 + CHECKING[tool][1]}" in result.said
+    assert (result.ran, result.replayed) == ("add pay ", (0, "True\n3 6\n", "")), result.said
 
 
 IMPORTED = """
@@ -90,31 +90,31 @@ print([each.name for each in block.trace().envelopes])
 
 
 @pytest.mark.parametrize("tool", [pytest.param(tool, marks=needs(tool)) for tool in CHECKING])
-def test_modules_that_a_tool_had_changed_before_are_woven_in_place(tmp_path, tool):
+def test_modules_that_a_tool_has_changed_before_are_woven_in_place(tmp_path, tool):
     hook, refused = CHECKING[tool]
     shop(tmp_path, "", tool)
     probe = PROBE.replace("TOOL", repr(tool)).strip().replace("\n", "\n    ")
     write(tmp_path, {"block.py": IMPORTED.format(hook=hook, probe=probe)})
-    ran = python(tmp_path, "block.py")
-    assert (ran.text, ran.said) == (f"True\n3 6\n{['pay'] * refused + ['add', 'pay']}\n", "")
+    result = python(tmp_path, "block.py")
+    assert (result.text, result.said) == (f"True\n3 6\n{['pay'] * refused + ['add', 'pay']}\n", "")
 
 
 @pytest.mark.parametrize("tool", [pytest.param(tool, marks=needs(tool)) for tool in CHECKING])
-def test_what_is_kept_without_a_tool_is_not_taken_with_it(tmp_path, tool):
-    """In one run the tool is there, in the next not: the same source, another code."""
+def test_code_cached_without_a_tool_is_not_used_with_it(tmp_path, tool):
+    """The tool is active in every second run, so the source is the same and the code differs."""
     hook = CHECKING[tool][0]
     for inside, printed in (("", "unchecked"), (hook, "True"), ("", "unchecked"), (hook, "True")):
         source = WORK.replace("amount * 2", "amount * 2 if isinstance(amount, int) else 0")
         shop(tmp_path, inside, tool)
         write(tmp_path, {"shop/desk.py": source})
-        ran = record_and_replay(tmp_path, "agent.py")
-        assert ran.printed == f"{printed}\n3 6\n", ran.said
+        result = record_and_replay(tmp_path, "agent.py")
+        assert result.printed == f"{printed}\n3 6\n", result.said
         refused = CHECKING[tool][1] if inside else 1
-        assert f"add ×1, pay ×{1 + refused}" in ran.said
-        assert ran.replayed == (0, ran.printed, "")
+        assert f"add ×1, pay ×{1 + refused}" in result.said
+        assert result.replayed == (0, result.printed, "")
 
 
-# --- coverage ----------------------------------------------------------------------------------------------------------
+# --- coverage ---------------------------------------------------------------------------------------------------------
 
 BRANCHES = (
     WORK
@@ -157,24 +157,24 @@ CORES = {
 
 
 def covered(folder, words, env):
-    """Run under coverage; gives what was printed and what coverage tells of each of the program's files."""
-    ran = finish(start([PYTHON, "-m", *words], folder, env=env))
-    assert ran.status == 0, ran.said
-    told = finish(
+    """Run a program under coverage; return its result, and coverage's lines and branches of each file."""
+    result = finish(start([PYTHON, "-m", *words], folder, env=env))
+    assert result.status == 0, result.said
+    report = finish(
         start(
             [PYTHON, "-m", "coverage", "json", "-q", "-o", "-", "--include=agent.py,desk.py"], folder, env=env
         )
     )
-    assert told.status == 0, told.text + told.said
+    assert report.status == 0, report.text + report.said
     keys = ("executed_lines", "missing_lines", "executed_branches", "missing_branches")
-    files = json.loads(told.text)["files"]
-    return ran, {name: {key: each.get(key) for key in keys} for name, each in files.items()}
+    files = json.loads(report.text)["files"]
+    return result, {name: {key: lines.get(key) for key in keys} for name, lines in files.items()}
 
 
 @needs("coverage")
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("branch", [False, True], ids=["lines", "branches"])
-def test_coverage_tells_the_same(tmp_path, core, branch):
+def test_coverage_reports_the_same_lines_and_branches(tmp_path, core, branch):
     make(tmp_path, {"agent.py": AGENT, "desk.py": BRANCHES})
     rules = (tmp_path / "autochron.toml").read_text()
     write(
@@ -185,8 +185,8 @@ def test_coverage_tells_the_same(tmp_path, core, branch):
         },
     )
     env = CORES[core] | {"COVERAGE_FILE": str(tmp_path / "data")}
-    how = ["--branch"] if branch else []
-    run = ["coverage", "run", *how, "--include=agent.py,desk.py"]
+    options = ["--branch"] if branch else []
+    run = ["coverage", "run", *options, "--include=agent.py,desk.py"]
     alone, lines = covered(tmp_path, [*run, "agent.py"], env)
     assert sorted(lines) == ["agent.py", "desk.py"]
     around, lines_around = covered(tmp_path, [*run, "-m", "autochron", "run", "agent.py"], env)
@@ -202,11 +202,11 @@ def test_coverage_tells_the_same(tmp_path, core, branch):
 @pytest.mark.parametrize("words", [["desk.py"], ["-m", "desk"]], ids=" ".join)
 def test_a_program_that_coverage_runs_is_woven(tmp_path, words):
     make(tmp_path, {"desk.py": BRANCHES.replace("    list(Till().sell())\n", "")})
-    ran = record_and_replay(tmp_path, "-m", "coverage", "run", *words)
-    assert ran[:4] == WELL, ran.said
+    result = record_and_replay(tmp_path, "-m", "coverage", "run", *words)
+    assert result[:4] == WELL, result.said
 
 
-# --- a tool that has threads and hooks of forks ---
+# --- a tool with threads and fork hooks ---
 
 THREADS = """
 import os, threading
@@ -215,32 +215,32 @@ threading.Thread(target=threading.Event().wait, daemon=True).start()
 """
 
 
-def test_a_tool_with_threads_is_not_disturbed_by_forks(tmp_path):
+def test_a_tool_with_threads_and_fork_hooks_is_not_disturbed(tmp_path):
     make(tmp_path, {"agent.py": "import desk\ndesk.work()\n", "desk.py": WORK})
     write(tmp_path, {"first.py": FIRST.format(hook=THREADS)})
-    ran = record_and_replay(tmp_path, "agent.py", by=first)
-    assert ran[:4] == WELL, ran.said
+    result = record_and_replay(tmp_path, "agent.py", by=first)
+    assert result[:4] == WELL, result.said
 
 
-# --- ddtrace -----------------------------------------------------------------------------------------------------------
+# --- ddtrace ----------------------------------------------------------------------------------------------------------
 
 QUIET = {
     "DD_TRACE_ENABLED": "false",
     "DD_INSTRUMENTATION_TELEMETRY_ENABLED": "false",
     "DD_REMOTE_CONFIGURATION_ENABLED": "false",
-    # Else it asks for its agent when it is imported, which a replay refuses, as it does with every connection.
+    # Otherwise it connects to its agent on import, and a replay refuses every connection.
     "DD_LLMOBS_AGENTLESS_ENABLED": "false",
 }
 
 
 @needs("ddtrace")
 @pytest.mark.parametrize("order", ["ddtrace-run", "auto before", "auto after", "loaded between"])
-def test_ddtrace(tmp_path, order):
+def test_ddtrace_works_in_any_order_with_autochron(tmp_path, order):
     inside = {"auto after": "import ddtrace.auto\n", "loaded between": "import desk, ddtrace.auto\n"}.get(
         order, ""
     )
     make(tmp_path, {"agent.py": f"{inside}import desk\ndesk.work()\n", "desk.py": WORK})
     write(tmp_path, {"first.py": FIRST.format(hook="import ddtrace.auto")})
-    began = {"ddtrace-run": ddtrace_run, "auto before": first}.get(order, autochron)
-    ran = record_and_replay(tmp_path, "agent.py", env=QUIET, by=began)
-    assert ran[:4] == WELL, ran.said
+    run = {"ddtrace-run": ddtrace_run, "auto before": first}.get(order, autochron)
+    result = record_and_replay(tmp_path, "agent.py", env=QUIET, by=run)
+    assert result[:4] == WELL, result.said

@@ -1,4 +1,4 @@
-"""Modules that pytest rewrites and runs itself: test modules and conftests, where autochron is active before collection."""
+"""Test modules and conftests, which pytest rewrites and runs itself, are woven if autochron is active before collection."""
 
 import pytest
 
@@ -88,7 +88,7 @@ def test_tests_and_conftests_are_recorded_and_replayed(project, more):
         crossed = next(line for line in lines if line.startswith("crossed"))
         unwoven = next(line for line in lines if line.startswith("unwoven"))
         assert "'pay@inner/conftest.py:pay', 'add@inner/test_desk.py:act → TOOLS[$tool](...)'" in crossed
-        # What pytest has taken apart has no callee that could be bound: then it is said.
+        # An assertion that pytest has rewritten may have no callee to bind. It is then in the ledger.
         inside = crossed.count("test_in_an_assertion → ")
         assert inside + unwoven.count("test_in_an_assertion → ") == 2, recorded.text
         (project / "ran").unlink()

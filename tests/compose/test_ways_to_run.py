@@ -1,4 +1,4 @@
-"""Each way in which a module comes to run: it is recorded and replayed as by a plain import, or the ledger says why not."""
+"""However a module is run, it is recorded and replayed as after a plain import, or the ledger says why not."""
 
 import py_compile
 import zipfile
@@ -62,12 +62,12 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("way", INSIDE)
-def test_modules_that_a_program_runs(way, tmp_path):
+def test_a_module_that_a_program_runs_is_recorded_and_replayed(way, tmp_path):
     module, files, program = INSIDE[way]
     make(tmp_path, {**files, "agent.py": program + "\n"}, module)
-    for _ in range(2 if "names" in way else 1):  # with what was kept, too
-        ran = record_and_replay(tmp_path, "agent.py")
-        assert ran[:4] == WELL, ran.said
+    for _ in range(2 if "names" in way else 1):  # the second time from the cache
+        result = record_and_replay(tmp_path, "agent.py")
+        assert result[:4] == WELL, result.said
 
 
 AS_PROGRAM = {
@@ -82,11 +82,11 @@ AS_PROGRAM = {
 
 
 @pytest.mark.parametrize("way", AS_PROGRAM)
-def test_programs(way, tmp_path):
+def test_a_program_is_recorded_and_replayed(way, tmp_path):
     module, files, command = AS_PROGRAM[way]
     make(tmp_path, files, module)
-    ran = record_and_replay(tmp_path, *command)
-    assert ran[:4] == WELL, ran.said
+    result = record_and_replay(tmp_path, *command)
+    assert result[:4] == WELL, result.said
 
 
 def zipped(path, files):
@@ -96,46 +96,44 @@ def zipped(path, files):
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["rules beside", "rules elsewhere"])
-def test_an_archive_as_program(tmp_path, beside):
+def test_a_program_in_an_archive_is_recorded_and_replayed(tmp_path, beside):
     folder = tmp_path / "project"
     make(folder, {}, "__main__")
     zipped(folder / "desk.zip", {"__main__.py": MAIN})
     if beside:
-        ran = record_and_replay(folder, "desk.zip")
-    else:  # then the archive alone is the project
+        result = record_and_replay(folder, "desk.zip")
+    else:  # the archive alone is the project
         (folder / "autochron.toml").rename(tmp_path / "elsewhere.toml")
         (folder / "deep").mkdir()
-        ran = record_and_replay(folder, "desk.zip", given=["--rules", str(tmp_path / "elsewhere.toml")])
-    assert ran[:4] == WELL, ran.said
+        result = record_and_replay(folder, "desk.zip", given=["--rules", str(tmp_path / "elsewhere.toml")])
+    assert result[:4] == WELL, result.said
 
 
-@pytest.mark.parametrize("again", [False, True])
-def test_modules_of_an_archive(tmp_path, again):
+@pytest.mark.parametrize("late_zipimport", [False, True])
+def test_modules_of_an_archive_are_recorded_and_replayed(tmp_path, late_zipimport):
     program = "import sys; sys.path.insert(0, 'shop.zip')\n"
-    if again:  # as where zipimport is first imported after the hook is there
+    if late_zipimport:  # as if zipimport was first imported after the hook was installed
         program += "import zipimport; sys.path_importer_cache.clear()\n"
     program += "from shop import desk; desk.work()\n"
     make(tmp_path, {"agent.py": program}, "shop.desk")
     zipped(tmp_path / "shop.zip", {"shop/__init__.py": "", "shop/desk.py": WORK})
-    ran = record_and_replay(tmp_path, "agent.py")
-    assert ran[:4] == WELL, ran.said
+    result = record_and_replay(tmp_path, "agent.py")
+    assert result[:4] == WELL, result.said
 
 
 @pytest.mark.parametrize("built", ["here", "elsewhere"])
-def test_bytecode_without_source_has_definitions_and_the_ledger_says_that_its_calls_are_unknown(
-    tmp_path, built
-):
+def test_definitions_in_bytecode_without_source_are_woven_and_its_calls_are_in_the_ledger(tmp_path, built):
     folder = tmp_path / "project"
     make(folder, {"agent.py": "import desk; desk.work()\n"})
     source = (folder if built == "here" else tmp_path) / "desk.py"
     source.write_text(WORK)
     py_compile.compile(str(source), cfile=str(folder / "desk.pyc"))
     source.unlink()
-    ran = record_and_replay(folder, "agent.py")
+    result = record_and_replay(folder, "agent.py")
 
-    assert ran[:2] == ("3 6\n", ["pay ×1"])
-    assert ran.replayed == (0, "3 6\n", "")  # what `add` writes is on a scratch copy
-    assert "desk has no source, so its calls are unknown (autochron.toml:3)" in ran.said
+    assert result[:2] == ("3 6\n", ["pay ×1"])
+    assert result.replayed == (0, "3 6\n", "")  # `add` writes on a scratch copy
+    assert "desk has no source, so its calls are unknown (autochron.toml:3)" in result.said
 
 
 def test_bytecode_of_another_python_defines_nothing(tmp_path):
@@ -153,26 +151,26 @@ def test_bytecode_of_another_python_defines_nothing(tmp_path):
     assert uncovered(["desk.py:add"], loaded) == {"desk.py:add"}
 
 
-def test_code_that_exec_is_handed_is_in_the_ledger(tmp_path):
+def test_code_that_is_passed_to_exec_is_in_the_ledger(tmp_path):
     program = (
         "with open('desk.py') as f: code = compile(f.read(), f.name, 'exec')\n"
         "space = {'__name__': 'desk'}\nexec(code, space)\nspace['work']()\n"
     )
     make(tmp_path, {"agent.py": program, "desk.py": WORK})
-    ran = record_and_replay(tmp_path, "agent.py")
+    result = record_and_replay(tmp_path, "agent.py")
 
-    assert ran[:3] == ("3 6\n", [], "add pay ")
+    assert result[:3] == ("3 6\n", [], "add pay ")
     reason = "desk: its code was run by `exec`, which weaving does not reach, and rules fit 2 of its places"
-    assert reason in ran.said
+    assert reason in result.said
 
 
-def test_code_that_rules_do_not_fit_may_be_handed_to_exec(tmp_path):
+def test_code_without_a_match_may_be_passed_to_exec(tmp_path):
     program = (
         "import desk\nexec(compile('x = 1', 'other.py', 'exec'))\nexec(compile('x = 1', __file__, 'exec'))\n"
         "desk.work()\n"
     )
     make(tmp_path, {"agent.py": program, "desk.py": WORK, "other.py": "x = 1\n"})
-    ran = record_and_replay(tmp_path, "agent.py")
+    result = record_and_replay(tmp_path, "agent.py")
 
-    assert ran[:4] == WELL
-    assert "exec" not in ran.said
+    assert result[:4] == WELL
+    assert "exec" not in result.said

@@ -1,4 +1,4 @@
-"""The other tools that change a program as it is imported."""
+"""Other tools that change a program on import."""
 
 import importlib.util
 import sys
@@ -9,5 +9,5 @@ PYTHON = sys.executable
 
 
 def needs(tool):
-    """Skip where a tool isn't installed, and say so."""
+    """Return a mark that skips a test if a tool isn't installed."""
     return pytest.mark.skipif(importlib.util.find_spec(tool) is None, reason=f"{tool} is not installed")

@@ -1,4 +1,4 @@
-"""Compare what CPython's own tests say plain and woven, with the list of what may differ."""
+"""Compare the results of CPython's own tests plain and woven, using the list of expected differences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 LIMIT = 500
 """Seconds that a child may take."""
 
-# Without the network, windows, children of their own, and big memory. Left out, too, are test_dis, test_peepholer and
-# test_monitoring: what they check is which instructions the compiler emits and which events each one fires.
-# In groups that take about as long as each other: a process a module would weave the same imports each time.
+# Left out are tests of the network, of windows, of child processes and of big memory, and test_dis, test_peepholer and
+# test_monitoring, which check the compiler's instructions and the events of each.
+# The groups take about equally long. One process per module would weave the same imports each time.
 GROUPS = {
     "first": """
         abc argparse array ast augassign baseexception bool builtin call class code codeop
@@ -49,7 +49,7 @@ GROUPS = {
         unpack_ex unparse urlparse userdict userlist userstring uuid warnings weakref weakset with
         xml_etree yield_from
     """,
-    # These wait more than they work, so that in two groups they take half as long.
+    # These tests mostly wait, so two groups that run side by side take half as long.
     "concurrent": """
         asyncio.test_base_events asyncio.test_context asyncio.test_futures asyncio.test_locks
         asyncio.test_pep492 asyncio.test_queues asyncio.test_runners asyncio.test_taskgroups
@@ -57,7 +57,7 @@ GROUPS = {
     """,
     "threads": "asyncgen contextlib_async coroutines logging threading",
     "few": "contextlib exceptions functools generators",
-    # What stresses the splice most: each kind of function, unwinding, frames, closures, pickling.
+    # The modules that stress the splice most: each kind of function, unwinding, frames, closures, pickling.
     "on": """
         asyncgen asyncio.test_pep492 asyncio.test_runners asyncio.test_taskgroups class contextlib
         contextlib_async copy coroutines dataclasses decorators descr enum except_star exceptions frame
@@ -74,12 +74,12 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a child reported.
+    """The report of a child process.
 
     Attributes:
         outcomes: test id to (outcome, detail).
-        summary: counts of what was woven and crossed; empty where the child died.
-        end: how it ended, and the module it was at.
+        summary: counts of woven functions and crossings; empty if the child died.
+        end: if the child died, its status and the module that it was running; else empty.
     """
 
     outcomes: dict[str, tuple[str, str]]
@@ -102,7 +102,7 @@ def _is_there(name: str) -> bool:
 
 @cache
 def plain(group: str, place: Path) -> Run:
-    """Run a group unwoven, once."""
+    """Run a group unwoven; later calls return the same run."""
     return run("plain", group, place)
 
 
@@ -133,23 +133,23 @@ def run(mode: str, group: str, place: Path) -> Run:
         elif entry["outcome"] == "begun":
             module = entry["test"]
         elif entry["outcome"] != "done":
-            # An id that comes twice is a test class that two names hold; the first run counts, in both modes.
+            # An id occurs twice if two names refer to one test class. The first run counts, in both modes.
             outcomes.setdefault(entry["test"], (entry["outcome"], entry["detail"]))
     last = child.stderr.decode("utf-8", "replace")[-2000:]
     return Run(outcomes, summary, "" if summary else f"status {child.returncode} at {module}:\n{last}")
 
 
 def worsened(before: Run, after: Run) -> dict[str, str]:
-    """Return the tests whose outcome differs, and how; one that failed plain may do as it likes."""
-    out = {}
+    """Map each test whose outcome differs to the difference, except tests that failed in the plain run."""
+    differing = {}
     for test, (outcome, _) in before.outcomes.items():
-        now, detail = after.outcomes.get(test, ("missing", ""))
-        if now != outcome and outcome not in {"failed", "error"}:
-            out[test] = f"{outcome} -> {now}: {detail[-1500:]}"
+        new_outcome, detail = after.outcomes.get(test, ("missing", ""))
+        if new_outcome != outcome and outcome not in {"failed", "error"}:
+            differing[test] = f"{outcome} -> {new_outcome}: {detail[-1500:]}"
     for test in after.outcomes.keys() - before.outcomes.keys():
-        now, detail = after.outcomes[test]
-        out[test] = f"new -> {now}: {detail[-1500:]}"
-    return out
+        new_outcome, detail = after.outcomes[test]
+        differing[test] = f"new -> {new_outcome}: {detail[-1500:]}"
+    return differing
 
 
 def listed(mode: str, group: str) -> set[str]:

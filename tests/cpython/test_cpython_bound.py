@@ -1,4 +1,4 @@
-"""CPython's own tests with every call bound: what fails is what fails with an AST probe too, as `bound.toml` lists."""
+"""CPython's own tests with every call bound: only tests that fail with an AST probe too fail, and `bound.toml` lists them."""
 
 import importlib.util
 import tomllib
@@ -16,7 +16,7 @@ LISTED = tomllib.loads((comparison.HERE / "bound.toml").read_text(encoding="utf-
 
 @pytest.mark.slow
 @pytest.mark.timeout(3 * comparison.LIMIT)
-def test_binding_every_call_breaks_what_an_ast_probe_breaks(tmp_path):
+def test_binding_every_call_breaks_only_tests_that_an_ast_probe_breaks(tmp_path):
     plain, bound, probed = (comparison.run(mode, "calls", tmp_path) for mode in ("plain", "bound", "probed"))
     assert (plain.end, bound.end, probed.end) == ("", "", "")
     broken = comparison.worsened(plain, bound)

@@ -1,4 +1,4 @@
-"""CPython's own tests, with every function woven: no new failure but those listed and explained in `expected.toml`."""
+"""CPython's own tests, with every function woven: the only new failures are those explained in `expected.toml`."""
 
 import importlib.util
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ EACH_BUILD = ["first", "concurrent"]
 
 @pytest.fixture(scope="session")
 def place_of(tmp_path_factory):
-    """Return a folder for a group, the same one each time."""
+    """Return a function that returns the folder of a group."""
     known = {}
 
     def place(group):
@@ -31,8 +31,8 @@ def place_of(tmp_path_factory):
     return place
 
 
-def both(mode, group, place):
-    """Run a group plain and woven: side by side where it waits more than it works."""
+def run_plain_and_woven(mode, group, place):
+    """Run a group plain and woven; side by side if its tests mostly wait."""
     with ThreadPoolExecutor(1 + (group in WAITING)) as pool:
         before = pool.submit(comparison.plain, group, place)
         after = pool.submit(comparison.run, mode, group, place)
@@ -40,7 +40,7 @@ def both(mode, group, place):
 
 
 def check(mode, group, place):
-    before, after = both(mode, group, place)
+    before, after = run_plain_and_woven(mode, group, place)
     assert not before.end, f"unwoven, they did not end: {before.end}"
     assert not after.end, f"they did not end: {after.end}"
     assert not after.summary["refused"]
@@ -78,7 +78,7 @@ def test_no_unlisted_failure_while_a_handler_passes_through(place_of):
     assert after.summary["crossings"] > 1_000_000
 
 
-def test_the_whole_covers_what_is_promised():
+def test_each_build_covers_at_least_40_modules():
     modules = {name for group in EACH_BUILD for name in comparison.modules_of(group)}
     assert len(modules) >= 40
 

@@ -1,18 +1,18 @@
-"""Run CPython's own tests, plain or with every function woven, and write what came of each test.
+"""Run CPython's own tests, plain or with every function woven, and write the outcome of each test.
 
     python weave_all.py {plain,off,on,bound,probed} REPORT MODULE...
 
-Woven are the functions of every module that is compiled from source after the start, the test modules among them, and in
-place those of every module that was imported before. `off` leaves the gate shut; `on` puts a handler in force that only
-passes through.
+The functions of every module that is compiled from source after the start, including the test modules, are woven; those of
+modules that were imported before are woven in place. `off` leaves the gate closed. `on` installs a handler that changes
+nothing.
 
-`bound` and `probed` go between calls and their callees instead, with a Python function that only makes the call: in the
-bytecode, as call sites are bound, or in the syntax tree, as anyone could do it. Both take the same calls, of every module
+`bound` and `probed` instead insert a Python function between each call and its callee, which only makes the call: in the
+bytecode, as call sites are bound, or in the syntax tree, for comparison. Both change the same calls, those of every module
 that is compiled after the start.
 
-REPORT gets a line of JSON per test as soon as it is done, so that a crash shows where it happened, and one at the end.
+REPORT gets a line of JSON for each test as soon as it is done, so that a crash shows where it happened, and a last line.
 
-A program and not a test: a child runs it as `__main__`, and nothing of pytest is in that process.
+This is a program and not a test: a child process runs it as `__main__`, without pytest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import warnings
 from pathlib import Path
 
 ROOT = str(Path(__file__).resolve().parents[2])
-# Only for this import: a test may look at what stands on the path.
+# Only for these imports, because a test may inspect the path.
 sys.path.insert(0, ROOT)
 from autochron.errors import WeavingError  # noqa: E402 - the path comes first
 from autochron.matching.calls import fit_call  # noqa: E402
@@ -62,7 +62,7 @@ AGAIN = (
     "fractions",
     "json",
 )
-"""Imported before, and imported once more with their calls taken."""
+"""Modules that were imported before, and are imported again so that their calls are changed."""
 IS_FUNCTION = 2
 """CO_NEWLOCALS: set for functions, lambdas and comprehensions; not for modules and class bodies."""
 IS_OPTIMIZED = 1
@@ -76,9 +76,10 @@ class Weaver:
         self.refused: list[str] = []
 
     def all_of(self, code: types.CodeType, module: str) -> types.CodeType:
-        """Weave every function in a code object, however deep."""
+        """Weave every function in a code object, at any depth."""
         constants = tuple(
-            self.all_of(each, module) if isinstance(each, types.CodeType) else each for each in code.co_consts
+            self.all_of(constant, module) if isinstance(constant, types.CodeType) else constant
+            for constant in code.co_consts
         )
         if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
             code = code.replace(co_consts=constants)
@@ -93,7 +94,7 @@ class Weaver:
         return woven
 
     def imported_later(self) -> None:
-        """Weave whatever is loaded from source from now on."""
+        """Weave modules that are loaded from source from now on."""
         original = external.SourceLoader.get_code
 
         def get_code(loader, fullname):
@@ -103,9 +104,9 @@ class Weaver:
         external.SourceLoader.get_code = get_code
 
     def imported_before(self) -> None:
-        """Weave every function that there is, but our own."""
+        """Weave every existing function except our own."""
         done: dict[int, types.CodeType] = {}
-        for function in [thing for thing in gc.get_objects() if type(thing) is types.FunctionType]:
+        for function in [item for item in gc.get_objects() if type(item) is types.FunctionType]:
             old = function.__code__
             if old.co_filename.startswith(OURS) or is_woven(old):
                 continue
@@ -115,14 +116,14 @@ class Weaver:
 
 
 class Calls:
-    """Puts a function between each call and its callee."""
+    """Inserts a function between each call and its callee."""
 
     def __init__(self) -> None:
         self.woven = 0
         self.refused: list[str] = []
 
     def imported_later(self, *, in_bytecode: bool) -> None:
-        """Do so in whatever is loaded from source from now on."""
+        """Change modules that are loaded from source from now on."""
         original = external.SourceLoader.get_code
 
         def get_code(loader, fullname):
@@ -138,7 +139,7 @@ class Calls:
         external.SourceLoader.get_code = get_code
 
     def sites(self, source, module):
-        """Yield each call that a rule could mean."""
+        """Yield each call that a rule could match."""
         names = Names(ast.parse(source), module, is_package=False)
         for call, scope in names.calls:
             rule = CallRule(RULE, pattern_of(call.func), None, None, frozenset())
@@ -147,7 +148,7 @@ class Calls:
                 yield fit
 
     def bound(self, code, sites, module):
-        """Bind them in the bytecode."""
+        """Return code in which the calls are bound in the bytecode."""
         ledger = Ledger()
         bindings = bindings_of(sites, module, code.co_filename)
         for binding in bindings:
@@ -158,7 +159,7 @@ class Calls:
         return bound
 
     def probed(self, source, sites):
-        """Wrap them in the syntax tree."""
+        """Return a syntax tree in which the calls are wrapped."""
         wanted = {site.calls[0] for site in sites}
 
         class Probe(ast.NodeTransformer):
@@ -176,11 +177,11 @@ class Calls:
 
 RULE = BoundaryRule(id="all", name="all", kind="tool", selector=CallSelector("all()"), place=Place("", 0))
 APART = ("test.support", "test.libregrtest", "importlib", "encodings")
-"""What the running of tests itself stands on."""
+"""Modules that running the tests itself needs, which are left unchanged."""
 
 
 def pattern_of(called):
-    """Make the pattern that fits what is called, and little else."""
+    """Return a pattern that matches this callee and little else."""
     anything = Metavariable("receiver")
     if isinstance(called, ast.Attribute):
         return CallPattern("", anything, (Attribute(called.attr),), (), (), True, ())
@@ -190,7 +191,7 @@ def pattern_of(called):
 
 
 def through(callee):
-    """Stand between a call and its callee."""
+    """Return a function that calls the callee and counts the call."""
     return functools.partial(call, callee)
 
 
@@ -200,7 +201,7 @@ def call(callee, /, *args, **kwargs):
 
 
 class Through:
-    """Stands for a `Site`."""
+    """A minimal call site, in place of `Site`."""
 
     module, label, line = "", "", 0
 
@@ -209,7 +210,7 @@ class Through:
 
 
 class PassThrough:
-    """A handler that crosses each point and changes nothing; its own token."""
+    """A handler that counts crossings and changes nothing."""
 
     crossings = 0
     ends = 0
@@ -220,7 +221,7 @@ class PassThrough:
 
 
 class Crossing:
-    """One call under way."""
+    """The token of one crossing."""
 
     __slots__ = ()
 
@@ -245,7 +246,7 @@ WORSE = ("passed", "expected failure", "skipped", "unexpected success", "failed"
 
 
 class Outcomes(unittest.TestResult):
-    """Writes each test's outcome; that of a test with subtests is the worst of theirs."""
+    """Writes each test's outcome; the outcome of a test with subtests is the worst of theirs."""
 
     def __init__(self, report) -> None:
         super().__init__()
@@ -266,7 +267,9 @@ class Outcomes(unittest.TestResult):
         self.report.flush()
 
     def note(self, outcome, detail="", test=None):
-        if isinstance(test, unittest.suite._ErrorHolder):  # a setUpClass or the like, outside every test
+        if isinstance(
+            test, unittest.suite._ErrorHolder
+        ):  # an error outside every test, such as in setUpClass
             self.write(test.id(), outcome, detail)
         elif not self.outcome or WORSE.index(outcome) > WORSE.index(self.outcome):
             self.outcome, self.detail = outcome, detail
@@ -327,7 +330,7 @@ def main(mode: str, report_file: str, skip: frozenset[str], modules: list[str]) 
 
 
 def prepare_support() -> None:
-    """Set up `test.support` as regrtest does, without resources and without children of the tests' own."""
+    """Set up `test.support` as regrtest does, without resources and without child processes."""
     from test import support
     from test.support import script_helper
 
@@ -352,7 +355,7 @@ def run_module(name: str, skip: frozenset[str], outcomes: Outcomes) -> None:
             outcomes.write(name, "skipped", str(error))
             return
         drop(tests, skip)
-        # What was imported stays; many tests collect garbage in a loop, and would walk all of it each time.
+        # Freeze the imported objects, because many tests collect garbage in a loop and would traverse them each time.
         gc.collect()
         gc.freeze()
         tests.run(outcomes)
@@ -361,13 +364,13 @@ def run_module(name: str, skip: frozenset[str], outcomes: Outcomes) -> None:
 
 
 def drop(tests: unittest.TestSuite, skip: frozenset[str]) -> None:
-    """Take the tests with these ids out of a suite."""
+    """Remove the tests with these ids from a suite."""
     tests._tests = [
-        each for each in tests._tests if isinstance(each, unittest.TestSuite) or each.id() not in skip
+        test for test in tests._tests if isinstance(test, unittest.TestSuite) or test.id() not in skip
     ]
-    for each in tests._tests:
-        if isinstance(each, unittest.TestSuite):
-            drop(each, skip)
+    for test in tests._tests:
+        if isinstance(test, unittest.TestSuite):
+            drop(test, skip)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reading arguments by paths: what `when`, `capture` and names see of a call."""
+"""Arguments are read by paths, for `when`, `capture` and names."""
 
 from collections import UserDict, namedtuple
 from enum import IntEnum
@@ -41,7 +41,7 @@ CALL = (ORDER, ["x", "y"], ("r0",), {"order_id": 9, "tags": ["p", "q"]})
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         ("order.id", [7]),
         ("order.none", [None]),
@@ -70,23 +70,23 @@ CALL = (ORDER, ["x", "y"], ("r0",), {"order_id": 9, "tags": ["p", "q"]})
         ("unknown.*", []),
     ],
 )
-def test_what_a_path_finds(path, found):
-    assert list(reader(path, POINT)(CALL)) == found
+def test_a_path_finds_the_matching_arguments(path, expected):
+    assert list(reader(path, POINT)(CALL)) == expected
 
 
-def test_a_property_that_raises_is_not_there():
+def test_a_property_that_raises_counts_as_missing():
     call = (Broken(), [Broken()], (), {})
     for path in ("order.id", "order[id=1]", "items.*.id"):
         assert list(reader(path, POINT)(call)) == []
 
 
-def test_a_parameter_wins_over_a_keyword_of_its_name():
+def test_a_parameter_takes_precedence_over_a_keyword_of_its_name():
     point = Point("m", "f", ("order", "more"), variadic=(None, "more"))
     assert list(reader("order", point)((1, {"order": 2}))) == [1]
     assert bound(point, (1, {"order": 2, "x": 3})) == {"order": 1, "more": {"order": 2, "x": 3}, "x": 3}
 
 
-def test_arguments_that_did_not_bind_are_read_as_nothing():
+def test_arguments_that_did_not_bind_are_read_as_missing():
     assert list(reader("more.x", POINT)(((), {}))) == []
     assert bound(POINT, ((), {})) == {"order": (), "items": {}}
 
@@ -112,14 +112,14 @@ _paths = st.tuples(st.sampled_from(["order", "word", "more"]), st.lists(_keys, m
 
 
 @given(_values, _values, _paths)
-def test_the_fast_loop_finds_what_the_general_one_finds(order, word, path):
+def test_the_fast_reader_finds_the_same_as_the_general_one(order, word, path):
     call = (order, [], (), {"word": word})
     general = list(find(bound(POINT, call), parse_path(path), attributes=True))
     assert list(reader(path, POINT)(call)) == general
 
 
 @given(_values, st.sampled_from(["*", "true", "1", "x", "1.*", "None"]))
-def test_a_condition_means_the_same_with_and_without_a_star(value, glob):
+def test_a_condition_has_the_same_meaning_with_and_without_a_star(value, glob):
     plain = condition((("order.a", glob),), POINT)
     general = condition((("order.*", glob),), POINT)
     assert plain(({"a": value}, [], (), {})) is general(({"a": value}, [], (), {}))
@@ -144,7 +144,7 @@ def test_a_condition_means_the_same_with_and_without_a_star(value, glob):
         ({"rest.0": "r*"}, True),
     ],
 )
-def test_when(when, fits):
+def test_a_when_table_matches_arguments(when, fits):
     assert condition(tuple(when.items()), POINT)(CALL) is fits
 
 
@@ -152,7 +152,7 @@ def test_without_pairs_there_is_no_condition():
     assert condition((), POINT) is None
 
 
-def test_captures_are_values_lists_or_left_out():
+def test_captured_paths_give_a_value_or_a_list_or_are_left_out():
     paths = ("order.id", "order.none", "order.nothing", "order.lines.*.sku", "order.nothing.*", "order_id")
     assert capture(paths, POINT)(CALL) == (
         ("order.id", "order.none", "order.lines.*.sku", "order.nothing.*", "order_id"),

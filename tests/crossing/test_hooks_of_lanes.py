@@ -1,4 +1,4 @@
-"""The hooks that carry lanes stand as long as weaving does, pass everything on between sessions, and are put back."""
+"""The hooks that carry lanes stay installed while weaving is active, do nothing between sessions, and are removed after."""
 
 import asyncio
 import functools
@@ -22,8 +22,8 @@ HOOKED = [
 ]
 
 
-def standing():
-    """Return what stands there."""
+def hooked_attributes():
+    """Return the current values of the hooked attributes."""
     return [vars(owner)[name] for owner, name in HOOKED]
 
 
@@ -32,8 +32,8 @@ def ask(question):
     return question
 
 
-def at_work():
-    """Cross a boundary in a thread, in a pool and in a task."""
+def cross_in_lanes():
+    """Cross a boundary in a thread, in a pool and in a task; return the results."""
 
     async def task():
         return ask("task")
@@ -52,36 +52,36 @@ def at_work():
 
 def recorded():
     with autochron.record(store="memory:hooks", rules=Rules(auto=False)) as recording:
-        at_work()
-    return [(each.lane, each.input) for each in recording.trace().envelopes]
+        cross_in_lanes()
+    return [(envelope.lane, envelope.input) for envelope in recording.trace().envelopes]
 
 
 @pytest.fixture
 def unwoven():
-    """Yield what stands there while nothing is woven."""
+    """Yield the hooked attributes while nothing is woven."""
     deactivate()
-    yield standing()
+    yield hooked_attributes()
     deactivate()
 
 
-def test_hooks_are_put_back(unwoven):
+def test_deactivating_restores_the_hooked_attributes(unwoven):
     recorded()
-    assert not set(standing()) & set(unwoven)
+    assert not set(hooked_attributes()) & set(unwoven)
     deactivate()
-    assert standing() == unwoven
+    assert hooked_attributes() == unwoven
 
 
 @pytest.mark.usefixtures("unwoven")
-def test_between_sessions_they_pass_everything_on():
+def test_between_sessions_hooked_functions_work_as_usual():
     first = recorded()
-    assert at_work() == ["thread", "pool", "task"]
+    assert cross_in_lanes() == ["thread", "pool", "task"]
     assert len(first) == 3
     assert recorded() == first
 
 
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, unwoven, monkeypatch):
+def test_a_wrapper_of_someone_else_can_be_put_on_and_taken_off(owner, name, wrapped, unwoven, monkeypatch):
     expected = recorded()
     original = vars(owner)[name]
 
@@ -94,11 +94,11 @@ def test_someone_elses_wrapper_comes_and_goes(owner, name, wrapped, unwoven, mon
         monkeypatch.undo()
         assert recorded() == expected
     deactivate()
-    assert standing() == unwoven
+    assert hooked_attributes() == unwoven
 
 
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
-def test_a_wrapper_that_was_there_first_is_taken_off(owner, name, unwoven, monkeypatch):
+def test_an_earlier_wrapper_of_someone_else_can_be_taken_off(owner, name, unwoven, monkeypatch):
     expected = recorded()
     deactivate()
     original = vars(owner)[name]
@@ -111,12 +111,12 @@ def test_a_wrapper_that_was_there_first_is_taken_off(owner, name, unwoven, monke
     monkeypatch.undo()
     assert recorded() == expected
     deactivate()
-    assert standing() == unwoven
+    assert hooked_attributes() == unwoven
 
 
 @pytest.mark.usefixtures("unwoven")
 @pytest.mark.parametrize(("owner", "name"), [HOOKED[0], *HOOKED[2:4]], ids=["thread", "pool", "task"])
-def test_a_wrapper_that_was_put_on_since_stays(owner, name, monkeypatch):
+def test_a_later_wrapper_of_someone_else_stays_after_deactivating(owner, name, monkeypatch):
     recorded()
     original = vars(owner)[name]
     calls = []
@@ -129,5 +129,5 @@ def test_a_wrapper_that_was_put_on_since_stays(owner, name, monkeypatch):
     recorded()
     deactivate()
     calls.clear()
-    assert at_work() == ["thread", "pool", "task"]
+    assert cross_in_lanes() == ["thread", "pool", "task"]
     assert name in calls

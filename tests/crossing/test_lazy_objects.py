@@ -1,4 +1,4 @@
-"""An object that finds out what it is when it is asked is not asked."""
+"""Lazy objects, which are evaluated when their class is read, are not evaluated by a recording."""
 
 import asyncio
 import concurrent.futures
@@ -7,7 +7,7 @@ import autochron
 
 
 class Lazy:
-    """As Django's and Werkzeug's: whoever asks for its class evaluates it."""
+    """A lazy object like those of Django and Werkzeug: reading its `__class__` evaluates it."""
 
     asked = 0
 
@@ -34,10 +34,10 @@ async def get_later():
 
 def test_lazy_objects_stay_unevaluated(block):
     def use():
-        given = get()
-        give(given)
-        give([given])
-        give({"key": given})
+        lazy = get()
+        give(lazy)
+        give([lazy])
+        give({"key": lazy})
         asyncio.run(get_later())
 
     with concurrent.futures.ThreadPoolExecutor(1):

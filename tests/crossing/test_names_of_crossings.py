@@ -1,4 +1,4 @@
-"""`{caller}` is the program's own function, also where a wrapper stands between."""
+"""`{caller}` is the calling function of the program, even through a wrapper; names of lanes and states."""
 
 import _thread
 import threading
@@ -35,7 +35,7 @@ def calls_spliced():
     return spliced()
 
 
-def test_the_caller_is_the_function_of_the_program(block):
+def test_the_caller_is_the_calling_function_of_the_program(block):
     undo = wrap_attribute(owner, "length", point_for(len, __name__, "length", (RULE,)))
     try:
         _, trace = block.record(lambda: (calls_wrapped(), calls_spliced()))
@@ -44,19 +44,19 @@ def test_the_caller_is_the_function_of_the_program(block):
     assert [envelope.name for envelope in trace.envelopes] == ["calls_wrapped", "calls_spliced"]
 
 
-def test_a_lane_that_no_hook_knows_has_a_number_of_its_own():
-    found, ready = [], threading.Semaphore(0)
+def test_lanes_of_threads_that_no_hook_saw_have_different_names():
+    lanes, ready = [], threading.Semaphore(0)
 
     def begin():
-        found.append(stray_root(LaneRoot(None, "0")).lane)
+        lanes.append(stray_root(LaneRoot(None, "0")).lane)
         ready.release()
 
     for _ in range(20):
         _thread.start_new_thread(begin, ())
     for _ in range(20):
         ready.acquire(timeout=10)
-    assert len(set(found)) == 20
-    assert all(lane.startswith("0/?.") for lane in found)
+    assert len(set(lanes)) == 20
+    assert all(lane.startswith("0/?.") for lane in lanes)
 
 
 @pytest.mark.parametrize("state", ["", " "])

@@ -1,4 +1,4 @@
-"""A pause: what runs in it crosses nothing, is not watched, and is no child of a session."""
+"""Code in a pause makes no crossings, is not watched, and starts no child processes of the session."""
 
 import asyncio
 import multiprocessing
@@ -59,19 +59,19 @@ def in_task():
 
 
 @pytest.mark.parametrize("work", [lambda: ask("here"), in_thread, in_pool, in_task])
-def test_what_runs_in_a_pause_crosses_nothing(work, block):
+def test_boundaries_in_a_pause_make_no_crossings(work, block):
     def run():
         with paused():
             work()
         return ask("after")
 
-    given, trace = block.record(run)
-    assert [each.input for each in trace.envelopes] == [b'{"question":"after"}']
-    assert [each.lane for each in trace.envelopes] == ["0"]
-    assert block.replay(trace, run) == (given, ())
+    result, trace = block.record(run)
+    assert [envelope.input for envelope in trace.envelopes] == [b'{"question":"after"}']
+    assert [envelope.lane for envelope in trace.envelopes] == ["0"]
+    assert block.replay(trace, run) == (result, ())
 
 
-def test_a_pool_that_stood_before_runs_what_a_pause_submits_in_the_pause(block):
+def test_work_submitted_in_a_pause_to_an_older_pool_makes_no_crossings(block):
     def run():
         with ThreadPoolExecutor(1) as pool:
             pool.submit(ask, "before").result()
@@ -80,12 +80,15 @@ def test_a_pool_that_stood_before_runs_what_a_pause_submits_in_the_pause(block):
             pool.submit(ask, "after").result()
 
     _, trace = block.record(run)
-    assert [each.input for each in trace.envelopes] == [b'{"question":"before"}', b'{"question":"after"}']
+    assert [envelope.input for envelope in trace.envelopes] == [
+        b'{"question":"before"}',
+        b'{"question":"after"}',
+    ]
 
 
-def test_after_a_pause_a_crossing_goes_on_where_it_was(block):
+def test_a_crossing_continues_after_a_pause_inside_it(block):
     _, trace = block.record(outer)
-    assert [(each.name, each.parent) for each in trace.envelopes] == [("outer", None), ("ask", 1)]
+    assert [(envelope.name, envelope.parent) for envelope in trace.envelopes] == [("outer", None), ("ask", 1)]
 
 
 def test_another_thread_is_not_paused(block):
@@ -105,10 +108,10 @@ def test_another_thread_is_not_paused(block):
         thread.join()
 
     _, trace = block.record(run)
-    assert [each.input for each in trace.envelopes] == [b'{"question":"other"}']
+    assert [envelope.input for envelope in trace.envelopes] == [b'{"question":"other"}']
 
 
-def test_a_stream_from_before_goes_on_in_its_crossing(block):
+def test_a_stream_that_began_before_a_pause_continues_its_crossing_in_it(block):
     def run():
         stream = count(3)
         first = next(stream)
@@ -117,16 +120,16 @@ def test_a_stream_from_before_goes_on_in_its_crossing(block):
             ask("paused")
         return [first, second, *stream]
 
-    given, trace = block.record(run)
-    assert given == [0, 1, 2]
+    result, trace = block.record(run)
+    assert result == [0, 1, 2]
     (envelope,) = trace.envelopes
     assert envelope.outcome.items == (b"0", b"1", b"2")
-    assert block.replay(trace, run) == (given, ())
+    assert block.replay(trace, run) == (result, ())
 
 
 @pytest.fixture
 def greeter():
-    """Yield the address of a server, and whom it greeted."""
+    """Yield the address of a server that sends a greeting, and the list of its connections."""
     greeted = []
     server = socket.create_server(("127.0.0.1", 0))
 
@@ -159,12 +162,12 @@ def test_a_connection_in_a_pause_is_neither_listed_nor_refused(block, greeter):
         with paused():
             return reach()
 
-    given, trace = block.record(run)
-    assert (given, trace.footer.connections) == (b"hello", ())
+    result, trace = block.record(run)
+    assert (result, trace.footer.connections) == (b"hello", ())
     assert block.replay(trace, run) == (b"hello", ())
     assert len(greeted) == 2
     with pytest.raises(ConnectionRefusedError):
-        block.replay(trace, reach)  # without a pause it is refused, as ever
+        block.replay(trace, reach)  # outside a pause it is refused
     assert len(greeted) == 2
 
 
@@ -177,22 +180,22 @@ def start(**more):
     ).stdout.strip()
 
 
-def told():
+def variable_seen_by_children():
     return start(), start(env=dict(os.environ))
 
 
-def test_a_process_that_a_pause_starts_is_not_told_and_not_named(tmp_path, block):
+def test_a_process_that_a_pause_starts_gets_no_context_and_is_not_in_the_ledger(tmp_path, block):
     def run():
         with paused():
-            return told()
+            return variable_seen_by_children()
 
     with autochron.record(store=f"{tmp_path}/traces.db", rules=block.rules) as recording:
         assert run() == ("False", "False")
-        assert told() == ("True", "True")
+        assert variable_seen_by_children() == ("True", "True")
     trace = recording.trace()
-    assert [each.slug for each in trace.footer.ledger] == [
+    assert [entry.slug for entry in trace.footer.ledger] == [
         "child-process"
-    ]  # the last two, which -S keeps from coming
+    ]  # the last two processes, which could not join because of -S
     with autochron.replay(trace, rules=block.rules) as replaying:
         assert run() == ("False", "False")
     assert replaying.divergences == ()
@@ -218,20 +221,24 @@ def by_process():
 @pytest.mark.parametrize("store", ["memory:", "traces.db"])
 @pytest.mark.parametrize("work", [in_fork, by_process])
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_process_of_multiprocessing_in_a_pause_is_none_of_ours(work, store, tmp_path, block, monkeypatch):
+def test_a_process_that_multiprocessing_starts_in_a_pause_is_no_child_of_the_session(
+    work, store, tmp_path, block, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with autochron.record(store=store, rules=block.rules) as recording:
         with paused():
             work()
         ask("after")
     trace = recording.trace()
-    assert [(each.lane, each.input) for each in trace.envelopes] == [("0", b'{"question":"after"}')]
+    assert [(envelope.lane, envelope.input) for envelope in trace.envelopes] == [
+        ("0", b'{"question":"after"}')
+    ]
     assert trace.footer.ledger == ()
 
 
 @pytest.fixture
 def environment(monkeypatch):
-    """Forget afterwards what a replay replaced."""
+    """Undo replaced variables after the test."""
     monkeypatch.setattr(pausing, "_replaced", {})
     for name in ("AGENT_KEY", "AGENT_URL", "OTHER_KEY"):
         monkeypatch.setenv(name, "to be restored")
@@ -239,33 +246,33 @@ def environment(monkeypatch):
     return monkeypatch
 
 
-def test_surroundings_are_as_they_were_before_a_replay(environment):
+def test_surroundings_have_the_variables_from_before_a_replay(environment):
     environment.setenv("AGENT_URL", "http://mine")
     replace_variable("AGENT_URL", "http://recorded")
     replace_variable("AGENT_KEY", PLACEHOLDER)
     environment.setenv(VARIABLE, "{}")
-    found = surroundings()
+    result = surroundings()
     assert os.environ["AGENT_URL"] == "http://recorded"
-    assert found.environment["AGENT_URL"] == "http://mine"
-    assert {"AGENT_KEY", VARIABLE} & set(found.environment) == set()
-    assert found.placeholders == ("AGENT_KEY",)
+    assert result.environment["AGENT_URL"] == "http://mine"
+    assert {"AGENT_KEY", VARIABLE} & set(result.environment) == set()
+    assert result.placeholders == ("AGENT_KEY",)
 
 
-def test_surroundings_keep_what_the_program_has_set_since(environment):
+def test_surroundings_keep_variables_that_the_program_has_set_since(environment):
     replace_variable("AGENT_KEY", PLACEHOLDER)
     replace_variable("AGENT_URL", "http://recorded")
     os.environ["AGENT_KEY"] = "sk-of-its-own"
     os.environ["AGENT_URL"] = "http://elsewhere"
-    found = surroundings()
-    assert (found.environment["AGENT_KEY"], found.environment["AGENT_URL"]) == (
+    result = surroundings()
+    assert (result.environment["AGENT_KEY"], result.environment["AGENT_URL"]) == (
         "sk-of-its-own",
         "http://elsewhere",
     )
-    assert found.placeholders == ()
+    assert result.placeholders == ()
 
 
-def test_a_placeholder_that_was_inherited_counts_as_unset(environment):
+def test_an_inherited_placeholder_counts_as_unset(environment):
     environment.setenv("OTHER_KEY", PLACEHOLDER)
-    found = surroundings()
-    assert "OTHER_KEY" not in found.environment
-    assert found.placeholders == ("OTHER_KEY",)
+    result = surroundings()
+    assert "OTHER_KEY" not in result.environment
+    assert result.placeholders == ("OTHER_KEY",)

@@ -1,4 +1,4 @@
-"""How each source of the catalogue is called on a line of its own: the arguments, or the whole expression."""
+"""How to call each source of the catalogue on a single line: its arguments, or the whole expression."""
 
 from autochron.detect.catalogue import SOURCES
 

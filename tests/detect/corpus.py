@@ -1,12 +1,12 @@
 """Programs that make one non-deterministic call each, and programs that must stay silent, as data.
 
-A file `cases/*.cases` holds sections: `#### name`, with `needs module` for each library that has to be installed, and the
-program. A comment at the end of a line says what stands there:
+A file `cases/*.cases` has sections: `#### name`, with `needs module` for each library that has to be installed, and the
+program. A comment at the end of a line marks it:
 
-- `# → clock`: the program's call is made on this line, and is to be found there;
-- `# ~ clock`: it may be named here as well, such as where a callable is passed on; neither wanted nor wrong.
+- `# → clock`: the program makes its call on this line, and it has to be found here;
+- `# ~ clock`: the call may be found here as well, such as where a callable is passed on.
 
-What is in `traps.cases` has no marks: nothing may be found in it.
+Programs in `traps.cases` have no marks: nothing may be found in them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Case(NamedTuple):
     """One program."""
 
     name: str
-    """`clock/direct`, which also names its file: `clock_direct.py`."""
+    """The name, such as `clock/direct`; its file is then `clock_direct.py`."""
     source: str
     expected: dict[int, str]
-    """Line to category."""
+    """Maps a line to the category of the call that has to be found there."""
     tolerated: dict[int, str]
     needs: tuple[str, ...]
 
     @property
     def file(self) -> str:
-        """Name the file that the program is written to."""
+        """Return the name of the file that the program is written to."""
         return re.sub(r"\W", "_", self.name) + ".py"
 
     @property
@@ -48,7 +48,7 @@ class Case(NamedTuple):
         return all(importlib.util.find_spec(name) is not None for name in self.needs)
 
     def missed(self, found: dict[int, set[str]]) -> dict[int, str]:
-        """Return what was to be found and wasn't."""
+        """Return the marked calls that were not found."""
         return {
             line: category
             for line, category in self.expected.items()
@@ -56,7 +56,7 @@ class Case(NamedTuple):
         }
 
     def wrong(self, found: dict[int, set[str]]) -> dict[int, set[str]]:
-        """Return what was found where nothing of the kind is."""
+        """Return the findings that are neither marked nor tolerated."""
         wrong = {
             line: categories - {self.expected.get(line), self.tolerated.get(line)}
             for line, categories in found.items()
@@ -65,18 +65,18 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Read every program with a call in it whose libraries are installed."""
+    """Return the programs with a call whose libraries are installed."""
     names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".cases"))
     return [case for name in names if name != f"{TRAPS}.cases" for case in read(name.removesuffix(".cases"))]
 
 
 def traps() -> list[Case]:
-    """Read the programs that must stay silent."""
+    """Return the programs in which nothing may be found."""
     return list(read(TRAPS))
 
 
 def read(name: str) -> Iterator[Case]:
-    """Read the programs of one file."""
+    """Yield the programs of one file whose libraries are installed."""
     with open(os.path.join(FOLDER, f"{name}.cases"), encoding="utf-8") as file:
         pieces = _HEAD.split(file.read())
     for head, needs, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
@@ -100,9 +100,9 @@ def _marked(pattern: re.Pattern[str], lines: list[str]) -> dict[int, str]:
     }
 
 
-def write(folder: str, some: list[Case]) -> dict[str, Case]:
-    """Write programs as files; gives each by the name of its file."""
-    for case in some:
+def write(folder: str, programs: list[Case]) -> dict[str, Case]:
+    """Write programs as files; return them by the names of their files."""
+    for case in programs:
         with open(os.path.join(folder, case.file), "w", encoding="utf-8") as file:
             file.write(case.source)
-    return {case.file: case for case in some}
+    return {case.file: case for case in programs}

@@ -1,4 +1,4 @@
-"""Run a program under a watch, in a process of its own, and print what was found as JSON: `driver.py FOLDER PROGRAM`.
+"""Run a program under a watch, in a process of its own, and print the findings as JSON: `driver.py FOLDER PROGRAM`.
 
 The program's own output stays on standard output; the findings are its last line.
 """
@@ -12,11 +12,11 @@ from autochron.detect.watch.watch import SourceWatch
 
 
 def main(folder: str, program: str) -> None:
-    """Print [line, call, count, tier, via, covered] of each finding, and the problems that were told."""
+    """Print [file, line, call, count, tier, via, covered] of each finding, and the reported problems."""
     problems = []
     inside = [False]
     sys.path.insert(0, folder)
-    sys.modules["inside"] = inside  # what a program sets while it is in a boundary
+    sys.modules["inside"] = inside  # a program sets this while it is in a boundary
     watch = SourceWatch(
         lambda file: file.startswith(folder) and "site-packages" not in file,
         lambda file: os.path.relpath(file, folder),
@@ -24,13 +24,13 @@ def main(folder: str, program: str) -> None:
         lambda: inside[0],
     )
     sys.modules["watch"] = watch
-    sys.meta_path.insert(0, Told(watch))
+    sys.meta_path.insert(0, ImportNotifier(watch))
     watch.on(sys.modules)
     try:
         runpy.run_path(os.path.join(folder, program), run_name="__main__")
     finally:
         watch.off()
-        found = [
+        rows = [
             [
                 finding.site.file,
                 finding.site.line,
@@ -43,18 +43,18 @@ def main(folder: str, program: str) -> None:
             for finding in watch.findings()
         ]
         sys.stdout.flush()
-        print(json.dumps([found, problems]))
+        print(json.dumps([rows, problems]))
 
 
-class Told:
-    """Reports to the watch of every import, once the module has run."""
+class ImportNotifier:
+    """Notifies the watch of every import, once the module has run."""
 
     def __init__(self, watch):
         self.watch = watch
         self.seeking = set()
 
     def find_spec(self, name, path=None, target=None):
-        """Find it as all others do, and wrap its loader."""
+        """Return the spec that the other finders find, with a wrapped loader."""
         import importlib.util
 
         if name in self.seeking:

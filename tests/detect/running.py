@@ -19,7 +19,7 @@ def run(
     developing: bool = True,
     **files: str,
 ) -> tuple[list[Any], list[str], subprocess.CompletedProcess[str]]:
-    """Return [file, line, call, count, tier, via, covered] of each finding, what problems were told, and the process."""
+    """Return [file, line, call, count, tier, via, covered] of each finding, the reported problems, and the process."""
     (folder / name).write_text(program)
     for module, source in files.items():
         path = folder / f"{module.replace('__', '/')}.py"
@@ -38,13 +38,13 @@ def run(
     )
     if not watched:
         return [], [], ended
-    said, _, last = ended.stdout.rstrip("\n").rpartition("\n")
-    found, problems = json.loads(last)
-    ended.stdout = said
-    return found, problems, ended
+    output, _, last = ended.stdout.rstrip("\n").rpartition("\n")
+    findings, problems = json.loads(last)
+    ended.stdout = output
+    return findings, problems, ended
 
 
 def cases(name: str) -> dict[str, str]:
-    """Return the programs of a file of cases by what each is about."""
+    """Return the programs of a file of cases by their titles."""
     text = (Path(__file__).parent / "cases" / f"{name}.txt").read_text()
     return {about: program for about, _, program in (part.partition("\n") for part in text.split("=== ")[1:])}

@@ -1,4 +1,4 @@
-"""A function that is answered for stays what it is, and what is recorded of a call makes its value again."""
+"""A function with a hook for answers behaves as before, and the record of an ambient call restores its value."""
 
 import inspect
 import random
@@ -43,7 +43,7 @@ class Answering:
 
 def test_a_function_returns_the_answer_or_goes_on():
     hook = Answering(closing())
-    for _ in range(50):  # also once the interpreter has specialised it
+    for _ in range(50):  # often enough for the interpreter to specialise the code
         hook.answer = None
         assert hook.function(1) == [1, "kept", 2, "c"]
         hook.answer = ("other",)
@@ -57,7 +57,7 @@ def test_a_function_returns_the_answer_or_goes_on():
     assert str(inspect.signature(hook.function)) == "(first, second=2, *, third='c')"
 
 
-def test_an_error_leaves_a_function_as_it_did():
+def test_an_error_of_a_hooked_function_has_the_same_traceback():
     hook = Answering(closing())
     with pytest.raises(LookupError, match="7") as caught:
         hook.function(7, third="error")
@@ -65,13 +65,13 @@ def test_an_error_leaves_a_function_as_it_did():
     assert (last.name, last.lineno) == ("function", closing.__code__.co_firstlineno + 6)
 
 
-def test_a_traced_function_gives_the_answer():
+def test_a_hooked_function_returns_the_answer_under_a_tracer():
     hook = Answering(closing())
     hook.answer = (5,)
-    seen = []
+    events = []
 
     def trace(frame, event, _argument):
-        seen.append((frame.f_code.co_name, event))
+        events.append((frame.f_code.co_name, event))
         return trace
 
     before = sys.gettrace()
@@ -80,7 +80,7 @@ def test_a_traced_function_gives_the_answer():
         assert hook.function(1) == 5
     finally:
         sys.settrace(before)
-    assert ("ask", "call") in seen
+    assert ("ask", "call") in events
 
 
 RECORDED = [
@@ -90,7 +90,7 @@ RECORDED = [
 ]
 
 
-def test_what_can_be_recorded_is_of_three_categories_and_no_loop_s_clock():
+def test_recordable_calls_are_of_three_categories_and_exclude_clocks_of_event_loops():
     calls = {source.call for source in SOURCES if form_of(source) is not None}
     assert {BY_NAME[call].category for call in calls} == {"clock", "random", "uuid"}
     assert len(RECORDED) > 100
@@ -99,8 +99,8 @@ def test_what_can_be_recorded_is_of_three_categories_and_no_loop_s_clock():
     )
 
 
-class Through:
-    """Goes through each call of a module's own lines, as a recording does and then as a replay."""
+class Interceptor:
+    """Intercepts each ambient call of a module: it records the values, and then serves them."""
 
     def __init__(self, folder):
         self.path = str(folder / "asks.py")
@@ -124,14 +124,14 @@ class Through:
         return call
 
     def run(self, expression):
-        found = {}
+        namespace = {}
         program = f"import datetime, random, secrets, time, uuid\ndef f():\n    return {expression}\n"
-        exec(compile(program, self.path, "exec"), found)
+        exec(compile(program, self.path, "exec"), namespace)
         self.watch.on()
         try:
-            first = found["f"]()
+            first = namespace["f"]()
             self.serves = True
-            return first, found["f"]()
+            return first, namespace["f"]()
         finally:
             self.watch.off()
 
@@ -153,19 +153,19 @@ class Through:
         "(lambda x: (random.shuffle(x), x))(list(range(20)))",
     ],
 )
-def test_what_is_kept_makes_the_value_again(expression, tmp_path):
+def test_a_recorded_value_is_restored(expression, tmp_path):
     hidden = random.getstate()
-    through = Through(tmp_path)
+    through = Interceptor(tmp_path)
     first, second = through.run(expression)
     random.setstate(hidden)
     assert (second, through.problems) == (first, [])
     assert type(second) is type(first)
 
 
-def test_a_finding_that_is_recorded_is_covered(tmp_path):
-    through = Through(tmp_path)
+def test_a_finding_whose_value_is_recorded_is_covered(tmp_path):
+    through = Interceptor(tmp_path)
     through.run("[time.time(), uuid.uuid4()]")
-    assert [(each.call, each.count, each.covered) for each in through.watch.findings()] == [
+    assert [(finding.call, finding.count, finding.covered) for finding in through.watch.findings()] == [
         ("time.time", 2, "recorded"),
         ("uuid.uuid4", 2, "recorded"),
     ]

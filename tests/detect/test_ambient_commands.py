@@ -1,4 +1,4 @@
-"""Ambient values through the commands: in child processes, in pytest, without a watch, and what is said of them."""
+"""Ambient values are recorded and served by the commands: in child processes, in pytest, and without a watch."""
 
 import json
 
@@ -37,7 +37,7 @@ def run(folder, *arguments, module="autochron"):
     return Fresh().run(folder, *arguments, module=module)
 
 
-def test_a_run_is_the_same_again_and_nobody_waits_for_time_to_pass(project):
+def test_a_replay_serves_ambient_values_and_does_not_sleep(project):
     recorded = run(project, "run", "--report", "report.json", "agent.py")
     assert recorded.status == 0
     replayed = run(project, "replay", "last")
@@ -47,7 +47,7 @@ def test_a_run_is_the_same_again_and_nobody_waits_for_time_to_pass(project):
     assert recorded.stderr.count("(ambient-secret)") == 1
     assert "agent.py:7 gives a secret" in recorded.stderr
     report = json.loads((project / "report.json").read_text())
-    assert {each["category"] for each in report["findings"]} == {"host"}
+    assert {finding["category"] for finding in report["findings"]} == {"host"}
     assert report["coverage"]["covered"] == 4
 
 
@@ -61,15 +61,15 @@ def test_values_are_recorded_without_a_watch(project):
     assert run(project, "replay", "last").stdout == recorded.stdout
 
 
-def test_a_table_that_is_for_nothing_any_more_is_named(project):
+def test_a_stale_ambient_rule_is_reported(project):
     tables = [
         '[[boundary]]\nkind = "ambient"\ncall = "time.time"\nsite = "gone.py:3"\n',
         '[[boundary]]\nkind = "ambient"\ncall = "time.time"\nsite = "agent.py:7"\nhash = "0123456789ab"\n',
         '[[boundary]]\nkind = "ambient"\ncall = "os.getpid"\nsite = "agent.py:7"\n',
     ]
     (project / "autochron.toml").write_text("version = 1\npacks = []\n" + "".join(tables))
-    said = run(project, "run", "agent.py").stderr
-    assert [line.strip() for line in said.splitlines() if "(stale-ambient)" in line] == [
+    errors = run(project, "run", "agent.py").stderr
+    assert [line.strip() for line in errors.splitlines() if "(stale-ambient)" in line] == [
         f"autochron.toml:{line}: [[boundary]] is stale: {reason}; correct it or take it out (stale-ambient)"
         for line, reason in (
             (3, "there is no file gone.py"),
@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_child_processes_are_served_theirs(project):
+def test_child_processes_are_served_their_own_values(project):
     (project / "agent.py").write_text(CHILDREN)
     (project / "child.py").write_text("import random, time\nprint(time.time_ns(), random.random())\n")
     recorded = run(project, "run", "agent.py")
@@ -120,7 +120,7 @@ def test_it(replay, capsys):
 
 
 @pytest.mark.slow
-def test_a_marked_test_is_served_values(project):
+def test_a_test_with_the_marker_is_served_values(project):
     recorded = run(project, "run", "agent.py")
     (project / "out.txt").write_bytes(recorded.stdout)
     run(project, "traces", "export", "last", "trace.jsonl")
@@ -130,12 +130,12 @@ def test_a_marked_test_is_served_values(project):
 
 
 TRANSPARENT = {about: program for about, program in cases("same").items() if not about.startswith("errors ")}
-"""Not the one of tracebacks: where a source itself raises, these show that its value would have been recorded."""
+"""All programs except those about tracebacks, which show our frame where a recorded source itself raises."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("about", TRANSPARENT)
-def test_a_program_sees_no_difference(about, project):
+def test_a_program_behaves_the_same_when_recorded_and_when_replayed(about, project):
     (project / "agent.py").write_text(TRANSPARENT[about] + "\nprint('end')\n")
     recorded = run(project, "run", "agent.py")
     replayed = run(project, "replay", "last", "--allow-effects")

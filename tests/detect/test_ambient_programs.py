@@ -1,4 +1,4 @@
-"""Programs that ask clocks and chance are the same again on replay: by every way such a call comes about, and in threads."""
+"""Programs that read clocks and random values give the same results on a replay, for every kind of call and in threads."""
 
 import importlib
 import sys
@@ -37,49 +37,54 @@ def folder(tmp_path_factory):
 
 
 def run(name):
-    """Run a program from its first line on; its classes are others each time, so what it gives is compared as it shows."""
+    """Import a program anew, and return the `repr` of its result, because its classes are different each time."""
     sys.modules.pop(name, None)
     return repr(importlib.import_module(name).main())
 
 
-def again(folder, about, times):
-    """Record a program and replay it so many times; give what it gave each time, and what was told."""
+def record_and_replay(folder, about, times):
+    """Record a program and replay it `times` times; return the trace, its results, and the reported problems."""
     name, rules = f"program_{list(PROGRAMS).index(about)}", folder / "autochron.toml"
     with autochron.record(rules=rules, store="memory:") as recorded:
-        given = run(name)
+        recorded_result = run(name)
     trace = recorded.trace()
-    found, told = [], list(recorded.problems)
+    replayed_results, problems = [], list(recorded.problems)
     for _ in range(times):
         with autochron.replay(trace, rules=rules, check=False) as replay:
-            found.append(run(name))
-        told += [each.message for each in replay.divergences]
-    return trace, given, found, [each for each in told if "(ambient-secret)" not in each]
+            replayed_results.append(run(name))
+        problems += [each.message for each in replay.divergences]
+    return (
+        trace,
+        recorded_result,
+        replayed_results,
+        [each for each in problems if "(ambient-secret)" not in each],
+    )
 
 
 @pytest.mark.parametrize("about", PROGRAMS)
-def test_a_program_is_the_same_again(folder, about):
-    trace, given, found, told = again(folder, about, 2)
-    assert (found, told) == ([given] * 2, [])
-    assert {each.kind for each in trace.envelopes} <= {"ambient", "tool"}
+def test_a_program_has_the_same_result_on_a_replay(folder, about):
+    trace, recorded_result, replayed_results, problems = record_and_replay(folder, about, 2)
+    assert (replayed_results, problems) == ([recorded_result] * 2, [])
+    assert {envelope.kind for envelope in trace.envelopes} <= {"ambient", "tool"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("about", PROGRAMS)
-def test_a_program_is_the_same_thirty_times_of_thirty(folder, about):
-    _, given, found, told = again(folder, about, 30)
-    assert (found, told) == ([given] * 30, [])
+def test_a_program_has_the_same_result_on_thirty_replays(folder, about):
+    _, recorded_result, replayed_results, problems = record_and_replay(folder, about, 30)
+    assert (replayed_results, problems) == ([recorded_result] * 30, [])
 
 
-def test_without_a_rule_the_same_programs_differ(folder):
-    """What is shown above is shown of programs that would differ."""
+def test_without_the_rule_the_same_programs_have_different_results(folder):
+    """This shows that the tests above use programs whose results would differ."""
     rules = folder / "without.toml"
     rules.write_text(RULES.replace('ambient = ["clock", "random", "uuid"]', ""))
     differing = set()
     for number, about in enumerate(PROGRAMS):
         with autochron.record(rules=rules, store="memory:"):
-            given = run(f"program_{number}")
-        if run(f"program_{number}") != given:
+            recorded_result = run(f"program_{number}")
+        if run(f"program_{number}") != recorded_result:
             differing.add(about)
-    # Two runs may fall into one second, and poll as often.
+    # Two runs of these may fall into the same second, or poll equally often.
     chance = {"fields and texts of the time", "a deadline that is polled"}
     assert set(PROGRAMS) - differing <= {*chance, "wrong arguments say what they always did"}

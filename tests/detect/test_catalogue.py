@@ -1,4 +1,4 @@
-"""Each source of the catalogue that this Python has is told at its line, and is the same again afterwards."""
+"""Each source of the catalogue that this Python has is found at its line, and restored after the watch."""
 
 import pytest
 
@@ -29,13 +29,13 @@ def held():
 """
 
 
-def test_a_source_has_a_known_category_and_a_name_of_its_own():
+def test_each_source_has_a_known_category_and_a_unique_name():
     assert {source.category for source in SOURCES} <= set(CATEGORIES)
     assert len({source.call for source in SOURCES}) == len(SOURCES)
 
 
 @pytest.mark.slow
-def test_every_source_is_told_at_the_line_that_calls_it_and_nothing_else_is(tmp_path):
+def test_every_source_is_found_at_the_line_that_calls_it_and_nothing_else_is(tmp_path):
     lines = PRELUDE.splitlines()
     marked = {}
     for source in WATCHED:
@@ -43,21 +43,23 @@ def test_every_source_is_told_at_the_line_that_calls_it_and_nothing_else_is(tmp_
         marked[len(lines)] = source.call
         lines.append("except Exception: pass")
     (tmp_path / "link").symlink_to("every.py")
-    found, problems, ended = run(tmp_path, "\n".join(lines), name="every.py")
+    findings, problems, ended = run(tmp_path, "\n".join(lines), name="every.py")
     assert ended.stderr == ""
     assert problems == []
     first = len(PRELUDE.splitlines())
-    told = {(line, call) for _, line, call, _, tier, _, _ in found if line > first and tier == "direct"}
-    there = present(tmp_path)
-    expected = {(line, call) for line, call in marked.items() if call in there}
-    assert told - expected == set()
-    assert expected - told == set()
-    assert [row for row in found if row[1] > first and row[4] == "library"] == []
+    found_calls = {
+        (line, call) for _, line, call, _, tier, _, _ in findings if line > first and tier == "direct"
+    }
+    present_calls = present(tmp_path)
+    expected = {(line, call) for line, call in marked.items() if call in present_calls}
+    assert found_calls - expected == set()
+    assert expected - found_calls == set()
+    assert [row for row in findings if row[1] > first and row[4] == "library"] == []
     assert len(expected) > 270
 
 
 def present(folder):
-    """Name the sources that this Python has, as it is without a watch."""
+    """Return the sources that this Python has, read without a watch."""
     program = (
         PRELUDE
         + HERE
@@ -71,7 +73,7 @@ print([source.call for source in SOURCES if source.events or any(find(place) for
 
 
 @pytest.mark.slow
-def test_what_stood_anywhere_before_stands_there_again(tmp_path):
+def test_everything_that_a_watch_patches_is_restored(tmp_path):
     program = (
         PRELUDE
         + HERE

@@ -1,4 +1,4 @@
-"""`autochron check` as it is called: findings, rules that cover them, forms of output, exit status, the cache."""
+"""`autochron check`: findings, rules that cover them, output formats, exit status, and the cache."""
 
 import json
 import os
@@ -39,8 +39,8 @@ def check(project, capsys):
     def run(*arguments):
         with pytest.raises(SystemExit) as ended:
             main(["check", *arguments])
-        said = capsys.readouterr()
-        return ended.value.code, said.out, said.err
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
 
     return run
 
@@ -51,8 +51,8 @@ def rules(project, text):
 
 def sites(out):
     return [
-        (each["site"]["file"], each["site"]["line"], each["category"], each["call"])
-        for each in json.loads(out)["findings"]
+        (finding["site"]["file"], finding["site"]["line"], finding["category"], finding["call"])
+        for finding in json.loads(out)["findings"]
     ]
 
 
@@ -63,24 +63,24 @@ ALL = [
 ]
 
 
-def test_findings_are_named_with_their_place_and_the_status_is_1(check):
+def test_findings_are_reported_with_their_place_and_status_1(check):
     status, out, err = check("agent.py", "--format=json")
     assert (status, sites(out), err) == (1, ALL, "")
-    said = json.loads(out)
-    assert (said["version"], said["files"], said["lines"]) == (1, 1, 10)
-    assert said["coverage"] == {"covered": 0, "total": 3, "percent": 0.0}
-    first = said["findings"][0]
+    report = json.loads(out)
+    assert (report["version"], report["files"], report["lines"]) == (1, 1, 10)
+    assert report["coverage"] == {"covered": 0, "total": 3, "percent": 0.0}
+    first = report["findings"][0]
     assert first["site"]["qualname"] == "act"
     assert first["site"]["hash"] == hash_of("return name, time.time(), uuid4()")
     assert (first["ran"], first["tier"], first["count"]) == (False, "direct", 0)
 
 
-def test_nothing_to_find_is_nothing_said(check, project):
+def test_without_findings_nothing_is_printed(check, project):
     (project / "agent.py").write_text("def add(a, b):\n    return a + b\n")
     assert check(".") == (0, "", "")
 
 
-def test_text_gives_a_line_for_each_and_rules_that_load_and_cover_it(check, project):
+def test_text_output_has_a_line_per_finding_and_rules_that_cover_it(check, project):
     status, out, _ = check("agent.py")
     assert status == 1
     assert [line for line in out.splitlines() if not line.startswith(" ")] == [
@@ -99,7 +99,7 @@ def test_text_gives_a_line_for_each_and_rules_that_load_and_cover_it(check, proj
     assert len(loaded.ignores) == 1
 
 
-def test_values_that_rules_ask_for_are_covered_and_a_table_for_nothing_is_stale(check, project):
+def test_calls_whose_values_are_recorded_are_covered_and_an_unknown_call_is_stale(check, project):
     rules(
         project, 'ambient = ["clock"]\n\n[[ignore]]\ncall = "uuid.uuid4"\nsite = "agent.py:6"\nreason = "-"\n'
     )
@@ -115,21 +115,21 @@ def test_values_that_rules_ask_for_are_covered_and_a_table_for_nothing_is_stale(
     ]
 
 
-def test_what_is_printed_twice_is_pasted_once(check, project):
+def test_equal_suggestions_for_one_line_are_printed_once(check, project):
     (project / "agent.py").write_text("import time\na = time.time(), time.time()\nb = time.time()\n")
     _, out, _ = check("agent.py")
     tables = tomllib.loads("\n".join(line for line in out.splitlines() if line.startswith(" ")))["boundary"]
     assert [table["site"] for table in tables] == ["agent.py:2", "agent.py:3"]
 
 
-def test_a_function_that_is_a_boundary_covers_what_it_calls(check, project):
+def test_a_boundary_covers_the_calls_in_its_function(check, project):
     rules(project, '[[boundary]]\nname = "act"\nkind = "tool"\ntarget = "agent:act"\n')
     status, out, _ = check("agent.py", "--format", "json")
     assert (status, sites(out)) == (1, ALL[2:])
     assert json.loads(out)["coverage"]["percent"] == 66.67
 
 
-def test_a_boundary_for_some_calls_only_covers_none(check, project):
+def test_a_boundary_with_a_condition_covers_nothing(check, project):
     rules(
         project,
         '[[boundary]]\nname = "act"\nkind = "tool"\ntarget = "agent:act"\nwhen = { name = "x" }\n',
@@ -137,7 +137,7 @@ def test_a_boundary_for_some_calls_only_covers_none(check, project):
     assert sites(check("agent.py", "--format=json")[1]) == ALL
 
 
-def test_a_call_that_is_a_boundary_is_covered_and_its_neighbour_is_not(check, project):
+def test_a_boundary_on_a_call_covers_only_that_call(check, project):
     rules(project, '[[boundary]]\nname = "id"\nkind = "ambient"\ncall = "uuid.uuid4()"\n')
     assert sites(check("agent.py", "--format=json")[1]) == [ALL[0], ALL[2]]
 
@@ -182,14 +182,14 @@ def test_a_function_that_is_a_boundary_does_not_cover_its_own_defaults(check, pr
     assert [(each["call"], each["site"]["qualname"]) for each in found] == [("time.time", "<module>")]
 
 
-def test_categories_narrow_it(check):
+def test_categories_restrict_the_findings(check):
     assert sites(check("agent.py", "--format=json", "--category=uuid")[1]) == ALL[1:2]
     status, out, _ = check("agent.py", "--category", "network", "--category", "native")
     assert (status, out) == (0, "")
 
 
 @pytest.mark.parametrize(("least", "status"), [("0", 0), ("33.3", 0), ("34", 1), ("100", 1)])
-def test_fail_under_is_a_percentage_of_what_is_covered(check, project, least, status):
+def test_fail_under_is_compared_with_the_percentage_of_covered_calls(check, project, least, status):
     rules(project, '[[ignore]]\ncategory = "clock"\nsite = "agent.py:6"\nreason = "for the log"\n')
     assert check("agent.py", "--fail-under", least)[0] == status
 
@@ -197,7 +197,7 @@ def test_fail_under_is_a_percentage_of_what_is_covered(check, project, least, st
 # --- ignores ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_ignore_with_a_hash_holds_when_the_code_moves(check, project):
+def test_an_ignore_with_a_hash_still_matches_when_the_code_moves(check, project):
     line = "    return name, time.time(), uuid4()"
     rules(
         project,
@@ -220,7 +220,7 @@ def test_an_ignore_with_a_hash_holds_when_the_code_moves(check, project):
         ('category = "env"\nsite = "agent.py"', "agent.py has no `env` to ignore"),
     ],
 )  # fmt: skip
-def test_a_stale_ignore_is_named_and_ignores_nothing(check, project, ignore, reason):
+def test_a_stale_ignore_is_reported_and_ignores_nothing(check, project, ignore, reason):
     rules(project, f'[[ignore]]\n{ignore}\nreason = "r"\n')
     status, out, _ = check("agent.py", "--format=json")
     assert (status, sites(out)) == (1, ALL)
@@ -229,24 +229,24 @@ def test_a_stale_ignore_is_named_and_ignores_nothing(check, project, ignore, rea
     ]
 
 
-def test_an_ignore_of_a_file_that_was_not_looked_at_is_not_stale(check, project):
+def test_an_ignore_for_a_file_that_was_not_scanned_is_not_stale(check, project):
     (project / "other.py").write_text("import time\nprint(time.time())\n")
     rules(project, '[[ignore]]\ncall = "time.monotonic"\nsite = "other.py:2"\nreason = "r"\n')
     assert json.loads(check("agent.py", "--format=json")[1])["stale"] == []
     assert len(json.loads(check(".", "--format=json")[1])["stale"]) == 1
 
 
-def test_a_stale_ignore_alone_is_a_warning(check, project):
+def test_a_stale_ignore_without_findings_leaves_the_status_0(check, project):
     (project / "agent.py").write_text("a = 1\n")
     rules(project, '[[ignore]]\ncall = "time.time"\nsite = "agent.py:1"\nreason = "r"\n')
     status, out, _ = check("agent.py")
     assert (status, "stale-ignore" in out) == (0, True)
 
 
-# --- other forms ------------------------------------------------------------------------------------------------------
+# --- other output formats ---------------------------------------------------------------------------------------------
 
 SARIF = {
-    # What SARIF 2.1.0 requires of what is written here, and the types of the rest of it.
+    # The part of the schema of SARIF 2.1.0 that our output uses.
     "type": "object",
     "required": ["version", "runs"],
     "properties": {
@@ -338,13 +338,13 @@ SARIF = {
 }  # fmt: skip
 
 
-def test_sarif_is_valid_and_says_the_same(check, project):
+def test_sarif_output_is_valid_and_has_the_same_findings(check, project):
     (project / "broken.py").write_text("def f(:\n")
     status, out, _ = check(".", "--format=sarif")
     log = json.loads(out)
     jsonschema.validate(log, SARIF)
     run = log["runs"][0]
-    named = [
+    places = [
         (
             result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
             result["locations"][0]["physicalLocation"]["region"]["startLine"],
@@ -352,11 +352,11 @@ def test_sarif_is_valid_and_says_the_same(check, project):
         )
         for result in run["results"]
     ]
-    assert (status, named) == (2, [site[:3] for site in ALL])
+    assert (status, places) == (2, [site[:3] for site in ALL])
     assert run["invocations"][0]["executionSuccessful"] is False
 
 
-def test_github_gets_annotations_with_what_must_be_escaped(check, project):
+def test_github_output_has_escaped_annotations(check, project):
     os.rename("agent.py", "my,agent.py")
     status, out, _ = check(".", "--format=github")
     assert status == 1
@@ -367,10 +367,10 @@ def test_github_gets_annotations_with_what_must_be_escaped(check, project):
     assert len(out.splitlines()) == 3
 
 
-# --- bad input ----------------------------------------------------------------------------------------------------------
+# --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_does_not_parse_is_named_and_the_rest_is_checked(check, project):
+def test_a_file_that_does_not_parse_is_reported_and_the_others_are_checked(check, project):
     (project / "a_broken.py").write_text("x = 1\ndef f(:\n    pass\n")
     (project / "null.py").write_bytes(b"x = '\0'\n")
     status, out, _ = check(".")
@@ -380,7 +380,7 @@ def test_a_file_that_does_not_parse_is_named_and_the_rest_is_checked(check, proj
     assert "agent.py:6  clock  time.time  direct" in out
 
 
-def test_long_chains_are_read(check, project):
+def test_long_chains_of_operators_and_branches_are_scanned(check, project):
     terms = " + ".join(["'a'"] * 1000)
     branches = "".join(f"elif x == {n}:\n    pass\n" for n in range(800))
     (project / "agent.py").write_text(
@@ -390,7 +390,7 @@ def test_long_chains_are_read(check, project):
     assert (status, [site[1:] for site in sites(out)]) == (1, [(1605, "clock", "time.time")])
 
 
-def test_what_is_nested_too_deeply_is_named(check, project):
+def test_a_file_that_is_nested_too_deeply_is_reported(check, project):
     (project / "deep.py").write_text(f"x = {' + '.join(['y'] * 9000)}\n")
     status, out, _ = check(".")
     assert status == 2
@@ -399,7 +399,7 @@ def test_what_is_nested_too_deeply_is_named(check, project):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "autochron check wants a file or a folder, such as autochron check src"),
         (["no-such.py"], "autochron check: there is no no-such.py; name files or folders"),
@@ -409,42 +409,42 @@ def test_what_is_nested_too_deeply_is_named(check, project):
         (["agent.py", "--fail-under=101"], "autochron check: --fail-under takes a percentage from 0 to 100, not 101"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly_is_refused(check, arguments, said):
-    assert check(*arguments) == (2, "", f"autochron: {said} (usage)\n")
+def test_wrong_arguments_of_check_are_refused(check, arguments, message):
+    assert check(*arguments) == (2, "", f"autochron: {message} (usage)\n")
 
 
-# --- the cache ----------------------------------------------------------------------------------------------------------
+# --- the cache --------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_found_is_kept_and_a_change_is_seen(check, project, monkeypatch):
+def test_findings_are_cached_until_the_file_changes(check, project, monkeypatch):
     check("agent.py")
-    kept = project / ".autochron" / NAME
-    before = kept.read_bytes()
+    cache = project / ".autochron" / NAME
+    before = cache.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr("autochron.diagnostics.check.scan", None)  # to call it would fail
         assert sites(check("agent.py", "--format=json")[1]) == ALL
-    assert kept.read_bytes() == before
+    assert cache.read_bytes() == before
     (project / "agent.py").write_text(AGENT.replace("time.time()", "1"))
     assert sites(check("agent.py", "--format=json")[1]) == ALL[1:]
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x81\xa7version\xa1x", b"\xc1" * 100])
-def test_a_broken_cache_is_as_good_as_none(check, project, content):
+def test_a_broken_cache_is_ignored_and_rewritten(check, project, content):
     check("agent.py")
-    kept = project / ".autochron" / NAME
-    whole = kept.read_bytes()
-    kept.write_bytes(content)
+    cache = project / ".autochron" / NAME
+    original = cache.read_bytes()
+    cache.write_bytes(content)
     assert sites(check("agent.py", "--format=json")[1]) == ALL
-    assert kept.read_bytes() == whole
-    assert sorted(os.listdir(kept.parent)) == [".gitignore", NAME]
+    assert cache.read_bytes() == original
+    assert sorted(os.listdir(cache.parent)) == [".gitignore", NAME]
 
 
-def test_a_cache_that_cannot_be_written_is_no_fault(check, project):
+def test_check_works_if_the_cache_cannot_be_written(check, project):
     (project / ".autochron").write_text("a file")
     assert sites(check("agent.py", "--format=json")[1]) == ALL
 
 
-def test_a_relative_import_means_something_else_in_another_package(check, project):
+def test_files_with_equal_relative_imports_in_different_packages_do_not_share_a_cache_entry(check, project):
     for name in ("one", "two"):
         (project / name).mkdir()
         (project / name / "__init__.py").write_text("")

@@ -1,9 +1,9 @@
-"""The corpora are what they claim to be: enough, and marked. That they run is seen in `test_recall`."""
+"""The corpora are large enough and completely marked. `test_recall` runs them."""
 
 from tests.detect import corpus
 
 
-def test_there_are_enough_of_each():
+def test_the_corpora_are_large_enough_and_cover_all_categories():
     assert len(corpus.cases()) >= 350
     assert len(corpus.traps()) >= 70
     assert {category for case in corpus.cases() for category in case.expected.values()} == {
@@ -12,6 +12,6 @@ def test_there_are_enough_of_each():
     }  # fmt: skip
 
 
-def test_each_case_has_one_call_and_no_trap_has_any():
+def test_each_case_has_one_marked_call_and_no_trap_has_any():
     assert [case.name for case in corpus.cases() if len(case.expected) != 1] == []
     assert [case.name for case in corpus.traps() if case.expected or case.tolerated] == []

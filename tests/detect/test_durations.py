@@ -1,4 +1,4 @@
-"""What of a clock only a log gets to see is no finding; what anything else may come of is one, at each of its lines."""
+"""A clock whose value only reaches a log is no finding; a clock whose value goes elsewhere is one, on each of its lines."""
 
 import pytest
 
@@ -21,17 +21,17 @@ def marked(program):
 
 
 @pytest.mark.parametrize("program", CASES.values(), ids=CASES)
-def test_a_value_that_goes_further_than_to_a_log_is_told(program):
-    assert {seen.line for seen in scan(program) if seen.category == "clock"} == set(marked(program))
+def test_a_clock_whose_value_goes_further_than_to_a_log_is_found(program):
+    assert {finding.line for finding in scan(program) if finding.category == "clock"} == set(marked(program))
 
 
-def test_a_watch_tells_the_same_as_a_scan(tmp_path):
-    found, problems, ended = run(tmp_path, PROGRAM)
+def test_a_watch_finds_the_same_clocks_as_a_scan(tmp_path):
+    findings, problems, ended = run(tmp_path, PROGRAM)
     assert (problems, ended.stdout) == ([], "True")
-    assert sorted({row[1] for row in found}) == marked(PROGRAM)
+    assert sorted({row[1] for row in findings}) == marked(PROGRAM)
 
 
-def test_without_a_source_to_read_a_reading_is_told(tmp_path):
+def test_without_source_every_reading_of_a_clock_is_found(tmp_path):
     program = f"import os\nos.remove(__file__)\n{PROGRAM}"
-    found, _, _ = run(tmp_path, program)
-    assert {5, 6} <= {row[1] for row in found if row[2] == "time.perf_counter"}
+    findings, _, _ = run(tmp_path, program)
+    assert {5, 6} <= {row[1] for row in findings if row[2] == "time.perf_counter"}

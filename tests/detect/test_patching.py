@@ -1,4 +1,4 @@
-"""What is patched goes on being what it was: identity, type, signature, pickling, subclasses, errors."""
+"""Patched sources keep their identity, type, signature, pickling, subclasses and errors."""
 
 import pytest
 
@@ -9,7 +9,7 @@ TRANSPARENT = cases("same")
 
 @pytest.mark.parametrize("case", TRANSPARENT)
 @pytest.mark.slow
-def test_a_program_sees_no_difference(case, tmp_path):
+def test_a_program_behaves_the_same_with_patched_sources(case, tmp_path):
     _, problems, ended = run(tmp_path, TRANSPARENT[case] + "\nprint('end')\n")
     assert (ended.stdout, problems, ended.stderr) == ("end", [], "")
 
@@ -45,6 +45,6 @@ print([(place, before[place], during[place]) for place in before if before[place
 
 
 @pytest.mark.slow
-def test_signatures_documents_and_names_are_as_before(tmp_path):
+def test_signatures_docstrings_and_names_of_patched_sources_are_unchanged(tmp_path):
     _, _, ended = run(tmp_path, SIGNATURES, watched=False)
     assert (ended.stdout, ended.stderr) == ("[] True\n", "")

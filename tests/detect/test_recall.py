@@ -1,4 +1,4 @@
-"""What a run and its source find together of programs that nobody tuned to: recall, and silence where there is nothing."""
+"""A watch and a scan together find nearly all calls of an independent corpus, and nothing in the traps."""
 
 import json
 import os
@@ -24,28 +24,28 @@ def watched(tmp_path_factory):
         cwd=folder, env={**os.environ, "PYTHONPATH": str(_ROOT)}, stdin=subprocess.DEVNULL, check=True,
         capture_output=True, text=True, timeout=100,
     )  # fmt: skip
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert (said["failed"], said["problems"]) == ({}, [])
-    return said["found"]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert (report["failed"], report["problems"]) == ({}, [])
+    return report["found"]
 
 
-def together(case, watched):
+def categories_by_line(case, watched):
     lines = defaultdict(set)
     for line, category in watched.get(case.file, ()):
         lines[line].add(category)
-    for seen in scan(case.source):
-        lines[seen.line].add(seen.category)
+    for finding in scan(case.source):
+        lines[finding.line].add(finding.category)
     return lines
 
 
 @pytest.mark.slow
 def test_at_least_96_of_100_calls_are_found_on_their_line(watched):
     cases = corpus.cases()
-    missed = [case.name for case in cases if case.missed(together(case, watched))]
+    missed = [case.name for case in cases if case.missed(categories_by_line(case, watched))]
     assert len(missed) <= 0.04 * len(cases), missed
 
 
 @pytest.mark.slow
 def test_no_trap_is_flagged(watched):
-    flagged = {case.name for case in corpus.traps() if together(case, watched)}
+    flagged = {case.name for case in corpus.traps() if categories_by_line(case, watched)}
     assert flagged == set()

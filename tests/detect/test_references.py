@@ -1,4 +1,4 @@
-"""What counts the references to an object counts the same in a program that is watched."""
+"""Counts of references to an object are the same in a watched program."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ print("sqlite3" in sys.modules, "ctypes" in sys.modules)
 """
 
 
-def test_a_watched_program_counts_the_same(tmp_path):
+def test_a_watched_program_counts_the_same_references(tmp_path):
     (tmp_path / "agent.py").write_text(PROGRAM)
     plain, recorded = (
         subprocess.run([sys.executable, *words, "agent.py"], cwd=tmp_path, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The scan finds what the corpus marks, on its line, and nothing in the traps."""
+"""The scan finds the marked calls of the corpus on their lines, and nothing in the traps."""
 
 from collections import defaultdict
 
@@ -8,22 +8,22 @@ from autochron.detect.scan.scan import scan
 from tests.detect import corpus
 
 
-def found(source):
+def categories_by_line(source):
     lines = defaultdict(set)
-    for seen in scan(source):
-        lines[seen.line].add(seen.category)
+    for finding in scan(source):
+        lines[finding.line].add(finding.category)
     return dict(lines)
 
 
-def test_it_finds_every_call_of_the_corpus():
-    assert [case.name for case in corpus.cases() if case.missed(found(case.source))] == []
+def test_the_scan_finds_every_call_of_the_corpus():
+    assert [case.name for case in corpus.cases() if case.missed(categories_by_line(case.source))] == []
 
 
-def test_it_finds_nothing_else_in_them():
-    wrong = {case.name: case.wrong(found(case.source)) for case in corpus.cases()}
+def test_the_scan_finds_nothing_else_in_the_corpus():
+    wrong = {case.name: case.wrong(categories_by_line(case.source)) for case in corpus.cases()}
     assert {name: lines for name, lines in wrong.items() if lines} == {}
 
 
 @pytest.mark.parametrize("case", corpus.traps(), ids=lambda case: case.name)
-def test_a_trap_stays_silent(case):
+def test_the_scan_finds_nothing_in_a_trap(case):
     assert scan(case.source) == []

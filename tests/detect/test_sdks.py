@@ -1,4 +1,4 @@
-"""What SDKs do for themselves is not told; what they send, and what the user's lines do, is."""
+"""Internal calls of SDKs are no findings; their connections and the calls of the user's own lines are."""
 
 import pytest
 
@@ -36,10 +36,14 @@ started = time.perf_counter()  # clock
 
 
 @pytest.mark.slow
-def test_sdks_at_rest_are_silent_and_connections_are_told_at_the_line_that_makes_them(tmp_path):
-    found, problems, ended = run(tmp_path, PROGRAM, developing=False)
+def test_creating_sdk_clients_is_no_finding_and_connections_are_found_at_the_line_that_makes_them(tmp_path):
+    findings, problems, ended = run(tmp_path, PROGRAM, developing=False)
     lines = PROGRAM.splitlines()
     marked = {number for number, line in enumerate(lines, start=1) if line.endswith(("# network", "# clock"))}
     assert (problems, ended.stderr) == ([], "x\n")
-    assert {row[1] for row in found} == marked
-    assert {row[2] for row in found} == {"socket.getaddrinfo", "socket.socket.connect", "time.perf_counter"}
+    assert {row[1] for row in findings} == marked
+    assert {row[2] for row in findings} == {
+        "socket.getaddrinfo",
+        "socket.socket.connect",
+        "time.perf_counter",
+    }

@@ -1,4 +1,4 @@
-"""A watch begins, ends, survives faults, threads and forks, and leaves no trace."""
+"""A watch counts calls, survives faults, threads and forks, and leaves every function as it was."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from tests.detect.running import run
 
 
 class World:
-    """A project of one module, which is imported already, and a watch over it."""
+    """A project of one imported module, and a watch on it."""
 
     def __init__(self, folder, source):
         self.path = str(folder / "agent.py")
@@ -48,18 +48,18 @@ class World:
 
 @pytest.fixture
 def world(tmp_path):
-    made = []
+    worlds = []
 
     def make(source):
-        made.append(World(tmp_path, source))
-        return made[-1]
+        worlds.append(World(tmp_path, source))
+        return worlds[-1]
 
     yield make
-    for each in made:
-        each.watch.off()
+    for project in worlds:
+        project.watch.off()
 
 
-def test_a_finding_says_where_what_and_how_often(world):
+def test_a_finding_has_the_place_the_call_and_the_count(world):
     project = world("import time\ndef f():\n    return time.time()\n")
     project.on()
     project.module.f()
@@ -75,7 +75,7 @@ def test_a_finding_says_where_what_and_how_often(world):
     ]
 
 
-def test_what_ran_inside_a_boundary_is_covered(world):
+def test_a_call_inside_a_boundary_is_covered(world):
     project = world("import uuid\ndef f():\n    return uuid.uuid4()\n")
     project.on()
     for project.inside in (False, True, True):
@@ -86,7 +86,7 @@ def test_what_ran_inside_a_boundary_is_covered(world):
     ]
 
 
-def test_a_module_that_holds_a_source_already_is_seen_too(world):
+def test_calls_of_a_source_that_a_module_has_already_imported_are_found(world):
     project = world("from time import time\nfrom uuid import uuid4\ndef f():\n    return time(), uuid4()\n")
     original = project.module.time
     project.on()
@@ -96,17 +96,17 @@ def test_a_module_that_holds_a_source_already_is_seen_too(world):
     assert project.module.time is original is time.time
 
 
-def test_what_is_held_beyond_the_end_of_a_watch_counts_nothing_more(world):
+def test_a_patched_function_that_outlives_the_watch_counts_nothing(world):
     project = world("import time\ndef f(clock):\n    return clock()\n")
     project.on()
-    held = time.time
-    project.module.f(held)
+    patched = time.time
+    project.module.f(patched)
     project.watch.off()
-    assert project.module.f(held) > 0
+    assert project.module.f(patched) > 0
     assert project.found() == [(3, "time.time", 1)]
 
 
-def test_one_watch_after_another_begins_from_nothing(world):
+def test_each_watch_starts_counting_from_zero(world):
     project = world("import time\ndef f():\n    while True:\n        yield time.time()\n")
     running = project.module.f()
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_one_watch_after_another_begins_from_nothing(world):
 
 
 @pytest.mark.parametrize("fault", [ValueError("x"), RuntimeError("x"), RecursionError("x")])
-def test_a_fault_of_ours_is_told_once_and_changes_no_result(world, monkeypatch, fault):
+def test_our_own_fault_is_reported_once_and_changes_no_result(world, monkeypatch, fault):
     def fail(*_):
         raise fault
 
@@ -144,7 +144,7 @@ def test_a_fault_of_ours_is_told_once_and_changes_no_result(world, monkeypatch, 
     assert "(watch-fault)" in project.problems[0]
 
 
-def test_a_fault_of_whoever_says_what_is_inside_changes_no_result(world):
+def test_a_fault_of_the_is_inside_callback_is_reported_once_and_changes_no_result(world):
     def is_inside():
         raise LookupError("gone")
 
@@ -155,7 +155,7 @@ def test_a_fault_of_whoever_says_what_is_inside_changes_no_result(world):
     assert [problem.count("LookupError: gone") for problem in project.problems] == [1]
 
 
-def test_a_patch_that_can_not_be_put_on_is_told_and_the_others_stand(world, monkeypatch):
+def test_a_patch_that_fails_is_reported_and_the_others_stay(world, monkeypatch):
     from autochron.detect.watch import patches
 
     def fail(*_):
@@ -169,7 +169,7 @@ def test_a_patch_that_can_not_be_put_on_is_told_and_the_others_stand(world, monk
     assert len(project.problems) == 1
 
 
-def test_calls_of_many_threads_are_all_counted(world):
+def test_all_calls_of_many_threads_are_counted(world):
     project = world(
         "import time, uuid\ndef f():\n    for _ in range(500):\n        time.time()\n        uuid.uuid4()\n"
     )
@@ -183,7 +183,7 @@ def test_calls_of_many_threads_are_all_counted(world):
     assert project.found() == [(4, "time.time", 3000), (5, "uuid.uuid4", 3000)]
 
 
-def test_what_someone_else_put_on_a_patch_stays(world, monkeypatch):
+def test_a_wrapper_that_someone_else_put_on_a_patch_stays(world, monkeypatch):
     project = world("import time\n")
     project.on()
     ours = time.time
@@ -200,15 +200,15 @@ def test_what_someone_else_put_on_a_patch_stays(world, monkeypatch):
     time.time = ours.autochron_original
 
 
-def test_a_function_that_was_changed_meanwhile_is_left_as_it_is(world):
+def test_a_function_that_was_changed_meanwhile_is_not_restored(world):
     project = world("import uuid\n")
     before = uuid.uuid1.__code__
     project.on()
     theirs = uuid.uuid1.__code__.replace(co_name="theirs")
     uuid.uuid1.__code__ = theirs
     project.watch.off()
-    left, uuid.uuid1.__code__ = uuid.uuid1.__code__, before
-    assert left is theirs
+    remaining, uuid.uuid1.__code__ = uuid.uuid1.__code__, before
+    assert remaining is theirs
 
 
 THREADED = """
@@ -255,12 +255,12 @@ ENDINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ENDINGS)
-def test_a_program_ends_without_a_word_of_ours(case, tmp_path):
+def test_a_watched_program_ends_without_additional_output(case, tmp_path):
     program, expected = ENDINGS[case]
-    found, problems, ended = run(tmp_path, program, other=THREADED)
-    told = {tuple(row[:4]) for row in found}
+    findings, problems, ended = run(tmp_path, program, other=THREADED)
+    rows = {tuple(row[:4]) for row in findings}
     assert (ended.stdout, problems, ended.stderr, ended.returncode) == ("end", [], "", 0)
-    assert expected <= told
+    assert expected <= rows
 
 
 FORK = """
@@ -281,10 +281,10 @@ os.waitpid(pid, 0)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_child_counts_its_own(tmp_path):
-    found, problems, ended = run(tmp_path, FORK)
+def test_a_forked_child_counts_its_own_calls(tmp_path):
+    findings, problems, ended = run(tmp_path, FORK)
     assert ended.stdout == '[[4, "time.time", 1]]'
-    assert [row[1:4] for row in found] == [[4, "time.time", 1], [6, "os.fork", 1]]
+    assert [row[1:4] for row in findings] == [[4, "time.time", 1], [6, "os.fork", 1]]
     assert (problems, ended.stderr) == ([], "")
 
 
@@ -323,8 +323,8 @@ datetime.datetime.now(), time.time(), time.localtime()
 
 
 @pytest.mark.slow
-def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path):
-    found, problems, ended = run(
+def test_a_library_that_patches_c_functions_in_place_finds_the_originals(tmp_path):
+    findings, problems, ended = run(
         tmp_path,
         TRAVELLER,
         changes=CHANGES,
@@ -332,11 +332,11 @@ def test_who_changes_functions_of_c_in_place_finds_them_at_their_place(tmp_path)
     )
     covered, plain = [False] * 4, [True] * 4
     assert (ended.stdout.split("\n"), problems, ended.stderr) == (
-        [str(each) for each in (covered, plain, plain, covered)],
+        [str(states) for states in (covered, plain, plain, covered)],
         [],
         "",
     )
-    assert [tuple(row[:4]) for row in found] == [
+    assert [tuple(row[:4]) for row in findings] == [
         ("agent.py", 16, "datetime.datetime.now", 1),
         ("agent.py", 16, "time.localtime", 1),
         ("agent.py", 16, "time.time", 1),
@@ -375,17 +375,17 @@ print(during[0] - before[0], during[1] / before[1])
 
 
 @pytest.mark.slow
-def test_a_clock_in_a_loop_costs_little_and_other_code_nothing(tmp_path):
+def test_a_watch_slows_down_clocks_little_and_other_code_not_at_all(tmp_path):
     _, _, ended = run(tmp_path, COST, watched=False, developing=False)
     clock, work = map(float, ended.stdout.split())
-    # The aim is 0.5 µs and 1.03; a busy machine gets twice and some noise.
+    # The aim is 0.5 µs and a factor of 1.03. The limits leave room for a busy machine.
     assert (clock < 1.0, work < 1.3) == (True, True), (clock, work)
 
 
-def test_a_call_in_code_without_lines_is_found_at_its_function(world):
+def test_a_call_in_code_without_line_numbers_is_found_at_its_function(world):
     project = world(
         "import time\ndef f():\n    return time.time()\nf.__code__ = f.__code__.replace(co_linetable=b'')\n"
     )
     project.on()
     assert project.module.f() > 0
-    assert [(each.call, each.site.line) for each in project.watch.findings()] == [("time.time", 2)]
+    assert [(finding.call, finding.site.line) for finding in project.watch.findings()] == [("time.time", 2)]

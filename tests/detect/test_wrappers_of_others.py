@@ -1,4 +1,4 @@
-"""What tracers put on threads, pools and event loops changes neither what is counted nor what is recorded."""
+"""Wrappers that tracers put on threads, pools and event loops don't change which values are recorded and served."""
 
 import functools
 import threading
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import wrapt
 
-from tests.detect.test_ambient_programs import again, folder
+from tests.detect.test_ambient_programs import folder, record_and_replay
 
 __all__ = ["folder"]  # a fixture
 
@@ -35,14 +35,14 @@ WAYS = {
     "closed over": closed_over,
     "named": named,
     "wrapt": by_wrapt,
-    "twice": lambda each: named(closed_over(each)),
+    "twice": lambda original: named(closed_over(original)),
 }
 PROGRAMS = ("threads", "pools, and sources that are handed over themselves", "tasks", "timers")
 
 
 @pytest.mark.parametrize("about", PROGRAMS)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_program_is_the_same_again(way, about, folder, monkeypatch):
+def test_a_replay_is_the_same_with_wrappers_of_other_tools(way, about, folder, monkeypatch):
     for owner, name in (
         (threading.Thread, "start"),
         (ThreadPoolExecutor, "submit"),
@@ -50,5 +50,5 @@ def test_a_program_is_the_same_again(way, about, folder, monkeypatch):
         (BaseEventLoop, "run_in_executor"),
     ):
         monkeypatch.setattr(owner, name, way(vars(owner)[name]))
-    _, given, found, told = again(folder, about, 2)
-    assert (found, told) == ([given] * 2, [])
+    _, recorded, replayed, problems = record_and_replay(folder, about, 2)
+    assert (replayed, problems) == ([recorded] * 2, [])

@@ -1,6 +1,6 @@
-"""Run every program of the corpora in this one process under a watch; write what was found, as JSON.
+"""Run every program of the corpora in this one process under a watch; print the findings as JSON.
 
-`python whole.py FOLDER` with the programs in the folder. Modules are told of as the import hook would.
+Usage: `python whole.py FOLDER`, with the programs in the folder. The watch is notified of imports as by the import hook.
 """
 
 import builtins
@@ -25,9 +25,9 @@ def main(folder: str) -> None:
     )
     imports = builtins.__import__
 
-    def imported(name, *arguments, **more):
+    def imported(name, *arguments, **options):
         before = set(sys.modules)
-        module = imports(name, *arguments, **more)
+        module = imports(name, *arguments, **options)
         for new in sys.modules.keys() - before:
             watch.imported(new)
         return module
@@ -38,19 +38,19 @@ def main(folder: str) -> None:
     for file in sorted(os.listdir(folder)):
         if not file.endswith(".py"):
             continue
-        said = io.StringIO()
+        output = io.StringIO()
         try:
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
                 runpy.run_path(os.path.join(folder, file), run_name="__main__")
         except BaseException as error:
             failed[file] = repr(error)
     builtins.__import__ = imports
-    time.sleep(0.1)  # what timers and pools still do
+    time.sleep(0.1)  # let timers and pools finish
     watch.off()
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for each in watch.findings():
-        found[each.site.file].append((each.site.line, each.category))
-    print(json.dumps({"found": found, "failed": failed, "problems": problems}))
+    categories_by_file: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for finding in watch.findings():
+        categories_by_file[finding.site.file].append((finding.site.line, finding.category))
+    print(json.dumps({"found": categories_by_file, "failed": failed, "problems": problems}))
 
 
 if __name__ == "__main__":

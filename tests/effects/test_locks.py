@@ -1,4 +1,4 @@
-"""The locks that a program holds on its files stay, whatever is read of these files beside it."""
+"""Locks that a program holds on its files are kept, although autochron also reads these files."""
 
 import pytest
 
@@ -95,13 +95,13 @@ print(said.stdout.strip())
 
 @pytest.fixture
 def project(tmp_path):
-    """Make a folder with the rules, and a program that asks from outside whether something is locked."""
+    """Create a folder with the rules, and a program that checks from outside whether a file or database is locked."""
     write(tmp_path, {"autochron.toml": RULES, "probe.py": PROBE, "limits.txt": "100", "ledger.txt": "0\n"})
     (tmp_path / "alias.txt").hardlink_to(tmp_path / "ledger.txt")
     return tmp_path
 
 
-def test_a_run_drops_no_lock_of_the_program(project):
+def test_a_run_releases_no_lock_of_the_program(project):
     write(project, {"agent.py": OF_A_FILE})
     plain = python(project, "agent.py")
     assert plain.text == "locked locked\nfree\n", plain.said
@@ -109,7 +109,7 @@ def test_a_run_drops_no_lock_of_the_program(project):
     assert done.text == "locked locked\nfree\n", done.said
 
 
-def test_a_replay_in_a_process_drops_no_lock_of_an_open_database(project):
+def test_a_replay_in_a_process_releases_no_lock_of_an_open_database(project):
     write(project, {"agent.py": IN_PROCESS, "again.py": REPLAY})
     done = autochron(project, "run", "agent.py")
     assert done.text == "[True, 'locked']\n", done.said

@@ -1,4 +1,4 @@
-"""Forty ways to run a tool that no rule reaches: a run names each by its line, and a replay does none of them for real."""
+"""Forty ways to run a tool that no rule matches: a run reports each effect with its line, and a replay repeats none."""
 
 import os
 import shutil
@@ -29,16 +29,16 @@ import tools
 tools.look_up("mug")
 """
 FILE = 'with open("sent.txt", "a") as file: file.write("sent")  # HERE'
-"""What a tool does in the world."""
+"""The effect of a tool."""
 
 
 def function(name="send", indent=""):
-    """Write a function that does it."""
+    """Return the source of a function with this effect."""
     return f"{indent}def {name}(*_):\n{indent}    {FILE}\n"
 
 
 WAYS = {
-    # --- functions that a glob skips, or that are made in a way that it does not see
+    # --- functions that a glob skips, or that are created in a way that it does not see
     "private": (function("_send"), "tools._send()"),
     "dunder": (function("__send__"), "tools.__send__()"),
     "nested": (
@@ -140,7 +140,7 @@ WAYS = {
         "import os, signal\nsignal.signal(signal.SIGUSR1, tools._send)\nos.kill(os.getpid(), signal.SIGUSR1)",
     ),
     "by a hook of imports": ("", "import sys\nsys.modules.pop('more', None)\n__import__('more')"),
-    # --- what it does, otherwise than by open
+    # --- effects other than by `open`
     "by os.open": ("", "import os\nos.close(os.open('sent.txt', os.O_CREAT | os.O_WRONLY))  # HERE"),
     "by pathlib": ("", "import pathlib\npathlib.Path('sent.txt').write_text('sent')  # HERE"),
     "by shutil": ("", "import shutil\nshutil.copy('source.txt', 'sent.txt')  # HERE"),
@@ -156,7 +156,7 @@ WAYS = {
         ),
     ),
 }
-BESIDE = {
+OTHER_FILES = {
     "more.py": FILE + "\n",
     "more_tools.py": (
         f"import tools\n{function()}\nclass Own(tools.Tool if hasattr(tools, 'Tool') else object):\n"
@@ -169,10 +169,10 @@ del WAYS["nested"]
 
 
 def lay_out(folder, way):
-    """Write the program, and return the place of the line that is to be named."""
+    """Write the program, and return the places of the lines that have to be reported."""
     tools, main = WAYS[way]
     (folder / "autochron.toml").write_text(RULES)
-    for name, text in BESIDE.items():
+    for name, text in OTHER_FILES.items():
         (folder / name).write_text(text)
     (folder / "tools.py").write_text(TOOLS + tools)
     (folder / "agent.py").write_text(MAIN + main + "\n")
@@ -182,44 +182,48 @@ def lay_out(folder, way):
         for at, line in enumerate((folder / name).read_text().splitlines(), 1)
         if "# HERE" in line
     }
-    return {each.replace("source.txt", "source.py") for each in places}
+    return {place.replace("source.txt", "source.py") for place in places}
 
 
 def state_of(folder):
-    """Return what the folder holds, without what is ours."""
-    found = {}
-    for each in sorted(folder.iterdir()):
-        if each.name not in (".autochron", "__pycache__"):
-            facts = os.lstat(each)
+    """Return the content, time and inode of each entry of the folder, except for our own and caches."""
+    state = {}
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in (".autochron", "__pycache__"):
+            facts = os.lstat(entry)
             content = (
-                os.readlink(each) if each.is_symlink() else each.read_bytes() if each.is_file() else b"folder"
+                os.readlink(entry)
+                if entry.is_symlink()
+                else entry.read_bytes()
+                if entry.is_file()
+                else b"folder"
             )
-            found[each.name] = (content, facts.st_mtime_ns, facts.st_ino)
-    return found
+            state[entry.name] = (content, facts.st_mtime_ns, facts.st_ino)
+    return state
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_named_and_not_done_again(tmp_path, way):
+def test_an_effect_outside_every_boundary_is_reported_and_not_repeated(tmp_path, way):
     places = lay_out(tmp_path, way)
     ran = autochron(tmp_path, "run", "agent.py")
     assert ran.status == 0, ran.said
     footer = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last").footer
-    sites = {each.site for each in footer.effects}
+    sites = {effect.site for effect in footer.effects}
     assert sites, ran.said
     assert sites <= places, (sites, places)
     assert all(f"effect outside every boundary: {site} " in ran.said for site in sites)
-    for name, text in BESIDE.items():  # as it was before the run
+    for name, text in OTHER_FILES.items():  # restore the state before the run
         if not (tmp_path / name).exists():
             (tmp_path / name).write_text(text)
     before = state_of(tmp_path)
     time.sleep(0.02)
-    again = autochron(tmp_path, "replay", "last")
+    replayed = autochron(tmp_path, "replay", "last")
     assert state_of(tmp_path) == before
-    assert again.status == 0, again.said
-    assert "outside every boundary on a scratch copy" in again.said
+    assert replayed.status == 0, replayed.said
+    assert "outside every boundary on a scratch copy" in replayed.said
 
 
-# --- what differs ----------------------------------------------------------------------------------------------------
+# --- effects that differ from the recorded run ------------------------------------------------------------------------
 
 SAVING = """
 import os, sqlite3, tools
@@ -239,7 +243,7 @@ db.close()
 if what != "kept":
     os.remove("old.txt")
 """
-DIFFERENT = {
+DIVERGENCES = {
     "other": "the content of report.txt differs from the recorded run; it is written at agent.py:",
     "none": "agent.py:6 no longer writes report.txt",
     "more": "agent.py:9 writes more.txt, which it did not when it was recorded",
@@ -261,30 +265,30 @@ def saving(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("what", DIFFERENT)
-def test_another_effect_is_a_divergence(saving, what):
+@pytest.mark.parametrize("change", DIVERGENCES)
+def test_a_different_effect_is_a_divergence(saving, change):
     assert autochron(saving, "replay", "last").status == 0
-    again = autochron(saving, "replay", "last", env={"WHAT": what})
-    assert again.status == 1, again.said
-    assert DIFFERENT[what] in again.said
-    assert "(effect)" in again.said
+    replayed = autochron(saving, "replay", "last", env={"WHAT": change})
+    assert replayed.status == 1, replayed.said
+    assert DIVERGENCES[change] in replayed.said
+    assert "(effect)" in replayed.said
 
 
-def test_another_time_in_a_file_is_told_and_no_divergence(saving):
-    again = autochron(saving, "replay", "last", env={"WHAT": "time"})
-    assert again.status == 0, again.said
-    assert "report.txt differs from the recorded run only in times" in again.said
+def test_a_different_time_in_a_file_is_reported_and_no_divergence(saving):
+    replayed = autochron(saving, "replay", "last", env={"WHAT": "time"})
+    assert replayed.status == 0, replayed.said
+    assert "report.txt differs from the recorded run only in times" in replayed.said
 
 
-def test_a_rule_lets_another_content_be(saving):
+def test_a_rule_can_allow_different_content(saving):
     rules = saving / "autochron.toml"
     rules.write_text(f'{rules.read_text()}[[effect]]\npath = "report.txt"\nreason = "a draft"\n')
-    again = autochron(saving, "replay", "last", env={"WHAT": "other"})
-    assert again.status == 0, again.said
-    assert "1 effect let be" in again.said
+    replayed = autochron(saving, "replay", "last", env={"WHAT": "other"})
+    assert replayed.status == 0, replayed.said
+    assert "1 effect let be" in replayed.said
 
 
-def test_what_was_added_to_a_file_that_is_not_here_is_not_compared(tmp_path):
+def test_additions_to_a_file_without_its_earlier_content_are_not_compared(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "agent.py").write_text(f"{MAIN}with open('log.txt', 'a') as file:\n    file.write('more')\n")
@@ -293,11 +297,11 @@ def test_what_was_added_to_a_file_that_is_not_here_is_not_compared(tmp_path):
     autochron(tmp_path, "traces", "export", "last", "trace.jsonl")
     shutil.rmtree(tmp_path / ".autochron")
     (tmp_path / "log.txt").unlink()
-    again = autochron(tmp_path, "replay", "trace.jsonl")
-    assert again.status == 0, again.said
+    replayed = autochron(tmp_path, "replay", "trace.jsonl")
+    assert replayed.status == 0, replayed.said
     assert (
         "the content of log.txt is not compared: its content before the recorded run is not here"
-        in again.said
+        in replayed.said
     )
 
 
@@ -340,8 +344,8 @@ PROGRAMS = {
 }
 
 
-def started(folder, source, *options, rules=""):
-    """Record a program, remove what it made, and replay it."""
+def record_and_replay(folder, source, *options, rules=""):
+    """Record a program, remove the file that it created, and replay it."""
     (folder / "autochron.toml").write_text(RULES + rules)
     (folder / "tools.py").write_text(TOOLS)
     (folder / "agent.py").write_text(MAIN + source + "\n")
@@ -353,38 +357,38 @@ def started(folder, source, *options, rules=""):
 
 
 @pytest.mark.parametrize("way", PROGRAMS)
-def test_a_program_is_not_started_again(tmp_path, way):
-    again = started(tmp_path, PROGRAMS[way])
+def test_a_replay_does_not_start_a_program_again(tmp_path, way):
+    replayed = record_and_replay(tmp_path, PROGRAMS[way])
     assert not (tmp_path / "sent.txt").exists()
-    assert again.status == 1, again.said
-    assert "outside every boundary, and a replay does not do that again" in again.said
+    assert replayed.status == 1, replayed.said
+    assert "outside every boundary, and a replay does not do that again" in replayed.said
 
 
 @pytest.mark.parametrize(
     ("rules", "options"),
     [('[[effect]]\nprogram = "touch"\nreason = "harmless"\n', ()), ("", ("--allow-effects",))],
 )
-def test_a_program_is_started_where_that_is_let_be(tmp_path, rules, options):
-    again = started(tmp_path, PROGRAMS["subprocess"], *options, rules=rules)
+def test_a_replay_starts_a_program_if_that_is_allowed(tmp_path, rules, options):
+    replayed = record_and_replay(tmp_path, PROGRAMS["subprocess"], *options, rules=rules)
     assert (tmp_path / "sent.txt").exists()
-    assert again.status == 0, again.said
-    assert "1 effect let be" in again.said
+    assert replayed.status == 0, replayed.said
+    assert "1 effect let be" in replayed.said
 
 
-def test_a_signal_to_another_process_is_not_sent_again(tmp_path):
-    other = subprocess.Popen(["sleep", "100"])
+def test_a_replay_does_not_send_a_signal_to_another_process_again(tmp_path):
+    sleeper = subprocess.Popen(["sleep", "100"])
     try:
-        source = f"import os, signal\nos.kill({other.pid}, signal.SIGCONT)\nopen('sent.txt', 'w').close()"
-        again = started(tmp_path, source)
+        source = f"import os, signal\nos.kill({sleeper.pid}, signal.SIGCONT)\nopen('sent.txt', 'w').close()"
+        replayed = record_and_replay(tmp_path, source)
     finally:
-        other.kill()
-        other.wait()
-    assert again.status == 1, again.said
-    assert "sends signal 18 to process" in again.said
+        sleeper.kill()
+        sleeper.wait()
+    assert replayed.status == 1, replayed.said
+    assert "sends signal 18 to process" in replayed.said
 
 
 @pytest.mark.parametrize(
-    ("rules", "says"),
+    ("rules", "message"),
     [
         ('[[effect]]\nprogram = "*"\nreason = "all"\n', "fits everything"),
         ('[[effect]]\nreason = "all"\n', "has no `program`, `host` or `path`"),
@@ -392,10 +396,10 @@ def test_a_signal_to_another_process_is_not_sent_again(tmp_path):
         ('[[effect]]\nprogram = "git"\nhost = "a"\nreason = "b"\n', "more than one"),
     ],
 )
-def test_a_bad_rule_is_refused(tmp_path, rules, says):
+def test_a_malformed_effect_rule_is_refused(tmp_path, rules, message):
     (tmp_path / "autochron.toml").write_text(f"version = 1\n{rules}")
     (tmp_path / "agent.py").write_text("")
     ran = autochron(tmp_path, "run", "agent.py")
     assert ran.status == 2
-    assert says in ran.said
+    assert message in ran.said
     assert "autochron.toml:" in ran.said

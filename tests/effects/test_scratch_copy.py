@@ -1,4 +1,4 @@
-"""What a program does to files within a replay happens on a scratch copy, and looks to it as if it had happened in place."""
+"""Changes of files within a replay are made on a scratch copy, and look to the program as if they were made in place."""
 
 import dbm
 import errno
@@ -32,18 +32,18 @@ early_open = open
 
 
 def digests(folder):
-    """Return what a folder holds, by path."""
-    found = {}
+    """Return the digests of the files in a folder, and the folders in it, by path."""
+    contents = {}
     for path in sorted(pathlib.Path(folder).rglob("*")):
-        found[str(path.relative_to(folder))] = (
+        contents[str(path.relative_to(folder))] = (
             hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
         )
-    return found
+    return contents
 
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    """A project with some state, within a replay in which everything is live."""
+    """Enter a project with some state, within a replay in which everything is live; yield the scratch copy."""
     project = tmp_path / "project"
     (project / "out").mkdir(parents=True)
     (project / "out" / "1.txt").write_text("one")
@@ -61,7 +61,7 @@ def world(tmp_path, monkeypatch):
     scratch = Scratch()
     touched = []
     in_force = redirect.Redirection(
-        scratch, lambda: True, everywhere=False, on_touch=lambda *each, **_: touched.append(each)
+        scratch, lambda: True, everywhere=False, on_touch=lambda *touch, **_: touched.append(touch)
     )
     redirect.put_in_force(in_force)
     yield scratch
@@ -105,7 +105,7 @@ def removed():
     return (
         os.listdir("out"),
         glob.glob("out/*"),
-        [each.name for each in os.scandir("out")],
+        [entry.name for entry in os.scandir("out")],
         os.path.exists("out/1.txt"),
     )
 
@@ -119,7 +119,7 @@ def whole_folder():
 
 def moved():
     shutil.move("out", "sent")
-    return sorted(str(each) for each in pathlib.Path(".").rglob("*.txt"))
+    return sorted(str(path) for path in pathlib.Path(".").rglob("*.txt"))
 
 
 def copied():
@@ -133,10 +133,10 @@ def database():
     connection.execute("insert into paid (cents) values (50)")
     connection.commit()
     connection.close()
-    again = sqlite3.connect("file:pay.db?mode=ro", uri=True)
-    found = again.execute("select id, cents from paid").fetchall()
-    again.close()
-    return found
+    second = sqlite3.connect("file:pay.db?mode=ro", uri=True)
+    rows = second.execute("select id, cents from paid").fetchall()
+    second.close()
+    return rows
 
 
 def new_database():
@@ -147,10 +147,10 @@ def new_database():
 
 
 def shelf():
-    with shelve.open("shelf") as held:
-        held["a"] = [1]
-    with shelve.open("shelf") as held:
-        return held["a"], dbm.whichdb("shelf") is not None
+    with shelve.open("shelf") as stored:
+        stored["a"] = [1]
+    with shelve.open("shelf") as stored:
+        return stored["a"], dbm.whichdb("shelf") is not None
 
 
 def archives():
@@ -166,8 +166,8 @@ def facts():
     os.chmod("log.txt", 0o600)
     os.truncate("log.txt", 2)
     os.utime("log.txt", (1, 1))
-    found = early_stat("log.txt")
-    return oct(found.st_mode & 0o777), found.st_mtime, found.st_size
+    status = early_stat("log.txt")
+    return oct(status.st_mode & 0o777), status.st_mtime, status.st_size
 
 
 def exclusive():
@@ -179,7 +179,7 @@ def exclusive():
 
 
 def missing():
-    found = []
+    errors = []
     for call in (
         lambda: open("no/such.txt", "w"),
         lambda: open("nothing.txt"),
@@ -193,8 +193,8 @@ def missing():
         try:
             call()
         except OSError as error:
-            found.append((type(error).__name__, error.errno, error.filename))
-    return found
+            errors.append((type(error).__name__, error.errno, error.filename))
+    return errors
 
 
 def in_place():
@@ -237,25 +237,25 @@ def link_that_is_replaced():
 
 def link_to_a_folder():
     os.symlink("out", "current")
-    found = [pathlib.Path("current/1.txt").read_text(), os.listdir("current")]
+    results = [pathlib.Path("current/1.txt").read_text(), os.listdir("current")]
     os.makedirs("next")
     pathlib.Path("next/1.txt").write_text("of the next")
     os.symlink("next", "current.new")
     os.replace("current.new", "current")
-    found += [pathlib.Path("current/1.txt").read_text(), os.path.realpath("current").endswith("next")]
+    results += [pathlib.Path("current/1.txt").read_text(), os.path.realpath("current").endswith("next")]
     with open("current/2.txt", "w") as file:
         file.write("2")
-    found += [sorted(os.listdir("next")), sorted(os.listdir("out")), os.readlink("current")]
+    results += [sorted(os.listdir("next")), sorted(os.listdir("out")), os.readlink("current")]
     os.remove("current")
-    return [*found, os.path.exists("current/1.txt"), os.path.exists("next/1.txt")]
+    return [*results, os.path.exists("current/1.txt"), os.path.exists("next/1.txt")]
 
 
 def by_descriptor_of_a_folder():
     folder = os.open("out", os.O_RDONLY)
     try:
         os.unlink("1.txt", dir_fd=folder)
-        made = os.open("3.txt", os.O_WRONLY | os.O_CREAT, dir_fd=folder)
-        os.close(made)
+        descriptor = os.open("3.txt", os.O_WRONLY | os.O_CREAT, dir_fd=folder)
+        os.close(descriptor)
         return os.listdir(folder), os.listdir("out")
     finally:
         os.close(folder)
@@ -287,7 +287,7 @@ def names():
         return text.name, raw.name, io.open is open
 
 
-WHAT = {
+ACTIONS = {
     appended: "hello\nmore\n",
     low_level: "HEllo\n",
     replaced: ({"a": 2}, False),
@@ -330,14 +330,14 @@ WHAT = {
 }
 
 
-@pytest.mark.parametrize("act", WHAT, ids=lambda act: act.__name__)
-def test_a_program_sees_what_it_did_and_nothing_is_touched(world, act):
-    assert act() == WHAT[act]
+@pytest.mark.parametrize("act", ACTIONS, ids=lambda act: act.__name__)
+def test_a_program_sees_its_changes_and_no_real_file_is_changed(world, act):
+    assert act() == ACTIONS[act]
 
 
-@pytest.mark.parametrize("act", WHAT, ids=lambda act: act.__name__)
-def test_without_a_replay_it_is_the_same(tmp_path, monkeypatch, act):
-    """Each program above does, plainly, what it is expected to do above."""
+@pytest.mark.parametrize("act", ACTIONS, ids=lambda act: act.__name__)
+def test_the_actions_have_the_same_results_without_a_replay(tmp_path, monkeypatch, act):
+    """This checks the expected results of the actions above against real files."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "1.txt").write_text("one")
     (tmp_path / "log.txt").write_text("hello\n")
@@ -349,10 +349,10 @@ def test_without_a_replay_it_is_the_same(tmp_path, monkeypatch, act):
         connection.execute("insert into paid values (1, 40)")
     connection.close()
     monkeypatch.chdir(tmp_path)
-    assert act() == WHAT[act]
+    assert act() == ACTIONS[act]
 
 
-def test_what_files_held_before_the_recorded_run_is_there(tmp_path):
+def test_files_have_their_content_from_before_the_recorded_run(tmp_path):
     (tmp_path / "kept").write_text("then")
     (tmp_path / "now.txt").write_text("today")
     (tmp_path / "later.txt").write_text("made since")
@@ -384,7 +384,7 @@ def test_what_files_held_before_the_recorded_run_is_there(tmp_path):
     assert seen == ("then", "then", False, ["old"], ["folder", "gone", "kept", "now.txt"])
 
 
-def test_outside_what_is_live_other_files_are_real(tmp_path):
+def test_files_that_are_changed_outside_live_crossings_are_real(tmp_path):
     scratch = Scratch()
     redirect.put_in_force(
         redirect.Redirection(scratch, lambda: False, everywhere=False, on_touch=lambda *_, **__: None)
@@ -396,7 +396,7 @@ def test_outside_what_is_live_other_files_are_real(tmp_path):
     assert ((tmp_path / "report.txt").read_text(), os.path.exists(scratch.folder)) == ("real", False)
 
 
-def test_a_fork_goes_on_with_a_copy(world):
+def test_a_forked_process_continues_with_a_copy_of_the_scratch_files(world):
     pathlib.Path("log.txt").write_text("before the fork")
     reading, writing = os.pipe()
     process = os.fork()
@@ -476,18 +476,18 @@ def test_open_files_and_databases_are_found_without_asking_proxies(tmp_path):
     assert (Lazy.loaded, type(proxy), os.path.getsize(path)) == ([], Lazy, 0)
 
 
-# --- what was changed ----------------------------------------------------------------------------------------------------
+# --- reported changes -------------------------------------------------------------------------------------------------
 
 
 def changes_of(act, world):
     watch = ScratchWatch(world, lambda path: os.path.basename(path))
     act()
-    first = [(each.path, each.what, json.loads(each.value)) for each in watch.changes()]
+    changes = [(change.path, change.what, json.loads(change.value)) for change in watch.changes()]
     assert watch.changes() == []
-    return first
+    return changes
 
 
-def test_effects_are_rows_lines_and_members(world):
+def test_effects_are_reported_as_rows_lines_and_members(world):
     def act():
         connection = sqlite3.connect("pay.db")
         connection.execute("insert into paid (cents) values (50)")
@@ -516,15 +516,15 @@ def test_effects_are_rows_lines_and_members(world):
     ]
 
 
-def test_what_is_not_committed_is_no_effect(world):
-    kept = []
+def test_an_uncommitted_row_is_no_effect(world):
+    connections = []
 
     def act():
-        kept.append(sqlite3.connect("pay.db"))
-        kept[0].execute("insert into paid (cents) values (50)")
+        connections.append(sqlite3.connect("pay.db"))
+        connections[0].execute("insert into paid (cents) values (50)")
 
     assert changes_of(act, world) == []
-    kept[0].close()
+    connections[0].close()
 
 
 def test_a_pickle_is_not_loaded(world):
@@ -534,7 +534,7 @@ def test_a_pickle_is_not_loaded(world):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links to devices are POSIX")
-def test_devices_and_pipes_are_left_alone(world):
+def test_devices_and_pipes_are_not_redirected(world):
     with open("/dev/null", "w") as file:
         file.write("x")
     reading, writing = os.pipe()

@@ -1,4 +1,4 @@
-"""What a recorded run keeps of its state, how that travels, and what a replay does without it."""
+"""Snapshots of the state before a recorded run: what they contain, how they are exported, and how a replay uses them."""
 
 import json
 import os
@@ -49,7 +49,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def project(tmp_path):
-    """Make an agent that has paid once before."""
+    """Create an agent that has paid once before."""
     folder = tmp_path / "project"
     folder.mkdir()
     write(folder, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
@@ -65,7 +65,7 @@ def run(folder, *words):
 
 def snapshots(folder):
     footer = open_store(str(folder / ".autochron/traces.db")).record("last").footer
-    return {each.path: each for each in footer.snapshots}, footer
+    return {snapshot.path: snapshot for snapshot in footer.snapshots}, footer
 
 
 def replayed(folder, *words):
@@ -73,24 +73,29 @@ def replayed(folder, *words):
     return done.text, done.said
 
 
-def test_what_is_written_is_kept_once_and_by_its_owner_alone(project):
+def test_a_written_file_is_snapshotted_once_and_readable_by_its_owner_only(project):
     before = (project / "log.txt").read_bytes()
-    said = run(project)
-    assert "kept as it was before the run: log.txt, pay.db" in said
-    kept, footer = snapshots(project)
-    assert {path: each.kind for path, each in kept.items()} == {"log.txt": "file", "pay.db": "sqlite"}
-    assert [each.path for each in footer.reads] == ["limits.json"]
+    report = run(project)
+    assert "kept as it was before the run: log.txt, pay.db" in report
+    taken, footer = snapshots(project)
+    assert {path: snapshot.kind for path, snapshot in taken.items()} == {
+        "log.txt": "file",
+        "pay.db": "sqlite",
+    }
+    assert [read.path for read in footer.reads] == ["limits.json"]
     folder = project / ".autochron" / "snapshots"
-    assert (folder / kept["log.txt"].digest).read_bytes() == before
+    assert (folder / taken["log.txt"].digest).read_bytes() == before
     assert {stat.S_IMODE(os.stat(folder / name).st_mode) for name in os.listdir(folder)} == {0o600}
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
     count = len(os.listdir(folder))
-    shutil.copy(folder / kept["log.txt"].digest, project / "log.txt")
+    shutil.copy(folder / taken["log.txt"].digest, project / "log.txt")
     run(project)
-    assert len(os.listdir(folder)) == count + 1  # the database has a row more, the log holds what it held
+    assert (
+        len(os.listdir(folder)) == count + 1
+    )  # the database has one more row, and the log has its earlier content
 
 
-def test_what_has_not_changed_is_not_copied_again(tmp_path):
+def test_a_file_that_has_not_changed_is_not_copied_again(tmp_path):
     folder, file = SnapshotFolder(str(tmp_path / "kept")), tmp_path / "pay.txt"
 
     def keep(text=None):
@@ -104,8 +109,8 @@ def test_what_has_not_changed_is_not_copied_again(tmp_path):
     times = iter(range(10**18, 10**19, 10**17))
     first = keep("one")
     os.utime(folder.file_of(first[0]), (1, 1))
-    again = keep()
-    assert (again[:2], again[2] > 1) == (first[:2], True)  # as it was, and young again
+    second = keep()
+    assert (second[:2], second[2] > 1) == (first[:2], True)  # the same file, with a new time
     assert keep("two")[0] != first[0]
     assert keep("one")[0] == first[0]
     os.unlink(folder.file_of(first[0]))
@@ -113,44 +118,44 @@ def test_what_has_not_changed_is_not_copied_again(tmp_path):
     assert folder.has(first[0])
 
 
-def test_a_replay_starts_from_what_was_there(project):
+def test_a_replay_starts_from_the_state_before_the_run(project):
     run(project)
     run(project)
-    text, said = replayed(project, "last", "--live", "kind:tool")
-    assert text == "{'number': 3, 'limits': {'most': 100}}\n", said
+    text, report = replayed(project, "last", "--live", "kind:tool")
+    assert text == "{'number': 3, 'limits': {'most': 100}}\n", report
     for name in ("pay.db", "log.txt"):
         os.unlink(project / name)
     assert replayed(project, "last", "--live", "kind:tool")[0] == text
-    assert sorted(each for each in os.listdir(project) if each in {"pay.db", "log.txt"}) == []
+    assert sorted(entry for entry in os.listdir(project) if entry in {"pay.db", "log.txt"}) == []
 
 
-def test_what_was_not_there_is_not_there_again(project):
+def test_a_replay_starts_without_files_that_did_not_exist_before_the_run(project):
     for name in ("pay.db", "log.txt"):
         os.unlink(project / name)
     assert "log.txt (not there yet), pay.db (not there yet)" in run(project)
-    run(project)  # now it is
-    text, said = replayed(
+    run(project)  # now they exist
+    text, report = replayed(
         project, open_store(str(project / ".autochron/traces.db")).summaries()[0].header.id, "--live", "pay"
     )
-    assert text == "{'number': 1, 'limits': {'most': 100}}\n", said
+    assert text == "{'number': 1, 'limits': {'most': 100}}\n", report
 
 
-def test_nothing_is_kept_where_the_rules_say_so(project):
+def test_no_snapshot_is_taken_if_the_rules_switch_them_off(project):
     write(project, {"autochron.toml": RULES.replace("packs = []", "packs = []\nsnapshot = false")})
     assert "kept as it was" not in run(project)
     assert not (project / ".autochron" / "snapshots").exists()
 
 
-def test_what_is_too_large_is_named_with_its_table_and_kept_by_it(project):
+def test_a_file_too_large_for_a_snapshot_is_reported_with_the_table_that_would_include_it(project):
     write(project, {"log.txt": "x" * 1_100_000})
-    said = run(project)
-    assert "not kept as it was: log.txt: 1.1 MB, more than the 1.0 MB that are kept (no-snapshot)" in said
-    assert '[[snapshot]]\n        path = "log.txt"' in said
+    report = run(project)
+    assert "not kept as it was: log.txt: 1.1 MB, more than the 1.0 MB that are kept (no-snapshot)" in report
+    assert '[[snapshot]]\n        path = "log.txt"' in report
     write(project, {"autochron.toml": f'{RULES}\n[[snapshot]]\npath = "log.txt"\n'})
     assert "kept as it was before the run: log.txt (1.1 MB)" in run(project)
 
 
-def test_a_table_keeps_what_is_only_read_and_whole_folders(project):
+def test_a_table_adds_files_that_are_only_read_and_whole_folders(project):
     write(
         project,
         {
@@ -163,8 +168,8 @@ def test_a_table_keeps_what_is_only_read_and_whole_folders(project):
         {"agent.py": AGENT.replace("    return {", '    open("prompts/a.txt").close()\n    return {')},
     )
     run(project)
-    kept, footer = snapshots(project)
-    assert (kept["limits.json"].kind, kept["prompts/a.txt"].kind, footer.reads) == ("file", "file", ())
+    taken, footer = snapshots(project)
+    assert (taken["limits.json"].kind, taken["prompts/a.txt"].kind, footer.reads) == ("file", "file", ())
     write(project, {"limits.json": '{"most": 1}'})
     assert "{'most': 100}" in replayed(project, "last", "--live", "kind:tool")[0]
 
@@ -184,7 +189,7 @@ def test_a_table_keeps_what_is_only_read_and_whole_folders(project):
         ("snapshot = 3\n", "`snapshot` must be an array of tables, written [[snapshot]], and is an integer"),
     ],
 )
-def test_a_table_that_means_nothing_is_refused(project, table, message):
+def test_a_malformed_snapshot_table_is_refused(project, table, message):
     os.mkfifo(project / "pipe")
     rules = (
         RULES.replace("packs = []", f"packs = []\n{table}") if table.startswith("snapshot") else RULES + table
@@ -194,12 +199,12 @@ def test_a_table_that_means_nothing_is_refused(project, table, message):
     assert (done.status, message in done.said) == (2, True), done.said
 
 
-def test_a_path_of_a_table_that_nothing_opened_is_told_of(project):
+def test_a_path_in_a_table_that_nothing_opened_is_reported(project):
     write(project, {"autochron.toml": f'{RULES}\n[[snapshot]]\npath = "py.db"\n'})
     assert "py.db" in run(project)
 
 
-def test_a_trace_file_has_its_snapshots_only_when_asked(project, tmp_path):
+def test_snapshots_are_exported_only_on_request(project, tmp_path):
     run(project)
     assert autochron(project, "traces", "export", "last", "bare.jsonl").status == 0
     assert not (project / "bare.snapshots").exists()
@@ -208,22 +213,24 @@ def test_a_trace_file_has_its_snapshots_only_when_asked(project, tmp_path):
     )
     assert done.status == 0, done.said
     assert len(os.listdir(project / "whole.snapshots")) == 2
-    other = tmp_path / "other"
-    other.mkdir()
-    write(other, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
-    shutil.copy(project / "whole.jsonl", other)
-    shutil.copytree(project / "whole.snapshots", other / "whole.snapshots")
-    # The row of before the run was left out.
-    assert replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[0].startswith("{'number': 1,")
-    assert "2 snapshots" in autochron(other, "traces", "import", "whole.jsonl").text
-    assert len(os.listdir(other / ".autochron" / "snapshots")) == 2
-    shutil.rmtree(other / "whole.snapshots")
-    shutil.rmtree(other / ".autochron")
-    said = replayed(other, "whole.jsonl", "--live", "kind:tool", *trust())[1]
-    assert "the content of pay.db before the recorded run is not here" in said
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    write(other_folder, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
+    shutil.copy(project / "whole.jsonl", other_folder)
+    shutil.copytree(project / "whole.snapshots", other_folder / "whole.snapshots")
+    # The row from before the run was left out.
+    assert replayed(other_folder, "whole.jsonl", "--live", "kind:tool", *trust())[0].startswith(
+        "{'number': 1,"
+    )
+    assert "2 snapshots" in autochron(other_folder, "traces", "import", "whole.jsonl").text
+    assert len(os.listdir(other_folder / ".autochron" / "snapshots")) == 2
+    shutil.rmtree(other_folder / "whole.snapshots")
+    shutil.rmtree(other_folder / ".autochron")
+    report = replayed(other_folder, "whole.jsonl", "--live", "kind:tool", *trust())[1]
+    assert "the content of pay.db before the recorded run is not here" in report
 
 
-def test_what_looks_like_a_secret_is_not_taken_along(project):
+def test_an_export_of_snapshots_with_a_possible_secret_is_refused(project):
     with sqlite3.connect(project / "pay.db") as connection:
         connection.execute("create table customers (name text, api_key text)")
         connection.execute(
@@ -248,7 +255,7 @@ def test_what_looks_like_a_secret_is_not_taken_along(project):
     ) == (2, True)
 
 
-def test_what_the_rules_call_a_secret_is_not_taken_along(project):
+def test_an_export_of_snapshots_with_a_secret_of_the_rules_is_refused(project):
     with open(project / "autochron.toml", "a", encoding="utf-8") as file:
         file.write("\n[redact]\npatterns = ['ACME-[0-9]{8}']\n")
     with sqlite3.connect(project / "pay.db") as connection:
@@ -265,14 +272,14 @@ def test_what_the_rules_call_a_secret_is_not_taken_along(project):
 
 def test_a_damaged_snapshot_is_refused(project):
     run(project)
-    kept, _ = snapshots(project)
-    file = project / ".autochron" / "snapshots" / kept["log.txt"].digest
+    taken, _ = snapshots(project)
+    file = project / ".autochron" / "snapshots" / taken["log.txt"].digest
     file.write_bytes(b"other")
     done = autochron(project, "replay", "last", "--live", "kind:tool")
     assert (done.status, "the snapshot of log.txt is damaged" in done.said) == (2, True), done.said
 
 
-def test_traces_show_lists_them_and_prune_drops_them(project):
+def test_traces_show_lists_snapshots_and_prune_drops_them(project):
     run(project)
     shown = autochron(project, "traces", "show", "last").text
     assert "before the run: log.txt  file, 10 bytes, sha256 " in shown
@@ -283,7 +290,7 @@ def test_traces_show_lists_them_and_prune_drops_them(project):
     assert os.listdir(folder) == []
 
 
-def test_a_database_with_a_log_is_kept_whole_and_left_as_it_is(project):
+def test_a_database_with_a_write_ahead_log_is_snapshotted_completely(project):
     connection = sqlite3.connect(project / "pay.db")
     connection.execute("pragma journal_mode=wal")
     connection.execute("insert into paid (cents) values (7)")
@@ -312,35 +319,35 @@ def test_a_database_with_a_log_is_kept_whole_and_left_as_it_is(project):
     assert replayed(project, "last", "--live", "kind:tool")[0] == "(2,)\n"
 
 
-@pytest.mark.parametrize("how", ["fork", "subprocess"])
-def test_child_processes_take_part(project, how):
+@pytest.mark.parametrize("start", ["fork", "subprocess"])
+def test_files_of_child_processes_are_snapshotted_and_not_changed_by_a_replay(project, start):
     call = {
         "fork": (
             "    child = os.fork()\n    if not child:\n        pay(5000)\n        os._exit(0)\n    os.waitpid(child, 0)\n"
         ),
         "subprocess": "    import subprocess, sys\n    subprocess.run([sys.executable, 'child.py'], check=True)\n",
-    }[how]
+    }[start]
     write(project, {"child.py": "import agent\nagent.pay(5000)\n"})
     write(project, {"agent.py": AGENT.replace("    print(pay(5000))\n", call)})
     before = (project / "log.txt").read_bytes()
     run(project)
-    kept, _ = snapshots(project)
-    assert {"log.txt", "pay.db"} <= kept.keys()
+    taken, _ = snapshots(project)
+    assert {"log.txt", "pay.db"} <= taken.keys()
     after = (project / "log.txt").read_bytes()
     assert after != before
     replayed(project, "last", "--live", "kind:tool")
     assert (project / "log.txt").read_bytes() == after
 
 
-def test_a_path_of_the_state_is_not_handed_to_another_program(project):
+def test_a_path_of_the_state_is_not_passed_to_another_program(project):
     write(
         project,
         {"agent.py": AGENT.replace("    return {", '    os.system("echo more >> log.txt")\n    return {')},
     )
     run(project)
     before = (project / "log.txt").read_bytes()
-    said = replayed(project, "last", "--live", "kind:tool")[1]
-    assert "pay[1] starts a child process of echo with log.txt" in said
+    report = replayed(project, "last", "--live", "kind:tool")[1]
+    assert "pay[1] starts a child process of echo with log.txt" in report
     assert (project / "log.txt").read_bytes() == before
 
 
@@ -381,18 +388,18 @@ def test_a_path_of_the_state_is_handed_to_processes_that_join(project, start, re
     assert (before.endswith(b"more\n"), (project / "log.txt").read_bytes()) == (True, before)
 
 
-def test_what_gets_past_the_redirection_is_refused(project):
-    sneaks = '    import posix\n    posix.unlink("log.txt")\n    return {'
-    write(project, {"agent.py": AGENT.replace("    return {", sneaks)})
+def test_an_operation_that_bypasses_the_redirection_is_refused(project):
+    bypass = '    import posix\n    posix.unlink("log.txt")\n    return {'
+    write(project, {"agent.py": AGENT.replace("    return {", bypass)})
     run(project)
     write(project, {"log.txt": "mine\n"})
-    said = replayed(project, "last", "--live", "kind:tool")[1]
-    assert "past the scratch copy that a replay works on, so it is refused" in said
+    report = replayed(project, "last", "--live", "kind:tool")[1]
+    assert "past the scratch copy that a replay works on, so it is refused" in report
     assert (project / "log.txt").read_text() == "mine\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_what_was_open_before_a_replay_is_written_on_the_copy(project):
+def test_a_file_that_was_open_before_a_replay_is_written_on_the_copy(project):
     script = """
 import sys, json, sqlite3
 LOG = open("log.txt", "a")
@@ -437,7 +444,7 @@ LOG.close()
     assert (project / "log.txt").read_text() == f"{before}buffered before\nafter\n"
 
 
-def test_an_open_database_is_named_and_not_changed(project):
+def test_an_open_database_is_reported_and_not_changed(project):
     script = """
 import sqlite3
 DB = sqlite3.connect("pay.db")
@@ -568,21 +575,21 @@ KEPT = [
 
 @pytest.fixture
 def keeper(project):
-    """Make an agent that keeps what it did in many kinds of objects, and record it."""
+    """Create an agent that keeps its state in many kinds of objects, and record it."""
     rules = RULES.replace("agent:*", "agent:pay")
     write(project, {"agent.py": KEEPS, "autochron.toml": rules})
     run(project)
     return project
 
 
-def test_globals_are_put_back_between_tests(keeper):
+def test_globals_are_restored_between_tests(keeper):
     write(keeper, {"test_it.py": KEEPS_TEST})
     assert autochron(keeper, "traces", "export", "last", "t.jsonl").status == 0
     done = python(keeper, "-m", "pytest", "-q", "-p", "no:ddtrace", "test_it.py")
     assert "4 passed" in done.text, done.text
 
 
-def test_what_a_tool_keeps_in_objects_is_an_effect(keeper):
+def test_state_that_a_tool_keeps_in_objects_is_an_effect(keeper):
     script = """
 import agent, autochron
 replay = autochron.replay("last", live="pay", check=False)
@@ -616,19 +623,19 @@ if __name__ == "__main__":
 """
 
 
-def test_symbolic_links_are_as_they_were(project):
+def test_a_replay_starts_with_the_symbolic_links_from_before_the_run(project):
     write(project, {"agent.py": LINKS, "v1/version": "1", "v2/version": "2", "tmp/x.txt": "x"})
     (project / "current").symlink_to("v1")
     (project / "old").symlink_to(project / "v1")
     (project / "tmp" / "moves").symlink_to("../v2")
     run(project)
-    kept, _ = snapshots(project)
-    links = {path: each.target for path, each in kept.items() if each.kind == "link"}
+    taken, _ = snapshots(project)
+    links = {path: snapshot.target for path, snapshot in taken.items() if snapshot.kind == "link"}
     assert links == {"current": "v1", "old": str(project / "v1"), "tmp/moves": "../v2"}
     after = sorted(os.listdir(project))
     for _ in range(2):
-        text, said = replayed(project, "last", "--live", "kind:tool")
-        assert text == "['1', True, True, '2', False, '../v2']\n", said
+        text, report = replayed(project, "last", "--live", "kind:tool")
+        assert text == "['1', True, True, '2', False, '../v2']\n", report
     assert sorted(os.listdir(project)) == after
     assert os.readlink(project / "current") == "v2"
     assert "before the run: current  link to v1" in autochron(project, "traces", "show", "last").text
@@ -653,24 +660,24 @@ if __name__ == "__main__":
 """
 
 
-def test_modes_and_times_are_as_they_were(project):
+def test_a_replay_starts_with_the_modes_and_times_from_before_the_run(project):
     write(project, {"agent.py": MODES, "salary.txt": "10"})
     os.chmod(project / "salary.txt", 0o600)
     os.utime(project / "salary.txt", (1, 1))
     run(project)
     before = os.stat(project / "salary.txt")
     for _ in range(2):
-        text, said = replayed(project, "last", "--live", "kind:tool")
-        assert text == "(('0o600', 1.0), '0o644', 2.0)\n", said
-    now = os.stat(project / "salary.txt")
-    assert (now.st_mode, now.st_mtime_ns, now.st_ctime_ns) == (
+        text, report = replayed(project, "last", "--live", "kind:tool")
+        assert text == "(('0o600', 1.0), '0o644', 2.0)\n", report
+    after = os.stat(project / "salary.txt")
+    assert (after.st_mode, after.st_mtime_ns, after.st_ctime_ns) == (
         before.st_mode,
         before.st_mtime_ns,
         before.st_ctime_ns,
     )
 
 
-def test_the_mode_of_what_is_only_read_is_not_changed(project):
+def test_a_replay_refuses_to_change_the_mode_of_a_file_without_a_snapshot(project):
     write(
         project,
         {"agent.py": MODES.replace("def share(name):", "def share(name):\n    return 1"), "salary.txt": "10"},
@@ -678,13 +685,13 @@ def test_the_mode_of_what_is_only_read_is_not_changed(project):
     run(project)
     write(project, {"agent.py": MODES.replace("    os.chmod(name, 0o640)\n", "")})
     before = os.stat(project / "salary.txt")
-    said = replayed(project, "last", "--live", "kind:tool")[1]
-    now = os.stat(project / "salary.txt")
-    assert "past the scratch copy that a replay works on, so it is refused" in said
-    assert (now.st_mode, now.st_ctime_ns) == (before.st_mode, before.st_ctime_ns)
+    report = replayed(project, "last", "--live", "kind:tool")[1]
+    after = os.stat(project / "salary.txt")
+    assert "past the scratch copy that a replay works on, so it is refused" in report
+    assert (after.st_mode, after.st_ctime_ns) == (before.st_mode, before.st_ctime_ns)
 
 
-def test_the_baseline_shows_no_rows(project):
+def test_the_baseline_of_an_incident_contains_no_rows(project):
     run(project)
     done = autochron(project, "incident", "new", "last", "x")
     assert done.status == 0, done.text + done.said

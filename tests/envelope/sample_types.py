@@ -1,4 +1,4 @@
-"""Value types of every make, at module level, so that the codec can name them."""
+"""Value types of every kind, at module level, so that the codec can name them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Slotted:
 
 
 class Packet:
-    """Equal by its slots, and made by a constructor of its own."""
+    """A class with slots, compared by them, with its own constructor."""
 
     __slots__ = ("content", "goal")
 
@@ -70,7 +70,7 @@ class Packet:
 
 
 class Link:
-    """Equal by its slots, too, one of which is a cache."""
+    """A class with slots, compared by them, of which one is a cache."""
 
     __slots__ = ("_parsed", "text")
 
@@ -152,7 +152,7 @@ class MyDict(dict):
         raise AssertionError("__setitem__ ran")
 
 
-class MyTuple(tuple):  # noqa: SLOT001 - one with a dictionary is what is tested
+class MyTuple(tuple):  # noqa: SLOT001 - the tests need a tuple with a dictionary
     pass
 
 

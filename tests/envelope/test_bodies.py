@@ -1,4 +1,4 @@
-"""HTTP bodies: lossless by construction, readable where they can be."""
+"""HTTP bodies are stored without loss, and in readable form where possible."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _lines = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary() | st.text().map(str.encode) | st.lists(_lines).map("".join).map(str.encode), _types)
-def test_any_bytes_come_back(content: bytes, content_type: str) -> None:
+def test_any_bytes_are_restored(content: bytes, content_type: str) -> None:
     stored = store_body(content, content_type)
     json.loads(stored)
     assert restore_body(stored) == content
@@ -59,7 +59,9 @@ def test_any_bytes_come_back(content: bytes, content_type: str) -> None:
     st.sampled_from(["", "\n"]),
     _types,
 )
-def test_json_comes_back(value, separators, ascii_only: bool, indent, tail: str, content_type: str) -> None:
+def test_json_of_any_layout_is_restored(
+    value, separators, ascii_only: bool, indent, tail: str, content_type: str
+) -> None:
     text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, indent=indent) + tail
     content = text.encode("utf-8", "replace")
     assert restore_body(store_body(content, content_type)) == content
@@ -77,7 +79,7 @@ def test_json_comes_back(value, separators, ascii_only: bool, indent, tail: str,
         (b"\xff", b'{"base64":"/w=="}'),
     ],
 )
-def test_the_form_that_is_chosen(content: bytes, stored: bytes) -> None:
+def test_a_body_is_stored_in_the_most_readable_form(content: bytes, stored: bytes) -> None:
     assert store_body(content, "application/json" if content[:1] == b"{" else "text/plain") == stored
 
 
@@ -88,7 +90,7 @@ _STREAM = (
 )
 
 
-def test_events_are_readable_and_paths_reach_their_data() -> None:
+def test_events_are_stored_readably_and_paths_reach_their_data() -> None:
     stored = store_body(_STREAM, "text/event-stream")
     events = json.loads(stored)["events"]
     assert [event["data"] for event in events[2:]] == ['{"type":"x"  }', "[DONE]"]
@@ -101,11 +103,11 @@ def test_events_are_readable_and_paths_reach_their_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "content_type", "said"),
+    ("content", "content_type", "expected"),
     [
         (b"", "application/json", None),
         (b'{"a": 1}', "application/json", {"a": 1}),
-        (b' {"a"  :  1}', "application/json", {"a": 1}),  # a layout of its own is kept as text
+        (b' {"a"  :  1}', "application/json", {"a": 1}),  # an unusual layout is kept as text
         (b"hello", "text/plain", "hello"),
         (b"\xff", "text/plain", ""),
         (b'data:{"a":1}\n\n', "text/event-stream", {"events": [{"data": {"a": 1}}]}),
@@ -120,32 +122,32 @@ def test_events_are_readable_and_paths_reach_their_data() -> None:
         (b'event: x\ndata: {"a":1}\n\n', "", {"events": [{"event": "x", "data": {"a": 1}}]}),
     ],
 )
-def test_a_body_is_read_as_an_sdk_would(content: bytes, content_type: str, said: object) -> None:
+def test_a_body_is_read_as_an_sdk_reads_it(content: bytes, content_type: str, expected: object) -> None:
     stored = store_body(content, content_type)
     assert restore_body(stored) == content
-    assert read_body(stored) == said
+    assert read_body(stored) == expected
 
 
-def test_a_masked_body_restores_with_the_mask() -> None:
+def test_a_masked_body_is_restored_with_the_mask() -> None:
     stored = Redactor().mask(store_body(b'{"api_key":"abc","n":1}', "application/json"))
     assert restore_body(stored) == b'{"api_key":"[masked]","n":1}'
     stored = Redactor().mask(store_body(b'data: {"api_key": "abc"}\n\n', "text/event-stream"))
     assert restore_body(stored) == b'data: {"api_key": "[masked]"}\n\n'
 
 
-def test_a_body_edited_by_hand_restores() -> None:
+def test_a_body_edited_by_hand_is_restored() -> None:
     assert restore_body(b'{ "json": {"a" : 2}, "style": "compact" }') == b'{"a":2}'
 
 
 @pytest.mark.parametrize(
     "stored", [b"{}", b"[]", b'{"base64":"*"}', b'{"json":{},"style":"no"}', b'{"other":1}', b"{"]
 )
-def test_nonsense_is_refused(stored: bytes) -> None:
+def test_a_malformed_stored_body_is_refused(stored: bytes) -> None:
     with pytest.raises(CodecError):
         restore_body(stored)
 
 
-def test_msgspec_is_the_measure_of_compact() -> None:
+def test_json_as_msgspec_writes_it_is_stored_as_compact() -> None:
     content = msgspec.json.encode({"a": 1e16, "b": "é\u2028"})
     assert store_body(content).endswith(b'"style":"compact"}')
 
@@ -170,7 +172,7 @@ def test_json_lines_are_read():
     assert read_body(stored) == {"lines": [{"a": 1}, {"a": 2}, "plain"]}
 
 
-def test_json_lines_that_are_no_text_are_kept():
+def test_json_lines_that_are_no_text_are_restored():
     content = b'{"a":1}\n\xff'
     assert restore_body(store_body(content, "application/x-ndjson")) == content
 
@@ -202,5 +204,5 @@ def test_a_masked_frame_has_a_new_checksum() -> None:
 
 
 @pytest.mark.parametrize("content", [_frames(b'{"a":1}')[:-1] + b"x", b"\0\0\0\1\0\0\0\0\0\0\0\0", b"\0\0"])
-def test_what_is_no_frame_is_kept(content: bytes) -> None:
+def test_bytes_that_are_no_frames_are_restored(content: bytes) -> None:
     assert restore_body(store_body(content, "application/vnd.amazon.eventstream")) == content

@@ -1,4 +1,4 @@
-"""Canonical inputs and the first difference between two."""
+"""Canonical inputs, and the first difference between two of them."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _cycle.append(_cycle)
         (types.SimpleNamespace(a=1), {"a": 1}),
     ],
 )
-def test_the_form_of_a_value(value: Any, expected: Any) -> None:
-    found = json.loads(canonical(("v",), (value,)))["v"]
+def test_a_value_has_its_canonical_form(value: Any, expected: Any) -> None:
+    form = json.loads(canonical(("v",), (value,)))["v"]
     if "$opaque" in str(expected):
-        assert found.keys() == expected.keys()
-        assert "0x" not in found["$opaque"]
+        assert form.keys() == expected.keys()
+        assert "0x" not in form["$opaque"]
     else:
-        assert found == expected
+        assert form == expected
 
 
 _values = st.recursive(
@@ -74,7 +74,7 @@ _values = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.text(min_size=1), _values, max_size=4))
-def test_it_never_fails_and_order_of_keys_does_not_count(bound: dict[str, Any]) -> None:
+def test_canonical_never_fails_and_ignores_the_order_of_names(bound: dict[str, Any]) -> None:
     names, values = tuple(bound), tuple(bound.values())
     body = canonical(names, values)
     assert isinstance(json.loads(body), dict)
@@ -83,7 +83,7 @@ def test_it_never_fails_and_order_of_keys_does_not_count(bound: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("old", "new", "expected"),
     [
         (b'{"a":1}', b'{"a":1}', None),
         (b'{"a":1,"b":2}', b'{"b":2,"a":1}', None),
@@ -96,25 +96,27 @@ def test_it_never_fails_and_order_of_keys_does_not_count(bound: dict[str, Any]) 
         (b"1", b"2", ("(value)", "1", "2")),
     ],
 )
-def test_the_first_difference(one: bytes, other: bytes, expected: Any) -> None:
-    assert first_difference(one, other) == expected
+def test_the_first_difference_of_two_bodies_is_found(old: bytes, new: bytes, expected: Any) -> None:
+    assert first_difference(old, new) == expected
 
 
-def test_long_texts_are_shown_around_the_difference() -> None:
-    one, other = "a" * 5000 + "X", "a" * 5000 + "Y"
-    path, mine, theirs = first_difference(json.dumps(one).encode(), json.dumps(other).encode()) or (
+def test_long_texts_are_shortened_around_the_difference() -> None:
+    old, new = "a" * 5000 + "X", "a" * 5000 + "Y"
+    path, old_text, new_text = first_difference(json.dumps(old).encode(), json.dumps(new).encode()) or (
         "",
         "",
         "",
     )
     assert path == "(value)"
-    assert mine.endswith('X"')
-    assert theirs.endswith('Y"')
-    assert len(mine) < 250
+    assert old_text.endswith('X"')
+    assert new_text.endswith('Y"')
+    assert len(old_text) < 250
 
 
-def test_types_below_keys_that_are_half_a_surrogate_pair_are_told() -> None:
-    one, other = ({"value": [{"k\udfff": each}]} for each in ((1,), [1]))
-    first, second = (canonical(list(bound), list(bound.values()), typed=True) for bound in (one, other))
+def test_types_below_keys_with_a_lone_surrogate_are_distinguished() -> None:
+    with_tuple, with_list = ({"value": [{"k\udfff": member}]} for member in ((1,), [1]))
+    first, second = (
+        canonical(list(bound), list(bound.values()), typed=True) for bound in (with_tuple, with_list)
+    )
     assert b"$beyond" not in first
     assert first != second

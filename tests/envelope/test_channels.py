@@ -1,4 +1,4 @@
-"""Streams between tasks, where a rule says that they lead out of the process: served silent, and only then."""
+"""Streams between tasks are served as silent streams if a rule says that they lead out of the process."""
 
 import gc
 import warnings
@@ -22,7 +22,7 @@ class Around:
 
 
 class Thick:
-    """A class that holds more than a stream."""
+    """A class that is no thin wrapper, because it has a `__dict__`."""
 
     def __init__(self, inner):
         self.inner = inner
@@ -41,7 +41,7 @@ def pair():
     receive.close()
 
 
-async def test_what_is_sent_is_swallowed_and_nothing_arrives(pair):
+async def test_a_served_stream_discards_what_is_sent_and_receives_nothing(pair):
     send, receive = codec.decode(codec.encode_channels(pair).body)
     assert (type(send), type(receive)) == (MemoryObjectSendStream, MemoryObjectReceiveStream)
     for number in range(3):
@@ -53,16 +53,16 @@ async def test_what_is_sent_is_swallowed_and_nothing_arrives(pair):
     await receive.aclose()
 
 
-async def test_streams_may_have_something_thin_around_them(pair):
-    around = tuple(map(Around, pair))
-    made = codec.decode(codec.encode_channels(around).body)
-    assert [type(each) for each in made] == [Around, Around]
-    assert (type(made[0].inner), made[0].last) == (MemoryObjectSendStream, None)
-    for each in made:
-        each.inner.close()
+async def test_streams_in_thin_wrappers_are_served(pair):
+    wrapped = tuple(map(Around, pair))
+    served = codec.decode(codec.encode_channels(wrapped).body)
+    assert [type(wrapper) for wrapper in served] == [Around, Around]
+    assert (type(served[0].inner), served[0].last) == (MemoryObjectSendStream, None)
+    for wrapper in served:
+        wrapper.inner.close()
 
 
-def test_the_other_ends_are_forgotten_without_a_warning(pair):
+def test_the_other_end_of_a_served_stream_is_dropped_without_a_warning(pair):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         send = codec.decode(codec.encode_channels(pair[0]).body)
@@ -72,7 +72,7 @@ def test_the_other_ends_are_forgotten_without_a_warning(pair):
 
 
 @pytest.mark.parametrize("wrap", [Thick, lambda stream: [stream], lambda stream: (stream, 1)])
-def test_anything_else_is_encoded_as_it_is(wrap, pair):
+def test_any_other_value_is_encoded_as_usual(wrap, pair):
     value = wrap(pair[0])
     encoded = codec.encode_channels(value)
     assert encoded == codec.encode(value)
@@ -93,6 +93,6 @@ def test_without_the_rule_a_stream_is_opaque(pair):
         b'{"$channel":{"type":"fractions:Fraction","slot":"real","channel":"send","empty":[]}}',
     ],
 )
-def test_an_edited_trace_makes_nothing_else(body):
+def test_an_edited_trace_cannot_build_any_other_type(body):
     with pytest.raises(CodecError):
         codec.decode(body)

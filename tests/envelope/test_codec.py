@@ -1,4 +1,4 @@
-"""The typed codec: what comes back equals what went in, type by type, or is refused."""
+"""The typed codec restores each supported type to an equal value, and refuses every other type."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ from autochron.errors import CodecError, OpaqueError
 from . import sample_types as samples
 
 
-def same(one: Any, other: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Return whether two values are equal and of the same type at every level."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    if isinstance(one, float):
-        return math.copysign(1, one) == math.copysign(1, other) and (
-            one == other or (one != one and other != other)
+    if isinstance(left, float):
+        return math.copysign(1, left) == math.copysign(1, right) and (
+            left == right or (left != left and right != right)
         )
-    if isinstance(one, complex):
-        return same(one.real, other.real) and same(one.imag, other.imag)
-    if isinstance(one, dict):
-        pairs = zip(one.items(), other.items(), strict=True)
-        return len(one) == len(other) and all(same(a, c) and same(b, d) for (a, b), (c, d) in pairs)
-    if isinstance(one, (list, tuple, collections.deque)):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, (set, frozenset)):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    if isinstance(one, decimal.Decimal):
-        return str(one) == str(other)
-    if isinstance(one, (dt.datetime, dt.time)):
-        return one == other and one.fold == other.fold and same(one.tzinfo, other.tzinfo)
-    if isinstance(one, msgspec.Struct):
-        return all(same(getattr(one, f), getattr(other, f)) for f in one.__struct_fields__)
-    if hasattr(one, "__dict__") and not isinstance(one, type):
-        return same(vars(one), vars(other))
-    return bool(one == other)
+    if isinstance(left, complex):
+        return same(left.real, right.real) and same(left.imag, right.imag)
+    if isinstance(left, dict):
+        pairs = zip(left.items(), right.items(), strict=True)
+        return len(left) == len(right) and all(same(a, c) and same(b, d) for (a, b), (c, d) in pairs)
+    if isinstance(left, (list, tuple, collections.deque)):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, (set, frozenset)):
+        return sorted(map(repr, left)) == sorted(map(repr, right))
+    if isinstance(left, decimal.Decimal):
+        return str(left) == str(right)
+    if isinstance(left, (dt.datetime, dt.time)):
+        return left == right and left.fold == right.fold and same(left.tzinfo, right.tzinfo)
+    if isinstance(left, msgspec.Struct):
+        return all(same(getattr(left, f), getattr(right, f)) for f in left.__struct_fields__)
+    if hasattr(left, "__dict__") and not isinstance(left, type):
+        return same(vars(left), vars(right))
+    return bool(left == right)
 
 
 _zones = (
@@ -123,9 +123,9 @@ def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def _attributes(state: dict[str, Any]) -> Any:
-    made = samples.Quote("x")
-    vars(made).update(state)
-    return made
+    quote = samples.Quote("x")
+    vars(quote).update(state)
+    return quote
 
 
 _values = st.recursive(_hashable, _grown, max_leaves=12)
@@ -133,7 +133,7 @@ _values = st.recursive(_hashable, _grown, max_leaves=12)
 
 @settings(max_examples=200, deadline=None)
 @given(_values)
-def test_decoding_what_was_encoded_gives_an_equal_value(value: Any) -> None:
+def test_decoding_an_encoded_value_gives_an_equal_value(value: Any) -> None:
     encoded = encode(value)
     assert encoded.opaque == ()
     json.loads(encoded.body)
@@ -142,7 +142,7 @@ def test_decoding_what_was_encoded_gives_an_equal_value(value: Any) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(_values)
-def test_a_trace_file_that_sorts_keys_keeps_the_tags_first(value: Any) -> None:
+def test_an_encoded_value_with_sorted_keys_can_be_decoded(value: Any) -> None:
     encoded = encode({"a": value}).body
     sorted_body = msgspec.json.encode(msgspec.json.decode(encoded), order="sorted")
     decode(sorted_body)
@@ -178,36 +178,38 @@ def test_a_trace_file_that_sorts_keys_keeps_the_tags_first(value: Any) -> None:
         samples.Box[int](item=3),
     ],
 )
-def test_other_types_come_back(value: Any) -> None:
+def test_values_of_other_types_are_restored(value: Any) -> None:
     encoded = encode(value)
     assert encoded.opaque == ()
-    found = decode(encoded.body)
-    assert type(found) is type(value)
-    assert found == value
+    restored = decode(encoded.body)
+    assert type(restored) is type(value)
+    assert restored == value
 
 
-def test_slots_of_a_subclass_come_back() -> None:
+def test_slots_of_a_subclass_are_restored() -> None:
     value = samples.MyStr("x")
     value.note = (1,)
     assert decode(encode(value).body).note == (1,)
 
 
-def test_pydantic_keeps_what_was_set_and_runs_no_validator() -> None:
+def test_a_pydantic_model_is_restored_with_its_set_fields_and_without_validation() -> None:
     value = samples.Model(a=(1,), z=3)
     value._secret = {4}
-    found = decode(encode(value).body)
-    assert found == value
-    assert found.a == (1,)
-    assert found.model_fields_set == {"a", "z"}
-    assert found.model_extra == {"z": 3}
-    assert found._secret == {4}
+    restored = decode(encode(value).body)
+    assert restored == value
+    assert restored.a == (1,)
+    assert restored.model_fields_set == {"a", "z"}
+    assert restored.model_extra == {"z": 3}
+    assert restored._secret == {4}
     strict = samples.Strict.model_construct(n=0)
     assert decode(encode(strict).body).n == 0
     unset = samples.Model.model_construct(a=1)
     assert decode(encode(unset).body).model_dump(exclude_unset=True) == {"a": 1}
 
 
-def test_a_zone_of_pydantic_needs_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_zone_of_pydantic_is_refused_unless_pydantic_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     body = encode(dt.datetime(2026, 1, 2, tzinfo=pydantic_core.TzInfo(-3600))).body
     assert b'"zone":{"$timezone":[-1,82800,0],"of":"pydantic_core"}' in body
     monkeypatch.delitem(sys.modules, "pydantic_core")
@@ -215,7 +217,7 @@ def test_a_zone_of_pydantic_needs_its_module(monkeypatch: pytest.MonkeyPatch) ->
         decode(body)
 
 
-def test_no_initialiser_runs() -> None:
+def test_decoding_runs_no_initialiser() -> None:
     value = samples.Quote("x")
     value.symbol = "forbidden"
     assert decode(encode(value).body) == value
@@ -259,41 +261,41 @@ def _state(error: BaseException) -> tuple[Any, ...]:
         lambda: json.loads("{"),
     ],
 )
-def test_builtin_exceptions_come_back(make: Any) -> None:
+def test_builtin_exceptions_are_restored(make: Any) -> None:
     error = _raised(make)
-    found = decode(encode(error).body)
-    assert _state(found) == _state(error)
-    assert vars(found) == vars(error)
+    restored = decode(encode(error).body)
+    assert _state(restored) == _state(error)
+    assert vars(restored) == vars(error)
 
 
-def test_causes_contexts_notes_and_attributes_come_back() -> None:
+def test_causes_contexts_notes_and_attributes_of_exceptions_are_restored() -> None:
     def make() -> None:
         try:
             raise KeyError("inner")
         except KeyError as error:
-            made = samples.Picky("outer", code=7)
-            made.add_note("a note")
-            raise made from error
+            outer = samples.Picky("outer", code=7)
+            outer.add_note("a note")
+            raise outer from error
 
-    found = decode(encode(_raised(make)).body)
-    assert isinstance(found, samples.Picky)
-    assert (str(found), found.code, found.__notes__) == ("outer", 7, ["a note"])
-    assert found.__cause__.args == ("inner",)
-    assert found.__context__ is found.__cause__
-    assert found.__suppress_context__
+    restored = decode(encode(_raised(make)).body)
+    assert isinstance(restored, samples.Picky)
+    assert (str(restored), restored.code, restored.__notes__) == ("outer", 7, ["a note"])
+    assert restored.__cause__.args == ("inner",)
+    assert restored.__context__ is restored.__cause__
+    assert restored.__suppress_context__
 
 
-def test_groups_come_back() -> None:
+def test_exception_groups_are_restored() -> None:
     value = ExceptionGroup("g", [ValueError(1), ExceptionGroup("h", (KeyError(2),))])
-    found = decode(encode(value).body)
-    assert type(found) is ExceptionGroup
-    assert [type(e) for e in found.exceptions] == [ValueError, ExceptionGroup]
-    assert found.exceptions[1].exceptions[0].args == (2,)
-    assert type(found.exceptions[1].args[1]) is tuple
+    restored = decode(encode(value).body)
+    assert type(restored) is ExceptionGroup
+    assert [type(e) for e in restored.exceptions] == [ValueError, ExceptionGroup]
+    assert restored.exceptions[1].exceptions[0].args == (2,)
+    assert type(restored.exceptions[1].args[1]) is tuple
 
 
 @pytest.mark.parametrize(("library", "http"), [(openai, httpx2), (anthropic, httpx2)])
-def test_sdk_exceptions_come_back(library: Any, http: Any) -> None:
+def test_exceptions_of_sdks_are_restored(library: Any, http: Any) -> None:
     request = http.Request(
         "POST", "https://api.example.invalid/v1/x?a=b", json={"model": "m"}, headers={"x-a": "1"}
     )
@@ -301,25 +303,25 @@ def test_sdk_exceptions_come_back(library: Any, http: Any) -> None:
         429, request=request, json={"error": {"code": "c"}}, headers=[("a", "1"), ("a", "2")]
     )
     error = library.RateLimitError("slow down", response=response, body={"code": "c"})
-    found = decode(encode(error).body)
-    assert type(found) is library.RateLimitError
-    assert str(found) == "slow down"
-    assert found.status_code == 429
-    assert found.response.json() == {"error": {"code": "c"}}
-    assert found.response.headers.raw == response.headers.raw
-    assert found.response.request.content == request.content
-    assert str(found.request.url) == str(request.url)
-    assert found.body == {"code": "c"}
+    restored = decode(encode(error).body)
+    assert type(restored) is library.RateLimitError
+    assert str(restored) == "slow down"
+    assert restored.status_code == 429
+    assert restored.response.json() == {"error": {"code": "c"}}
+    assert restored.response.headers.raw == response.headers.raw
+    assert restored.response.request.content == request.content
+    assert str(restored.request.url) == str(request.url)
+    assert restored.body == {"code": "c"}
 
 
 @pytest.mark.parametrize("http", [httpx, httpx2])
-def test_responses_come_back(http: Any) -> None:
+def test_http_responses_are_restored(http: Any) -> None:
     request = http.Request("GET", "https://api.example.invalid/")
     response = http.Response(200, request=request, content=b"\xff\x00", headers={"content-type": "image/png"})
     response.elapsed = dt.timedelta(seconds=2)
-    found = decode(encode(response).body)
-    assert (found.status_code, found.content, found.elapsed) == (200, b"\xff\x00", response.elapsed)
-    assert found.is_closed
+    restored = decode(encode(response).body)
+    assert (restored.status_code, restored.content, restored.elapsed) == (200, b"\xff\x00", response.elapsed)
+    assert restored.is_closed
     unread = http.Response(200, request=request, stream=http.ByteStream(b"x"))
     with pytest.raises(http.ResponseNotRead):
         _ = decode(encode(unread).body).content
@@ -334,16 +336,16 @@ def _deep(n: int) -> None:
         raise ValueError("deep")
 
 
-def test_a_traceback_prints_the_same_lines() -> None:
+def test_a_restored_traceback_prints_the_same_lines() -> None:
     try:
         _deep(2)
     except ValueError as error:
         encoded = encode(error, traceback_below=sys._getframe())
         expected = traceback.format_tb(error.__traceback__)[1:]
-    found = decode(encoded.body)
-    assert traceback.format_tb(found.__traceback__) == expected
+    restored = decode(encoded.body)
+    assert traceback.format_tb(restored.__traceback__) == expected
     try:
-        raise found
+        raise restored
     except ValueError:
         assert "_deep(n - 1)" in traceback.format_exc()
 
@@ -352,7 +354,7 @@ def test_a_traceback_prints_the_same_lines() -> None:
 # -----------------------------------------------------------------------------------------------
 
 
-def test_opaque_parts_are_named_and_refused() -> None:
+def test_opaque_parts_are_listed_when_encoded_and_refused_when_decoded() -> None:
     assert encode([samples.Link("a")]).opaque[0].endswith("sample_types:Link")
     encoded = encode({"a": [samples.Plain(), (1, lambda: 1)], "b": {1: object()}})
     assert encoded.opaque[0].startswith("a.0: ")
@@ -399,12 +401,12 @@ def test_cycles_depth_and_local_classes_are_opaque() -> None:
         b"{",
     ],
 )
-def test_nothing_else_is_made_or_called(body: bytes) -> None:
+def test_any_other_body_is_refused(body: bytes) -> None:
     with pytest.raises(CodecError):
         decode(body)
 
 
-def test_a_type_of_the_main_module_is_named_by_its_file(
+def test_a_type_of_the_main_module_is_stored_with_its_file(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "agent.py"
@@ -430,7 +432,7 @@ def test_a_type_of_the_main_module_is_named_by_its_file(
     assert type(decode(b'{"$type":"agent:Quote","a":1}')).__name__ == "Quote"
 
 
-def test_finding_a_name_runs_no_module_getattr(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_up_a_type_runs_no_module_getattr(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("lazy_module")
     module.__getattr__ = lambda name: pytest.fail(f"__getattr__({name}) ran")  # type: ignore[method-assign]
     monkeypatch.setitem(sys.modules, "lazy_module", module)
@@ -450,7 +452,7 @@ def test_a_field_that_the_type_no_longer_has_is_refused(name):
         decode(body.replace(b'"gone":', b'"went":'))
 
 
-def test_what_an_object_holds_beside_its_fields_is_kept():
+def test_attributes_beside_the_fields_of_an_object_are_restored():
     lost = samples.Lost(1, kept=2)
     lost.beside = [3]
     assert vars(decode(encode(lost).body)) == vars(lost)

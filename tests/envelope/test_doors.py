@@ -1,4 +1,4 @@
-"""What the clients beside httpx give back of a record, and what is noted of them: aiohttp and botocore."""
+"""HTTP clients other than httpx: how aiohttp exchanges are recorded and served."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from autochron.http.clients import door_of
 from autochron.model import Exchange
 
 RULES = 'version = 1\npacks = []\n[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'
-ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def rules(tmp_path):
 
 
 def recorded_and_replayed(rules, use):
-    """Return what a use of a provider gave when it was recorded and when it was replayed, and the trace."""
+    """Use a provider while recording and while replaying; return both results and the trace."""
     with provider.serve() as model, autochron.record(store="memory:", rules=rules) as recording:
         recorded = use(model.url)
     assert not recording.problems
@@ -31,7 +31,7 @@ def recorded_and_replayed(rules, use):
         return recorded, use(model.url), trace
 
 
-def in_aiohttp(ask, **options):
+def in_aiohttp(read, **options):
     aiohttp = pytest.importorskip("aiohttp")
 
     async def run(url):
@@ -39,15 +39,15 @@ def in_aiohttp(ask, **options):
             aiohttp.ClientSession(**options) as session,
             session.post(f"{url}/chat/completions", **ASK) as response,
         ):
-            return response.status, response.headers["Request-Id"], await ask(response)
+            return response.status, response.headers["Request-Id"], await read(response)
 
     return lambda url: asyncio.run(run(url))
 
 
-ASK = {"json": ASKED}
+ASK = {"json": REQUEST}
 
 
-def test_a_whole_answer_of_aiohttp(rules):
+def test_a_whole_response_of_aiohttp_is_served(rules):
     recorded, replayed, trace = recorded_and_replayed(rules, in_aiohttp(lambda response: response.json()))
     assert recorded == replayed
     assert recorded[0] == 200
@@ -71,15 +71,15 @@ async def _parts(response):
     )
 
 
-@pytest.mark.parametrize("ask", [_lines, _first, _parts])
-def test_a_stream_of_aiohttp(rules, ask, monkeypatch):
-    monkeypatch.setitem(ASK, "json", {**ASKED, "stream": True})
-    recorded, replayed, _ = recorded_and_replayed(rules, in_aiohttp(ask))
+@pytest.mark.parametrize("read", [_lines, _first, _parts])
+def test_a_streamed_response_of_aiohttp_is_served(rules, read, monkeypatch):
+    monkeypatch.setitem(ASK, "json", {**REQUEST, "stream": True})
+    recorded, replayed, _ = recorded_and_replayed(rules, in_aiohttp(read))
     assert recorded == replayed
     assert recorded[2]
 
 
-def test_a_client_that_sends_through_another_is_one_crossing_and_one_exchange(rules):
+def test_a_client_that_sends_through_another_makes_one_crossing_with_one_exchange(rules):
     aiohttp = pytest.importorskip("aiohttp")
 
     class Through(httpx.AsyncBaseTransport):
@@ -92,20 +92,20 @@ def test_a_client_that_sends_through_another_is_one_crossing_and_one_exchange(ru
 
     async def run(url):
         async with httpx.AsyncClient(transport=Through()) as client:
-            return (await client.post(f"{url}/chat/completions", json=ASKED)).json()
+            return (await client.post(f"{url}/chat/completions", json=REQUEST)).json()
 
     recorded, replayed, trace = recorded_and_replayed(rules, lambda url: asyncio.run(run(url)))
     assert recorded == replayed
-    assert [(each.address, len(each.exchanges)) for each in trace.envelopes] == [("agent[1]", 1)]
+    assert [(envelope.address, len(envelope.exchanges)) for envelope in trace.envelopes] == [("agent[1]", 1)]
 
 
-def test_parameters_of_aiohttp_are_part_of_the_url(rules, monkeypatch):
+def test_query_parameters_of_aiohttp_are_part_of_the_url(rules, monkeypatch):
     monkeypatch.setitem(ASK, "params", {"a": "1"})
     _, _, trace = recorded_and_replayed(rules, in_aiohttp(lambda response: response.json()))
     assert b'"path":"/v1/chat/completions?a=1"' in trace.envelopes[0].input
 
 
-def test_a_body_of_aiohttp_that_was_not_read_to_its_end():
+def test_a_body_of_aiohttp_that_was_not_read_to_its_end_is_served_as_far_as_it_was_read():
     aiohttp = pytest.importorskip("aiohttp")
 
     async def run():

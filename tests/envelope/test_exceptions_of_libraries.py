@@ -1,4 +1,4 @@
-"""Exceptions that a library makes in C."""
+"""Exceptions that a library implements in C or Rust."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Order(pydantic.BaseModel):
 
 
 @pytest.mark.parametrize("name", ["a", "b", "custom"])
-def test_a_validation_error_is_raised_again(name: str) -> None:
+def test_a_validation_error_is_restored(name: str) -> None:
     with pytest.raises(pydantic.ValidationError) as caught:
         Order.model_validate({"quantity": "many", "name": name})
     encoded = encode(caught.value)
     assert encoded.opaque == ()
-    made = decode(encoded.body)
-    assert type(made) is pydantic.ValidationError
-    assert str(made) == str(caught.value)
-    assert made.errors()[0] == caught.value.errors()[0]
+    restored = decode(encoded.body)
+    assert type(restored) is pydantic.ValidationError
+    assert str(restored) == str(caught.value)
+    assert restored.errors()[0] == caught.value.errors()[0]
 
 
-def test_one_that_cannot_be_made_is_reported() -> None:
+def test_an_exception_that_cannot_be_restored_is_opaque() -> None:
     assert encode(pydantic_core.SchemaError("x")).opaque

@@ -1,4 +1,4 @@
-"""What a client gets back of an exchange."""
+"""What an HTTP client receives when an exchange is served."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autochron.http.clients import door_of
 from autochron.http.exchange import stored_exchange
 
 
-def test_the_length_is_that_of_the_body_that_is_served() -> None:
+def test_the_content_length_is_that_of_the_served_body() -> None:
     request = httpx.Request("GET", "http://x.invalid/")
     door, names = door_of("httpx._client"), ("request",)
     wire = door.sent(names, (request,))
@@ -25,7 +25,7 @@ def test_the_length_is_that_of_the_body_that_is_served() -> None:
     assert "content-length" not in without.headers
 
 
-def test_an_error_of_one_client_is_raised_as_that_of_another_of_its_shape() -> None:
+def test_an_error_of_one_client_is_raised_as_the_error_of_a_similar_client() -> None:
     def record(library, core):
         request = library.Request("GET", "http://x.invalid/")
         wire = door.sent(names, (request,))

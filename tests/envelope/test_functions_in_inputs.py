@@ -1,4 +1,4 @@
-"""What a function holds is part of an input, also where it was read before and holds the same object, which has changed."""
+"""The state of a function is part of an input, also if the function was read before and one of its objects has changed."""
 
 import pytest
 
@@ -39,11 +39,11 @@ CHANGES = {
 
 @pytest.mark.parametrize("make", [with_default, with_cell, with_attribute])
 @pytest.mark.parametrize("kind", CHANGES)
-def test_a_change_of_what_a_function_holds_is_another_input(kind, make):
-    new, change = CHANGES[kind]
-    held = new()
-    function = make(held)
+def test_a_change_of_the_state_of_a_function_changes_the_input(kind, make):
+    make_state, change = CHANGES[kind]
+    state = make_state()
+    function = make(state)
     before = canonical(["function"], [function])
     assert canonical(["function"], [function]) == before
-    change(held)
+    change(state)
     assert canonical(["function"], [function]) != before

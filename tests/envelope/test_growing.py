@@ -1,4 +1,4 @@
-"""Inputs that grow: what is written is what `canonical` writes, however they change."""
+"""Growing inputs: the incremental form equals that of `canonical`, however the input changes."""
 
 import base64
 import enum
@@ -38,20 +38,20 @@ _change = st.one_of(
 
 
 def _changed(history: list, change: tuple) -> list:
-    kind, what = change
+    kind, operand = change
     if kind == "append":
-        return [*history, what]
+        return [*history, operand]
     if kind == "extend":
-        return [*history, *what]
+        return [*history, *operand]
     if kind == "replace" and history:
-        at = what[0] % len(history)
-        return [*history[:at], what[1], *history[at + 1 :]]
-    return history[:-1] if kind == "pop" else what if kind == "new" else history
+        at = operand[0] % len(history)
+        return [*history[:at], operand[1], *history[at + 1 :]]
+    return history[:-1] if kind == "pop" else operand if kind == "new" else history
 
 
 @settings(max_examples=300, deadline=None)
 @given(_history, st.lists(_change, max_size=8), st.booleans())
-def test_equal_to_canonical(history, changes, nested):
+def test_the_incremental_form_equals_canonical(history, changes, nested):
     growing = GrowingInputs()
     for change in [("append", 1), *changes]:
         history = _changed(history, change)
@@ -63,7 +63,7 @@ def test_equal_to_canonical(history, changes, nested):
         msgspec.json.decode(written)
 
 
-def test_what_msgspec_refuses_is_written_as_canonical_does():
+def test_values_that_msgspec_refuses_are_written_as_canonical_writes_them():
     growing = GrowingInputs()
     odd = [{1: object()}] * 9
     for values in ((odd, float("nan")), ([float("nan")] * 9, 1), (["\ud800"] * 9, 1)):
@@ -71,7 +71,7 @@ def test_what_msgspec_refuses_is_written_as_canonical_does():
 
 
 class Text(str):  # noqa: SLOT000
-    """A string that is none to the program."""
+    """A subclass of `str`, which the program can tell from a string."""
 
 
 class Level(enum.IntEnum):
@@ -82,7 +82,7 @@ class Colour(enum.StrEnum):
     RED = "red"
 
 
-# Each pair reads alike in JSON, or compares equal in Python.
+# Each pair has the same JSON, or compares equal in Python.
 LOOKALIKES = [
     ([1, 2], (1, 2)),
     ("a", Text("a")),
@@ -107,27 +107,29 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.parametrize(("plain", "other"), LOOKALIKES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("plain", "lookalike"), LOOKALIKES, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("at", [0, 5, -1])
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "by hand"])
-def test_what_changes_its_type_in_place_is_told(plain, other, at, exact, monkeypatch):
+def test_a_change_of_a_value_to_a_lookalike_of_another_type_is_detected(
+    plain, lookalike, at, exact, monkeypatch
+):
     if not exact:
         monkeypatch.setattr(exact_snapshot, "_encoder", lambda: None)
     growing = GrowingInputs()
     history = [{"content": [number]} for number in range(12)]
-    told = []
-    for value in (plain, plain, other, other, plain):
-        history[at]["content"][0] = value  # the same objects around it
+    forms = []
+    for value in (plain, plain, lookalike, lookalike, plain):
+        history[at]["content"][0] = value  # the containers are the same objects
         history.append({"content": ["more"]})
         written = growing.canonical(("messages",), (history,))
         assert written == canonical(("messages",), (history,))
-        told.append(written.replace(b',{"content":["more"]}', b""))
+        forms.append(written.replace(b',{"content":["more"]}', b""))
         history = history[:-1] if at == -1 else history
-    assert told[0] == told[1] == told[4]
-    assert told[2] == told[3] != told[0]
+    assert forms[0] == forms[1] == forms[4]
+    assert forms[2] == forms[3] != forms[0]
 
 
-def test_deeper_than_is_compared_is_told_in_a_history_too():
+def test_values_below_the_depth_limit_are_written_as_canonical_writes_them():
     deep: list = []
     for _ in range(99):
         deep = [deep]
@@ -138,7 +140,7 @@ def test_deeper_than_is_compared_is_told_in_a_history_too():
         assert growing.canonical(("messages",), (history,)) == canonical(("messages",), (history,))
 
 
-def test_a_module_of_the_program_that_is_named_alike_is_not_run(tmp_path, monkeypatch):
+def test_a_module_of_the_program_named_like_our_dependency_is_not_imported(tmp_path, monkeypatch):
     (tmp_path / "ormsgpack.py").write_text("raise SystemExit('run')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ormsgpack", raising=False)
@@ -150,7 +152,7 @@ def test_a_module_of_the_program_that_is_named_alike_is_not_run(tmp_path, monkey
 
 
 @pytest.mark.parametrize("count", [15, 65_535])
-def test_a_list_grows_past_the_length_that_takes_another_header(count):
+def test_a_list_that_grows_past_a_messagepack_header_size_equals_canonical(count):
     growing = GrowingInputs()
     history = [{"b": 1, "a": 2}] * (count - 1)
     for _ in range(4):
@@ -158,14 +160,14 @@ def test_a_list_grows_past_the_length_that_takes_another_header(count):
         history = [*history, {"d": 1, "c": 2}]
 
 
-def test_a_look_in_json_is_none_in_messagepack():
+def test_forms_in_json_and_in_messagepack_are_not_confused():
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     growing = GrowingInputs()
     for history in ([49, 44, 50, 44, 51, 44, 52, 44], [1, 2, 3, 4, 5, 6, 7, 8, moment]):
         assert growing.canonical(("m",), (history,)) == canonical(("m",), (history,))
 
 
-def test_the_same_moment_in_another_zone_is_another_input():
+def test_the_same_moment_in_another_time_zone_is_another_input():
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     growing = GrowingInputs()
     for at in (moment, moment.astimezone(timezone(timedelta(hours=1))), moment):

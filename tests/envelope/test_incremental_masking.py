@@ -1,4 +1,4 @@
-"""Masking by way of the body before gives what masking the whole body gives, whatever changes between the two."""
+"""Masking a body with the help of the one before gives the same result as masking it from scratch, whatever changed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TEXTS = [
 ]
 
 
-class Maker:
-    """Makes JSON values, and others that differ from them in one or two places."""
+class ValueMaker:
+    """Generates JSON values, and copies of them with one or two changes."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -73,8 +73,8 @@ class Maker:
         at = chance.randrange(len(items) + 1)
         if at == len(items):
             return [*items, (chance.choice(KEYS), self.value(2))]
-        key, held = items[at]
-        new = [[], [(chance.choice(KEYS), held)], [(key, self.value(2))]][chance.randrange(3)]
+        key, member = items[at]
+        new = [[], [(chance.choice(KEYS), member)], [(key, self.value(2))]][chance.randrange(3)]
         return [*items[:at], *new, *items[at + 1 :]]
 
 
@@ -87,8 +87,8 @@ def _nodes(value: Any) -> Any:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
-def test_one_body_after_another(seed: int) -> None:
-    maker = Maker(random.Random(seed))
+def test_incremental_masking_of_changing_bodies_equals_full_masking(seed: int) -> None:
+    maker = ValueMaker(random.Random(seed))
     redactor = Redactor()
     messages = [maker.object(3) for _ in range(maker.chance.randint(0, 5))]
     value: Any = {"messages": messages, maker.chance.choice(KEYS): maker.value(4)}

@@ -1,4 +1,4 @@
-"""What inputs show of objects: no code of the program runs for it, and no change stays unseen."""
+"""Inputs contain the state of objects without running code of the program, and every change of an object shows."""
 
 from __future__ import annotations
 
@@ -92,19 +92,19 @@ def _of(value: Any) -> Any:
 def test_no_code_of_a_dataclass_runs(make: Any, frame: Any) -> None:
     value = frame(make())
     _ran.clear()
-    found = canonical(("v",), (value,))
+    body = canonical(("v",), (value,))
     snapshot([value])
     assert _ran == []
-    assert b'"a":1' in found
+    assert b'"a":1' in body
 
 
 def test_cycles_of_mapped_dataclasses_end() -> None:
-    one = Mapped(a=1)
-    one.other = [Mapped(a=2, other=one)]
-    assert _of(one) == {"a": 1, "other": [{"a": 2, "other": {"$cycle": True}}]}
+    first = Mapped(a=1)
+    first.other = [Mapped(a=2, other=first)]
+    assert _of(first) == {"a": 1, "other": [{"a": 2, "other": {"$cycle": True}}]}
 
 
-def test_an_object_of_the_users_own_is_its_attributes() -> None:
+def test_an_object_of_the_program_is_written_as_its_attributes() -> None:
     _ran.clear()
     order = Order(5)
     assert _of(order) == {"amount": 5, "lock": {"$opaque": "_thread:lock"}, "next": None}
@@ -117,7 +117,7 @@ def test_an_object_of_the_users_own_is_its_attributes() -> None:
     assert _of(order)["next"] == {"$cycle": True}
 
 
-def test_a_large_object_is_its_type_alone() -> None:
+def test_a_large_object_is_written_as_its_type() -> None:
     first = order = Order(0)
     for amount in range(200):
         order.next = Order(amount)
@@ -125,7 +125,7 @@ def test_a_large_object_is_its_type_alone() -> None:
     assert _of(first) == {"$opaque": label(Order)}
 
 
-def test_an_object_of_a_library_is_its_type_alone() -> None:
+def test_an_object_of_a_library_is_written_as_its_type() -> None:
     class Mine(threading.Thread):
         pass
 
@@ -133,27 +133,27 @@ def test_an_object_of_a_library_is_its_type_alone() -> None:
     assert "$opaque" in _of(Mine())
 
 
-def test_what_a_model_holds_by_default_and_in_private_is_seen() -> None:
+def test_changes_of_default_and_private_fields_of_a_model_are_detected() -> None:
     cart = Cart()
-    before, look = canonical(("v",), (cart,)), snapshot([cart])
+    before, state = canonical(("v",), (cart,)), snapshot([cart])
     assert cart.count == 0
     assert canonical(("v",), (cart,)) == before
     cart.items.append("tv")
     assert canonical(("v",), (cart,)) != before
-    assert snapshot([cart]) != look
+    assert snapshot([cart]) != state
     cart.items.pop()
     cart._log.append("tv")
     assert canonical(("v",), (cart,)) != before
 
 
-def test_arrays_and_tables_are_told_by_what_they_hold() -> None:
+def test_arrays_and_tables_are_written_with_their_values() -> None:
     numpy = pytest.importorskip("numpy")
     pandas = pytest.importorskip("pandas")
-    one = numpy.array([1, 2])
-    assert _of(one)["values"] == [1, 2]
-    before = _of(one)
-    one *= 2
-    assert _of(one) != before
+    array = numpy.array([1, 2])
+    assert _of(array)["values"] == [1, 2]
+    before = _of(array)
+    array *= 2
+    assert _of(array) != before
     frame = pandas.DataFrame({"a": [1], "b": ["x"]})
     before = _of(frame)
     assert _of(pandas.DataFrame({"a": [1], "b": ["x"]})) == before
@@ -162,7 +162,7 @@ def test_arrays_and_tables_are_told_by_what_they_hold() -> None:
     assert "$opaque" in _of(pandas.DataFrame({"a": [Order(1)]}))
 
 
-def test_what_is_compared_by_type_only_is_told_once() -> None:
+def test_parts_that_are_compared_by_type_only_are_reported_once_per_path() -> None:
     body = canonical(("a", "b"), ([threading.Lock(), threading.Lock()], {"x": {"y": itertools.count()}}))
     assert by_type(body) == ("(input).a.*: _thread:lock", "(input).b.x.y: itertools:count")
     assert by_type(b'{"a":1}') == ()

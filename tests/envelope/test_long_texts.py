@@ -1,4 +1,4 @@
-"""A long text is looked at in parts, and a secret that stands where two of them meet is masked as any other."""
+"""A long text is scanned in windows, and a secret at the border of two windows is masked like any other."""
 
 import base64
 
@@ -52,7 +52,7 @@ SECRETS = [SECRET, f"password='{SECRET}'", "https://user:hunter22@example.com/"]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_between_words_is_seen(place, secret):
+def test_the_scanner_finds_a_secret_between_words_at_any_place(place, secret):
     text = filled(place) + " " + secret + " " + filled(3 * WINDOW)
     scanner = Scanner(SecretNames(()))
     assert scanner.suspicious(text)
@@ -60,14 +60,14 @@ def test_a_secret_between_words_is_seen(place, secret):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_words_without_a_secret_between_them_are_not(place):
+def test_the_scanner_finds_nothing_in_words_without_a_secret(place):
     assert not Scanner(SecretNames(())).suspicious(filled(place) + "  " + filled(3 * WINDOW))
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_between_words_is_masked(secret):
-    found = masked({"note": filled(WINDOW - 20) + " " + secret + " " + filled(9_000)})["note"]
-    assert (MASK in found, SECRET in found, "hunter22" in found) == (True, False, False)
+def test_a_secret_between_words_at_a_border_of_windows_is_masked(secret):
+    masked_note = masked({"note": filled(WINDOW - 20) + " " + secret + " " + filled(9_000)})["note"]
+    assert (MASK in masked_note, SECRET in masked_note, "hunter22" in masked_note) == (True, False, False)
 
 
 @pytest.mark.slow
@@ -76,16 +76,16 @@ def test_a_secret_between_words_is_masked(secret):
     [WINDOW - 60, *(pytest.param(at, marks=pytest.mark.thorough) for at in (9_000, LONGEST + WINDOW))],
 )
 @pytest.mark.parametrize("before", ["", "some words "])
-def test_a_secret_within_a_long_token_of_base64(at, before):
+def test_a_secret_within_a_long_base64_token_is_masked(at, before):
     inner = filled(at) + f" api_key={SECRET} " + filled(LONGEST // 2)
     text = before + base64.b64encode(inner.encode()).decode()
-    found = masked([text])[0]
-    assert (MASK in found, len(found) < len(text)) == (True, True)
+    masked_text = masked([text])[0]
+    assert (MASK in masked_text, len(masked_text) < len(text)) == (True, True)
 
 
 @pytest.mark.parametrize("size", [WINDOW - 1, WINDOW, WINDOW + 1, WINDOW + LONGEST, WINDOW + LONGEST + 1])
 @pytest.mark.parametrize("unit", [PLAIN, "x", "ab-", '\\"', "é", "\n", '","'])
-def test_a_harmless_text_stays_as_it_is(size, unit):
+def test_a_long_text_without_a_secret_is_unchanged(size, unit):
     value = {"note": filled(size, unit)}
     assert masked(value) == value
 
@@ -99,11 +99,21 @@ def test_a_secret_between_words_is_masked_at_the_real_sizes(secret):
     assert len(found) > longest
 
 
-def test_a_large_input_is_masked_whenever_it_comes_again(monkeypatch):
+def test_a_large_input_is_masked_each_time_it_occurs(monkeypatch):
     monkeypatch.setattr(redaction, "_LARGEST_KEPT", 1 << 18)
     redactor = Redactor()
     body = msgspec.json.encode({"note": filled(1 << 19)})
     secret = body[:-2] + b" " + SECRET.encode() + b'"}'
-    for given, has in ((body, False), (body, False), (secret, True), (secret, True), (body, False)):
-        found = redactor.mask_input("key", given)
-        assert (MASK.encode() in found, SECRET.encode() in found, found == given) == (has, False, not has)
+    for input_body, has_secret in (
+        (body, False),
+        (body, False),
+        (secret, True),
+        (secret, True),
+        (body, False),
+    ):
+        masked_body = redactor.mask_input("key", input_body)
+        assert (MASK.encode() in masked_body, SECRET.encode() in masked_body, masked_body == input_body) == (
+            has_secret,
+            False,
+            not has_secret,
+        )

@@ -1,4 +1,4 @@
-"""Every meta path of every pack, on bodies as providers send them: plain and streamed, with tool calls."""
+"""Every meta path of every pack finds a value in bodies as providers send them: plain and streamed, with tool calls."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "litellm.responses": ("/v1/responses", RESPONSES, {}),
 }
 OTHER_FORMS = {"litellm.completion": ("anthropic.messages",)}
-"""What a rule whose calls go to several providers meets besides."""
+"""Further formats for rules whose calls go to several providers."""
 
 
 COUNTS = (
     *("prompt_tokens", "input_tokens", "prompt_eval_count", "promptTokenCount", "inputTokens"),
     *("completion_tokens", "output_tokens", "eval_count", "candidatesTokenCount", "outputTokens"),
 )
-"""What the prompt took and what the answer took, in the words of each API."""
+"""The keys of prompt and completion tokens, in the terms of each API."""
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +123,12 @@ def rule_of(name: str) -> BoundaryRule:
 
 
 def meta_of(name: str, request: dict[str, Any], content: bytes, content_type: str) -> dict[str, Any]:
-    """Return what the recorder notes of an exchange."""
+    """Return the meta that the recorder derives from an exchange."""
     path = FORMS[name][0] if name in FORMS else "/"
     body = Redactor().mask(store_body(content, content_type))
-    given = canonical(("body", "method", "path"), (request, "POST", path))
+    call_input = canonical(("body", "method", "path"), (request, "POST", path))
     last = Exchange(method="POST", url=f"http://h.invalid{path}", request=b"null", status=200, body=body)
-    return CallFacts(rule_of(name).meta, given, Returned(), last).read()
+    return CallFacts(rule_of(name).meta, call_input, Returned(), last).read()
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
@@ -148,13 +148,13 @@ def test_model_sampling_usage_and_tools_are_found(
     assert meta["tools"] == ["weather", "news"]
     counts = [meta["usage"][key] for key in COUNTS if key in meta["usage"]]
     assert len(counts) == 2
-    # What the answer took, and not the 1 of a stream's first event.
+    # The tokens of the whole answer, and not the 1 in a stream's first event.
     assert min(counts) > 1
 
 
 CUSTOM = {"type": "custom", "custom": {"name": "sell", "input": "x"}}
 BODIES: dict[str, tuple[str, ...]] = {
-    # What the provider of the tests doesn't send.
+    # Bodies that the provider of the tests doesn't send.
     "openai.chat": (
         json.dumps({"choices": [{"message": {"tool_calls": [CUSTOM], "function_call": {"name": "old"}}}]}),
         f"data: {json.dumps({'choices': [{'delta': {'tool_calls': [CUSTOM], 'function_call': {'name': 'old'}}}]})}\n\n",
@@ -241,28 +241,34 @@ def _type_of(body: str) -> str:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_every_meta_path_of_every_pack_finds_something(name: str, model: provider.Provider) -> None:
-    named = {"model": "m-1"}
-    given = {"body": OPTIONS, "options": {"json_data": named}, "json": named, "kwargs": named, **named}
+def test_every_meta_path_of_every_pack_finds_a_value(name: str, model: provider.Provider) -> None:
+    model_argument = {"model": "m-1"}
+    call_input = {
+        "body": OPTIONS,
+        "options": {"json_data": model_argument},
+        "json": model_argument,
+        "kwargs": model_argument,
+        **model_argument,
+    }
     bodies = [(body.encode(), _type_of(body)) for body in BODIES.get(name, ())]
     for form in (*({name} & set(FORMS)), *OTHER_FORMS.get(name, ())):
         path, request, of_stream = FORMS[form]
         bodies.append(ask(model, path, request))
-        more = {"stream": True, **of_stream}
-        bodies.append(ask(model, more.pop("path", path), {**request, **more}))
-    sources = [{"request": OPTIONS, "input": given, "path": {"0": "model", "1": "m-1"}}]
+        extra = {"stream": True, **of_stream}
+        bodies.append(ask(model, extra.pop("path", path), {**request, **extra}))
+    sources = [{"request": OPTIONS, "input": call_input, "path": {"0": "model", "1": "m-1"}}]
     sources += [{"response": read_body(store_body(*body))} for body in bodies]
     meta = rule_of(name).meta
     for path in (*meta.model, *meta.sampling, *meta.usage, *meta.tools):
-        found = [
-            each for source in sources for each in read_steps(source, parse_path(path)) if each is not None
+        values = [
+            value for source in sources for value in read_steps(source, parse_path(path)) if value is not None
         ]
-        assert found, path
+        assert values, path
 
 
 @pytest.mark.parametrize(
     "body", ['data:{"usage":{"total_tokens":3}}', ': ping\n\ndata: {"usage": {"total_tokens": 3}}']
 )
 @pytest.mark.parametrize("content_type", ["text/event-stream", "text/plain", ""])
-def test_streams_that_are_written_otherwise_are_read_too(body: str, content_type: str) -> None:
+def test_event_streams_of_other_layouts_are_read(body: str, content_type: str) -> None:
     assert meta_of("openai.chat", CHAT, f"{body}\n\n".encode(), content_type)["usage"] == {"total_tokens": 3}

@@ -1,4 +1,4 @@
-"""What a class is called is found out anew in each session: between two of them a module may be loaded again."""
+"""The stored name of a class is determined anew in each session, because a module may be reloaded between sessions."""
 
 import dataclasses
 import os
@@ -36,20 +36,20 @@ def _value(envelope: Envelope) -> bytes | None:
     return envelope.outcome.value
 
 
-def test_a_class_whose_name_means_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_whose_name_means_another_class_is_opaque(monkeypatch: pytest.MonkeyPatch) -> None:
     order = Order()
     before = _recorded(order)
     monkeypatch.setattr(sys.modules[__name__], "Order", type("Order", (), {}))
     after = _recorded(order)
     monkeypatch.undo()
-    again = _recorded(order)
+    restored = _recorded(order)
     assert before.opaque == ()
     assert len(after.opaque) == 1
     assert "test_names_between_sessions:Order" in after.opaque[0]
-    assert (again.opaque, _value(again)) == ((), _value(before))
+    assert (restored.opaque, _value(restored)) == ((), _value(before))
 
 
-def test_a_class_of_the_main_module_and_another_working_folder(
+def test_the_name_of_a_main_module_class_follows_the_working_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     file = tmp_path / "shop" / "agent.py"

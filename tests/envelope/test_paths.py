@@ -1,4 +1,4 @@
-"""Paths into stored JSON: one grammar for reading, masking, dropping and keeping."""
+"""Paths into stored JSON have one grammar for reading, masking, dropping and keeping."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         ("output.*[type=function_call].name", ["y"]),
         ("output.*.name", ["x", "y", "z"]),
@@ -36,8 +36,8 @@ CALLS = {
         ("*", [CALLS["output"], 1]),
     ],
 )
-def test_what_a_path_finds(path: str, found: list[Any]) -> None:
-    assert read_path(CALLS, path) == found
+def test_a_path_finds_the_matching_values(path: str, expected: list[Any]) -> None:
+    assert read_path(CALLS, path) == expected
 
 
 _keys = st.sampled_from(["a", "b", "0", "-1"])
@@ -52,21 +52,23 @@ _paths = st.lists(_components, min_size=1, max_size=3).map(".".join)
 
 
 @given(_json, _paths)
-def test_stored_and_live_values_are_read_alike(value: Any, path: str) -> None:
-    wanted = list(find(value, parse_path(path)))
-    assert read_path(value, path) == wanted
-    assert read_path(json.loads(codec.encode(value).body), path) == wanted
+def test_a_path_reads_stored_and_live_values_alike(value: Any, path: str) -> None:
+    expected = list(find(value, parse_path(path)))
+    assert read_path(value, path) == expected
+    assert read_path(json.loads(codec.encode(value).body), path) == expected
 
 
 @given(_json, st.lists(_paths, max_size=2))
-def test_what_is_masked_dropped_and_kept_agrees_with_what_is_read(value: Any, paths: list[str]) -> None:
+def test_masking_dropping_and_keeping_affect_the_values_that_reading_finds(
+    value: Any, paths: list[str]
+) -> None:
     body = msgspec.json.encode(value)
-    found = [each for path in paths for each in read_path(value, path)]
+    matches = [match for path in paths for match in read_path(value, path)]
     masked, dropped = redact_paths(body, paths), drop_paths(body, paths)
-    assert (masked == body) is (not found)
-    assert (dropped == body) is (not found)
+    assert (masked == body) is (not matches)
+    assert (dropped == body) is (not matches)
     assert redact_paths(masked, paths) == masked
-    assert (keep_paths(body, paths) == b"{}") is (not found)
+    assert (keep_paths(body, paths) == b"{}") is (not matches)
     for path in paths:
         if "[" not in path and "-1" not in path and "0" not in path:
             assert read_path(json.loads(dropped), path) == []
@@ -75,7 +77,7 @@ def test_what_is_masked_dropped_and_kept_agrees_with_what_is_read(value: Any, pa
 BODY = b'{"a":[{"b":1,"c":2},{"b":3}],"d":{"e":4,"f":5}}'
 
 
-def test_paths_are_masked() -> None:
+def test_values_at_paths_are_masked() -> None:
     assert redact_paths(BODY, ["a.*.b"]) == (
         b'{"a":[{"b":"[masked]","c":2},{"b":"[masked]"}],"d":{"e":4,"f":5}}'
     )
@@ -84,7 +86,7 @@ def test_paths_are_masked() -> None:
     assert redact_paths(BODY, ["a.*[c=7].b"]) == BODY
 
 
-def test_paths_are_dropped() -> None:
+def test_values_at_paths_are_dropped() -> None:
     assert drop_paths(BODY, ["a.*.b", "d"]) == b'{"a":[{"c":2},{}]}'
     assert drop_paths(BODY, ["a.*"]) == b'{"a":[],"d":{"e":4,"f":5}}'
     assert drop_paths(BODY, ["a.0", "a.1.b", "a.-1"]) == b'{"a":[],"d":{"e":4,"f":5}}'
@@ -92,13 +94,13 @@ def test_paths_are_dropped() -> None:
     assert drop_paths(BODY, ["x.y"]) == BODY
 
 
-def test_paths_are_kept() -> None:
+def test_only_values_at_paths_are_kept() -> None:
     assert keep_paths(BODY, ["a.0.c", "d.e"]) == b'{"a":[{"c":2}],"d":{"e":4}}'
     assert keep_paths(BODY, ["a.*[c=2].b", "a.*.c", "a.-1"]) == b'{"a":[{"b":1,"c":2},{"b":3}]}'
     assert keep_paths(BODY, ["x"]) == b"{}"
 
 
-def test_a_filter_finds_what_another_path_masks() -> None:
+def test_a_filter_sees_values_that_another_path_masks() -> None:
     body = b'{"kind":{"is":"vip"},"users":[{"kind":"vip","name":"Ada"}]}'
     paths = ["users.*.kind", "users.*[kind=vip].name"]
     assert redact_paths(body, paths) == (
@@ -107,7 +109,7 @@ def test_a_filter_finds_what_another_path_masks() -> None:
     assert drop_paths(body, paths) == b'{"kind":{"is":"vip"},"users":[{}]}'
 
 
-def test_tags_that_hold_something_are_no_steps() -> None:
+def test_type_tags_around_a_value_are_no_steps_of_a_path() -> None:
     value = {"a": ({"b": 1},), "d": {1: "one", "$x": [{"k": "v", "s": 1}]}}
     body = codec.encode(value).body
     tree = json.loads(body)
@@ -122,7 +124,7 @@ def test_tags_that_hold_something_are_no_steps() -> None:
     assert codec.decode(keep_paths(body, ["d.1"])) == {"d": {1: "one"}}
 
 
-def test_a_key_that_only_looks_like_a_tag_is_a_key() -> None:
+def test_a_key_that_looks_like_a_type_tag_is_a_step_of_a_path() -> None:
     schema = {"$defs": {"order": {"id": 1}}, "properties": {"x": 2}}
     assert read_path(schema, "properties.x") == [2]
     assert read_path(schema, "$defs.order.id") == [1]

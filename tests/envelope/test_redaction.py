@@ -1,4 +1,4 @@
-"""Redaction: what is masked, what is left alone, and that the incremental scan equals the full one."""
+"""Redaction masks secrets, leaves other text unchanged, and gives the same result incrementally as from scratch."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_a_plain_name_masks_nothing(name: str) -> None:
 def test_every_format_is_masked_by_its_own_pattern(pattern, frame: str) -> None:
     text = frame.format(pattern.example)
     assert "[masked]" in pattern.mask(text)
-    masked, where = Redactor().mask_outcome(msgspec.json.encode({"a": [text]}))
-    assert where == ("a.0",)
+    masked, paths = Redactor().mask_outcome(msgspec.json.encode({"a": [text]}))
+    assert paths == ("a.0",)
     value = json.loads(masked)["a"][0]
     assert "[masked]" in value
     assert max(pattern.example.split(), key=len) not in value
@@ -76,18 +76,18 @@ def test_every_format_is_masked_by_its_own_pattern(pattern, frame: str) -> None:
 
 
 @pytest.mark.parametrize("text", PLAIN_TEXTS)
-def test_look_alikes_are_left_alone(text: str) -> None:
+def test_text_that_resembles_a_secret_is_unchanged(text: str) -> None:
     body = msgspec.json.encode({"a": text})
     assert Redactor().mask(body) == body
 
 
 @pytest.mark.parametrize("empty", ["null", "true", "false", "5", "5.5", '""', "{}", "[]"])
-def test_what_is_no_secret_under_a_secret_name_stays(empty: str) -> None:
+def test_empty_values_and_numbers_under_a_secret_name_are_unchanged(empty: str) -> None:
     body = f'{{"password":{empty},"a":1}}'.encode()
     assert Redactor().mask(body) == body
 
 
-def test_tokens_of_a_model_are_no_credentials() -> None:
+def test_tokens_of_a_language_model_are_unchanged() -> None:
     for member in (
         {"token": "He", "logprob": -1.0},
         {"token": "He", "bytes": [72, 101], "logprob": -1.0, "top_logprobs": []},
@@ -132,7 +132,7 @@ def test_json_in_strings_is_masked_by_name_at_any_depth() -> None:
         b'{"$bytes":"cGFzc3dvcmQ9YWJjYWJj"}',
     ],
 )
-def test_a_name_in_disguise_is_seen(body: bytes) -> None:
+def test_a_value_under_an_escaped_or_nested_secret_name_is_masked(body: bytes) -> None:
     masked = Redactor().mask(body)
     json.loads(masked)
     assert b"abc" not in masked
@@ -140,22 +140,22 @@ def test_a_name_in_disguise_is_seen(body: bytes) -> None:
     assert Redactor().mask(masked) == masked
 
 
-def test_the_paths_of_an_outcome_are_reported() -> None:
+def test_the_paths_of_masked_values_in_an_outcome_are_reported() -> None:
     body = b'{"$tuple":[{"api_key":"a"},{"b":{"$type":"m:T","password":"x"}}]}'
-    masked, where = Redactor(extra_paths=("1.b",)).mask_outcome(body)
-    assert where == ("0.api_key", "1.b.password", "1.b")
+    masked, paths = Redactor(extra_paths=("1.b",)).mask_outcome(body)
+    assert paths == ("0.api_key", "1.b.password", "1.b")
     assert json.loads(masked) == {"$tuple": [{"api_key": "[masked]"}, {"b": "[masked]"}]}
 
 
-def test_a_secret_that_is_a_key_is_in_no_path() -> None:
+def test_a_secret_that_is_a_key_is_in_no_reported_path() -> None:
     key = "AKIA" + "IOSFODNN7EXAMPLE"
-    masked, where = Redactor().mask_outcome(msgspec.json.encode({"a": {key: {"password": "x"}}}))
+    masked, paths = Redactor().mask_outcome(msgspec.json.encode({"a": {key: {"password": "x"}}}))
     assert key.encode() not in masked
-    assert key not in "".join(where)
+    assert key not in "".join(paths)
 
 
 @pytest.mark.parametrize("text", ["x" * 2_000_000, "a=b " + "x" * 2_000_000, "QUJD" * 500_000])
-def test_long_text_is_looked_at_in_linear_time(text: str) -> None:
+def test_long_text_is_scanned_in_linear_time(text: str) -> None:
     began = time.process_time()
     Redactor().mask(msgspec.json.encode({"a": text}))
     assert time.process_time() - began < 1
@@ -168,23 +168,23 @@ def test_the_arguments_of_a_command_are_masked() -> None:
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
-def test_every_secret_name_has_a_hint_in_it(name: str) -> None:
+def test_the_quick_check_finds_every_secret_name(name: str) -> None:
     assert SecretNames().may_be_in(f"a text with {name} in it")
 
 
-def test_every_secret_word_and_pair_has_a_hint_in_it() -> None:
+def test_the_quick_check_finds_every_secret_word_and_pair() -> None:
     words = [*secret_names._SECRET_WORDS, *(" ".join(pair) for pair in secret_names._SECRET_PAIRS)]
     assert [word for word in words if not SecretNames().may_be_in(word.upper())] == []
 
 
-def test_more_names_can_be_given() -> None:
+def test_more_secret_names_can_be_passed() -> None:
     assert (
         Redactor(["account_nick"]).mask(b'{"myAccountNick":"1","nick":"2"}')
         == b'{"myAccountNick":"[masked]","nick":"2"}'
     )
 
 
-def test_headers_urls_and_text() -> None:
+def test_headers_urls_and_text_are_masked() -> None:
     redactor = Redactor()
     assert redactor.mask_headers([("Authorization", "Basic x"), ("Accept", "y"), ("Set-Cookie", "a=b")]) == (
         ("Authorization", "[masked]"),
@@ -198,7 +198,7 @@ def test_headers_urls_and_text() -> None:
     assert redactor.mask_text("plain") == "plain"
 
 
-# --- the fast ways equal the slow one ---
+# --- the quick checks and the incremental scan equal the full scan ---
 
 _FRAGMENTS = [
     "token", "api_key", "max_tokens", "password", "content", "$dict", "logprob", "a", "", '"', "\\", "\n",
@@ -239,7 +239,7 @@ def _encode(value: object, style: int) -> bytes:
 
 
 def _ungated(body: bytes) -> bytes:
-    """Mask with every gate open: the definition of what masking means."""
+    """Mask without the quick checks: this defines what masking has to do."""
 
     class Open(Redactor):
         pass
@@ -262,7 +262,7 @@ def _ungated(body: bytes) -> bytes:
 @given(_json, st.integers(0, 2))
 @example({"\tpassword='abcd'": None}, 0)
 @example({"token\tpassword='abcd'": None}, 0)
-def test_the_quick_look_never_misses_what_the_tokens_show(value: object, style: int) -> None:
+def test_the_quick_check_never_misses_what_the_full_scan_masks(value: object, style: int) -> None:
     body = _encode(value, style)
     masked = Redactor().mask(body)
     json.loads(masked)
@@ -271,9 +271,9 @@ def test_the_quick_look_never_misses_what_the_tokens_show(value: object, style: 
 
 @settings(max_examples=200, deadline=None)
 @given(_json)
-def test_masking_twice_is_masking_once(value: object) -> None:
+def test_masking_a_masked_body_changes_nothing(value: object) -> None:
     masked = Redactor().mask(msgspec.json.encode(value))
-    # A secret inside a field's name: what is left of the name may be a secret's name itself, and then more is masked.
+    # When a secret inside a field's name is masked, the rest may be a secret name itself, and a second pass masks more.
     assume(not re.search(rb'\[masked\][^"]*"\s*:', masked))
     assert Redactor().mask(masked) == masked
 
@@ -292,7 +292,7 @@ _edit = st.tuples(
     _text,
 )
 @example([{"": None}], [("rename", 0, {"": None}, "token")], {}, "")
-def test_incremental_equals_full(messages, edits, tail, name: str) -> None:
+def test_incremental_masking_equals_full_masking(messages, edits, tail, name: str) -> None:
     redactor = Redactor()
     messages = list(messages)
     holder = name
@@ -327,7 +327,7 @@ _INNER = {"a": [{"b": 1}, {"c": 2}], "logprob": 0}
         ({"x": [_INNER], "token": "AAA"}, {"x": [_INNER], "token": "SECRET"}),
     ],
 )
-def test_what_stands_before_a_part_hides_nothing_in_it(before, after) -> None:
+def test_a_part_is_masked_anew_when_its_surroundings_change(before, after) -> None:
     redactor = Redactor()
     for value in (before, after, before):
         body = msgspec.json.encode(value)
@@ -336,9 +336,9 @@ def test_what_stands_before_a_part_hides_nothing_in_it(before, after) -> None:
 
 def test_a_growing_conversation_scans_only_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     redactor = Redactor()
-    seen: list[int] = []
+    sizes: list[int] = []
     scan = redactor._scan
-    monkeypatch.setattr(redactor, "_scan", lambda body: (seen.append(len(body)), scan(body))[1])
+    monkeypatch.setattr(redactor, "_scan", lambda body: (sizes.append(len(body)), scan(body))[1])
     messages = []
     for turn in range(100):
         messages.append({"role": "user", "content": f"turn {turn} " * 10, "api_key": f"secret {turn}"})
@@ -348,7 +348,7 @@ def test_a_growing_conversation_scans_only_its_end(monkeypatch: pytest.MonkeyPat
         masked = redactor.mask_input(("agent", "0"), body)
         assert b"secret" not in masked
         json.loads(masked)
-    assert max(seen[1:]) < 1500
+    assert max(sizes[1:]) < 1500
 
 
 # --- detect-secrets as an oracle
@@ -369,8 +369,8 @@ _ORACLES = {
 
 
 @pytest.mark.parametrize("module", _ORACLES)
-def test_what_detect_secrets_finds_is_masked(module: str) -> None:
-    """Make texts from its own expressions; formats that mean something else as well are left to names."""
+def test_text_that_detect_secrets_finds_is_masked(module: str) -> None:
+    """Generate texts from its own expressions, except for formats that we only recognise by a name near them."""
     plugins = pytest.importorskip(f"detect_secrets.plugins.{module}")
     name, part = _ORACLES[module]
     for regex in list(getattr(plugins, name)().denylist)[part]:
@@ -384,5 +384,5 @@ def test_what_detect_secrets_finds_is_masked(module: str) -> None:
         check()
 
 
-def test_the_shortest_secret_of_all_is_masked() -> None:
+def test_the_shortest_possible_secret_is_masked() -> None:
     assert Redactor().mask_text("://:p@") == "://:[masked]@"

@@ -1,4 +1,4 @@
-"""Frames of libraries are kept by names that mean the same on every machine."""
+"""Paths of library frames are stored in a form that means the same on every machine."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from autochron.envelope import codec
 
 
-def raised(call):
+def error_of(call):
     with pytest.raises(Exception) as caught:
         call()
     return caught.value
@@ -21,23 +21,23 @@ def frames_of(body):
     return [file for file, *_ in json.loads(body)["traceback"]]
 
 
-def test_the_standard_library_is_named_without_its_folder():
-    error = raised(lambda: json.loads("{"))
+def test_a_frame_of_the_standard_library_is_stored_without_its_folder():
+    error = error_of(lambda: json.loads("{"))
     body = codec.encode(error, sys._getframe()).body
     assert "{stdlib}/json/decoder.py" in frames_of(body)
     assert os.path.dirname(os.__file__).encode() not in body
-    again = codec.decode(body)
-    recorded = [each.filename for each in traceback.extract_tb(error.__traceback__)]
-    assert [each.filename for each in traceback.extract_tb(again.__traceback__)] == recorded[
+    restored = codec.decode(body)
+    recorded = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    assert [frame.filename for frame in traceback.extract_tb(restored.__traceback__)] == recorded[
         -len(frames_of(body)) :
     ]
 
 
-def test_a_package_is_named_without_its_folder_and_found_where_it_is_now():
-    error = raised(lambda: pytest.importorskip("hypothesis").settings(max_examples=-1))
+def test_a_frame_of_a_package_is_stored_without_its_folder_and_restored_with_the_current_one():
+    error = error_of(lambda: pytest.importorskip("hypothesis").settings(max_examples=-1))
     body = codec.encode(error, sys._getframe()).body
     named = [file for file in frames_of(body) if file.startswith("{site-packages}/hypothesis/")]
     assert named
     assert os.path.dirname(msgspec.__file__).encode() not in body
-    again = traceback.extract_tb(codec.decode(body).__traceback__)
-    assert all(os.path.exists(each.filename) for each in again if "hypothesis" in each.filename)
+    restored = traceback.extract_tb(codec.decode(body).__traceback__)
+    assert all(os.path.exists(frame.filename) for frame in restored if "hypothesis" in frame.filename)

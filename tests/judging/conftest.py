@@ -1,4 +1,4 @@
-"""A provider whose model judges by the words of the question, and an environment that leads to it."""
+"""A provider whose model judges by words in the question, and an environment that points to it."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.agents.workshop import Block
 GOOD = '{"reason": "It is polite.", "score": 0.9}'
 BAD = '{"reason": "It is rude.", "score": 0.1}'
 
-# A step is found by the last user message, which is the question or the complaint about the first reply.
+# A step is chosen by the last user message, which is the question, or the complaint about the first reply.
 SCRIPT = Script(
     (
         Step(when=("7, which is not from 0 to 1",), text=GOOD),
@@ -44,7 +44,7 @@ def served():
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """Leave nothing of the developer's own, and nothing of other tests."""
+    """Remove the developer's own settings, and state from other tests."""
     for name in PRIVATE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
@@ -55,7 +55,7 @@ def environment(monkeypatch):
 
 @pytest.fixture
 def model(served, environment):
-    """Lead to the provider, and count from zero."""
+    """Point the environment to the provider, and reset its counters."""
     environment.setenv("OPENAI_BASE_URL", served.url)
     environment.setenv("OPENAI_API_KEY", "sk-test")
     served.reset()
@@ -64,14 +64,14 @@ def model(served, environment):
 
 @pytest.fixture
 def block(tmp_path):
-    """Return `record` and `replay` around functions of a test, without any rule."""
+    """Return an object that records and replays functions of a test, with no rule."""
     file = tmp_path / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))
 
 
 class Counting:
-    """A judge of a test's own: it says what it is told to, one after the other, and keeps what it was asked."""
+    """A callable judge with scripted replies, which keeps the prompts in `asked`."""
 
     def __init__(self, *replies):
         self.replies = list(replies) or [GOOD]

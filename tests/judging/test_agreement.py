@@ -1,4 +1,4 @@
-"""Agreement of two raters, against values from the literature."""
+"""Measures of agreement between two raters equal values from the literature."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from autochron.judging.agreement import (
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilsons_interval_is_newcombes(successes, total, low, high):
+def test_wilson_intervals_equal_those_of_newcombe(successes, total, low, high):
     assert wilson(successes, total) == pytest.approx((low, high), abs=5e-5)
     mirrored = wilson(total - successes, total)
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=5e-5)
@@ -42,17 +42,17 @@ def test_wilsons_interval_is_newcombes(successes, total, low, high):
         ((0, 50, 50, 0), -1.0),
     ],
 )
-def test_kappa_is_that_of_the_literature(cells, value):
+def test_kappa_equals_values_from_the_literature(cells, value):
     decimals = 2 if len(f"{value:g}") <= 4 else 4
     assert round(kappa(Confusion(*cells)), decimals) == value
 
 
 @pytest.mark.parametrize("cells", [(0, 0, 0, 0), (7, 0, 0, 0), (0, 0, 0, 7)])
-def test_there_is_no_kappa_where_chance_agrees_always(cells):
+def test_kappa_is_none_if_chance_agreement_is_certain(cells):
     assert kappa(Confusion(*cells)) is None
 
 
-def test_there_is_no_interval_of_nothing():
+def test_measures_of_no_data_are_none():
     assert (wilson(0, 0), mean_absolute_error([], [])) == (None, None)
 
 
@@ -68,13 +68,13 @@ IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
 HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
 
 
-def test_spearmans_rho_is_that_of_the_textbook():
+def test_spearmans_rho_equals_the_textbook_value():
     assert spearman(IQ, HOURS) == pytest.approx(-29 / 165)
     assert spearman(IQ, IQ) == pytest.approx(1)
-    assert spearman(IQ, [-each for each in IQ]) == pytest.approx(-1)
+    assert spearman(IQ, [-value for value in IQ]) == pytest.approx(-1)
 
 
-def test_ties_share_their_ranks():
+def test_tied_values_share_their_rank():
     # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5).
     assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
     assert spearman([1, 1, 1], [1, 2, 3]) is None

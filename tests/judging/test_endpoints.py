@@ -1,4 +1,4 @@
-"""The models that are asked: real SDKs in the judge's own process, against the provider."""
+"""Judging by model endpoints: real SDKs run in the judge's own process, against the provider."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def path(tmp_path):
     return tmp_path / "judged.jsonl"
 
 
-def test_an_endpoint_is_asked_by_one_process_for_many_questions(model, path):
+def test_one_process_sends_all_questions_to_an_endpoint(model, path):
     with Judge("openai:m", path, mode="record") as judge:
         scores = [
             judge.judge(POLITE, subject).score
@@ -43,47 +43,47 @@ def test_an_endpoint_is_asked_by_one_process_for_many_questions(model, path):
     assert process.poll() is not None
     assert scores == [0.9, 0.1, 0.9, 0.9, 0.9]
     assert dict(model.stats.by_status) == {"200": 8, "429": 1, "401": 1}
-    metas = [json.loads(each.meta) for each in read_trace(str(path)).envelopes]
+    metas = [json.loads(envelope.meta) for envelope in read_trace(str(path)).envelopes]
     assert {meta["model"] for meta in metas} == {"openai:m"}
     assert all(meta["sampling"] == {"temperature": 0} for meta in metas)
     assert all(meta["usage"]["total_tokens"] > 0 for meta in metas)
     assert all(meta["sdk"].startswith("openai ") for meta in metas)
 
 
-def test_a_judged_test_makes_no_call_when_the_model_is_gone(environment, path):
-    """Recorded with a provider, and served with neither a provider nor a key."""
+def test_a_recorded_judgement_needs_no_model(environment, path):
+    """The judgement is recorded with a provider, and served without a provider and without a key."""
     with provider.serve(script=Script((Step(text=GOOD),))) as model:
         environment.setenv("OPENAI_API_KEY", "sk-test")
-        made = autochron.judge(
+        recorded = autochron.judge(
             POLITE, "Thanks!", model="openai:m", record=path, base_url=model.url, mode="record"
         )
         assert model.calls == 1
     environment.delenv("OPENAI_API_KEY")
-    environment.setattr(subprocess, "Popen", None)  # nothing can be started, and so nobody asked
+    environment.setattr(subprocess, "Popen", None)  # no process can be started, so no model can be called
     served = autochron.judge(POLITE, "Thanks!", model="openai:m", record=path)
     with pytest.raises(NotJudgedError):
         autochron.judge(POLITE, "Thank you!", model="openai:m", record=path)
-    assert (served.score, served.reason, served.recorded) == (made.score, made.reason, True)
+    assert (served.score, served.reason, served.recorded) == (recorded.score, recorded.reason, True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "refuses", [("temperature",), ("response_format",), ("temperature", "response_format")]
 )
-def test_an_endpoint_is_asked_without_what_it_does_not_take(refuses, environment, path):
+def test_options_that_an_endpoint_refuses_are_left_out(refuses, environment, path):
     environment.setenv("OPENAI_API_KEY", "sk-test")
     with provider.serve(script=Script((Step(text=GOOD),), refuses)) as model:
         with Judge("openai:m", path, base_url=model.url, mode="record") as judge:
             for subject in ("one", "two"):
                 assert judge.judge(POLITE, subject).score == 0.9
-        # What is refused once isn't tried again.
+        # A refused option is not sent again.
         assert dict(model.stats.by_status) == {"400": len(refuses), "200": 2}
     (first, _) = read_trace(str(path)).envelopes
     assert ("sampling" in json.loads(first.meta)) is ("temperature" not in refuses)
 
 
 @pytest.mark.slow
-def test_a_refusal_for_another_reason_is_told_as_it_came_first(environment, path):
+def test_a_refusal_for_another_reason_is_reported_with_the_first_response(environment, path):
     environment.setenv("OPENAI_API_KEY", "sk-test")
     script = Script((Step(when=("too long",), fault="400"), Step(text=GOOD)))
     with (
@@ -94,18 +94,18 @@ def test_a_refusal_for_another_reason_is_told_as_it_came_first(environment, path
             judge.judge(POLITE, "too long")
         assert dict(model.stats.by_status) == {"400": 3}
         judge.judge(POLITE, "short")
-    (kept,) = read_trace(str(path)).envelopes
-    assert json.loads(kept.meta)["sampling"] == {
+    (envelope,) = read_trace(str(path)).envelopes
+    assert json.loads(envelope.meta)["sampling"] == {
         "temperature": 0
-    }  # what was left out in vain is asked for again
+    }  # options that were left out in vain are sent again
 
 
 @pytest.mark.slow
-def test_what_cannot_be_asked_says_why(model, environment, path):
-    def ask(**more):
-        asked = {"model": "openai:m", "record": path, "mode": "record"} | more
+def test_an_endpoint_that_cannot_be_called_is_reported_with_the_reason(model, environment, path):
+    def ask(**changes):
+        arguments = {"model": "openai:m", "record": path, "mode": "record"} | changes
         with pytest.raises(JudgeError) as caught:
-            autochron.judge(POLITE, "Thanks!", **asked)
+            autochron.judge(POLITE, "Thanks!", **arguments)
         return str(caught.value)
 
     environment.delenv("OPENAI_API_KEY")
@@ -145,14 +145,14 @@ def test_a_missing_package_is_named(package, name, remedy, model, environment, p
 
 
 @pytest.mark.slow
-def test_what_lies_in_the_working_folder_is_no_part_of_the_judge(model, environment, path, tmp_path):
+def test_the_judge_imports_no_module_from_the_working_folder(model, environment, path, tmp_path):
     (tmp_path / "openai.py").write_text("raise SystemExit('shadowed')\n")
     environment.chdir(tmp_path)
     assert autochron.judge(POLITE, "Thanks!", model="openai:m", record=path, mode="record").score == 0.9
 
 
 @pytest.mark.slow
-def test_a_process_that_dies_is_told_of(model, environment, path, tmp_path):
+def test_a_judge_process_that_dies_is_reported(model, environment, path, tmp_path):
     (tmp_path / "openai.py").write_text("import sys\nsys.exit('no more memory')\n")
     environment.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(
@@ -162,7 +162,7 @@ def test_a_process_that_dies_is_told_of(model, environment, path, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_an_sdk_prints_is_no_answer(model, environment, path, tmp_path):
+def test_output_of_an_sdk_is_not_taken_for_an_answer(model, environment, path, tmp_path):
     (tmp_path / "usercustomize.py").write_text("")
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, threading\n"
@@ -176,7 +176,7 @@ def test_what_an_sdk_prints_is_no_answer(model, environment, path, tmp_path):
 
 
 @pytest.mark.slow
-def test_any_model_of_pydantic_ai_judges(model, path, environment):
+def test_a_model_of_pydantic_ai_can_judge(model, path, environment):
     pytest.importorskip("pydantic_ai")
     name = "pydantic-ai:openai-chat:m"
     with Judge(name, path, mode="record") as judge:
@@ -187,7 +187,7 @@ def test_any_model_of_pydantic_ai_judges(model, path, environment):
             judge.judge(POLITE, "mumble")
         with pytest.raises(JudgeError, match=r"didn't answer: Model[A-Za-z]*Error: status_code: 500"):
             judge.judge(POLITE, "broken")
-    metas = [json.loads(each.meta) for each in read_trace(str(path)).envelopes]
+    metas = [json.loads(envelope.meta) for envelope in read_trace(str(path)).envelopes]
     assert all(meta["sdk"].startswith("pydantic-ai ") for meta in metas)
     assert all(meta["usage"]["input_tokens"] > 0 for meta in metas)
     with pytest.raises(JudgeSetupError, match="base_url is for openai: models"):
@@ -201,14 +201,14 @@ def test_any_model_of_pydantic_ai_judges(model, path, environment):
 
 
 @pytest.mark.slow
-def test_any_model_of_pydantic_ai_is_asked_without_a_temperature_that_it_does_not_take(path, environment):
+def test_a_temperature_that_a_model_of_pydantic_ai_refuses_is_left_out(path, environment):
     pytest.importorskip("pydantic_ai")
     environment.setenv("OPENAI_API_KEY", "sk-test")
     with provider.serve(script=Script((Step(text=GOOD),), ("temperature",))) as model:
         environment.setenv("OPENAI_BASE_URL", model.url)
-        made = autochron.judge(
+        judgement = autochron.judge(
             POLITE, "Thanks!", model="pydantic-ai:openai-chat:m", record=path, mode="record"
         )
-        assert (made.score, dict(model.stats.by_status)) == (0.9, {"400": 1, "200": 1})
-    (kept,) = read_trace(str(path)).envelopes
-    assert "sampling" not in json.loads(kept.meta)
+        assert (judgement.score, dict(model.stats.by_status)) == (0.9, {"400": 1, "200": 1})
+    (envelope,) = read_trace(str(path)).envelopes
+    assert "sampling" not in json.loads(envelope.meta)

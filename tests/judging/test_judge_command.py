@@ -1,4 +1,4 @@
-"""`autochron judge`: a judge is measured against labels."""
+"""`autochron judge` measures a judge against labels."""
 
 import json
 import os
@@ -24,7 +24,7 @@ LABELS = [
 
 @pytest.fixture
 def labels(tmp_path, environment):
-    """Write labels, and work beside them."""
+    """Return a function that writes labels, and work in their folder."""
     environment.chdir(tmp_path)
 
     def write(lines=LABELS, name="labels.jsonl"):
@@ -37,22 +37,22 @@ def labels(tmp_path, environment):
 
 @pytest.fixture
 def run(capsys):
-    """Run the command in this process; the judge has one of its own all the same."""
+    """Return a function that runs the command in this process; the judge still has a process of its own."""
 
     def judge(*arguments):
         with pytest.raises(SystemExit) as exit:
             main(["judge", *arguments])
-        said = capsys.readouterr()
-        return exit.value.code, said.out, said.err
+        captured = capsys.readouterr()
+        return exit.value.code, captured.out, captured.err
 
     return judge
 
 
-ASKED = ("--model", "openai:m", "--rubric", "It is polite.")
+ARGUMENTS = ("--model", "openai:m", "--rubric", "It is polite.")
 
 
 def test_a_judge_is_measured_and_then_served(model, labels, run, tmp_path):
-    status, out, err = run(labels(), *ASKED)
+    status, out, err = run(labels(), *ARGUMENTS)
     low, high = agreement.wilson(3, 5)
     assert (status, err) == (0, "")
     assert out.splitlines() == [
@@ -71,33 +71,35 @@ def test_a_judge_is_measured_and_then_served(model, labels, run, tmp_path):
         "    Go away.",
     ]
     assert model.calls == 5
-    rubrics = {json.loads(each.input)["rubric"] for each in read_trace("labels.judged.jsonl").envelopes}
+    rubrics = {
+        json.loads(envelope.input)["rubric"] for envelope in read_trace("labels.judged.jsonl").envelopes
+    }
     assert rubrics == {"It is polite.", "It is friendly."}
-    again, served, _ = run(labels(), *ASKED, "--mode", "replay")
-    assert (again, served) == (0, out.replace("5 by a call, 0 recorded", "0 by a call, 5 recorded"))
+    replay_status, served, _ = run(labels(), *ARGUMENTS, "--mode", "replay")
+    assert (replay_status, served) == (0, out.replace("5 by a call, 0 recorded", "0 by a call, 5 recorded"))
     assert model.calls == 5
 
-    status, out, _ = run(labels(), *ASKED, "--json", "--threshold", "0.95")
-    found = json.loads(out)
-    assert (status, found["n"], found["called"], found["agreement"]) == (0, 5, 0, 0.4)
-    assert found["confusion"] == {"good_passed": 0, "good_failed": 3, "bad_passed": 0, "bad_failed": 2}
-    assert found["kappa"] == 0
-    assert [each["line"] for each in found["disagreements"]] == [1, 2, 4]
-    assert found["disagreements"][0] == {
+    status, out, _ = run(labels(), *ARGUMENTS, "--json", "--threshold", "0.95")
+    report = json.loads(out)
+    assert (status, report["n"], report["called"], report["agreement"]) == (0, 5, 0, 0.4)
+    assert report["confusion"] == {"good_passed": 0, "good_failed": 3, "bad_passed": 0, "bad_failed": 2}
+    assert report["kappa"] == 0
+    assert [disagreement["line"] for disagreement in report["disagreements"]] == [1, 2, 4]
+    assert report["disagreements"][0] == {
         "line": 1, "subject": "Thank you!", "label": True, "score": 0.9, "passed": False, "reason": "It is polite.",
     }  # fmt: skip
     assert model.calls == 5
 
 
 @pytest.mark.slow
-def test_labels_that_are_numbers_are_measured_by_distance_and_rank(model, labels, run):
+def test_numeric_labels_are_measured_by_distance_and_rank(model, labels, run):
     lines = [
         {"subject": "Thanks.", "label": 1},
         {"subject": "Hello.", "label": 0.8},
         {"subject": "rude", "label": 0.3},
         {"subject": "rude too", "label": False},
     ]
-    status, out, _ = run(labels(lines), *ASKED, "--record", "kept/here.jsonl")
+    status, out, _ = run(labels(lines), *ARGUMENTS, "--record", "kept/here.jsonl")
     assert status == 0
     assert "agreement\t1.000" in out
     assert "Cohen's kappa\t1.000" in out
@@ -108,9 +110,9 @@ def test_labels_that_are_numbers_are_measured_by_distance_and_rank(model, labels
 
 
 @pytest.mark.slow
-def test_what_gets_no_verdict_is_counted_apart(model, labels, run):
+def test_labels_without_a_verdict_are_counted_separately(model, labels, run):
     lines = [{"subject": "Thanks.", "label": True}, {"subject": "mumble", "label": True}]
-    status, out, _ = run(labels(lines), *ASKED)
+    status, out, _ = run(labels(lines), *ARGUMENTS)
     assert status == 1
     assert "labels judged\t1 (1 by a call, 0 recorded)\nnot judged\t1\n" in out
     assert "line 2: not judged: openai:m gave no verdict, also when asked again" in out
@@ -118,22 +120,22 @@ def test_what_gets_no_verdict_is_counted_apart(model, labels, run):
 
 @pytest.mark.slow
 def test_only_the_first_ten_disagreements_are_shown(model, labels, run):
-    status, out, _ = run(labels([{"subject": f"rude {n}", "label": True} for n in range(13)]), *ASKED)
+    status, out, _ = run(labels([{"subject": f"rude {n}", "label": True} for n in range(13)]), *ARGUMENTS)
     assert (status, out.count("\n  line ")) == (0, 10)
     assert "13 disagreements:" in out
     assert "Cohen's kappa\t0.000" in out
     assert "  … and 3 more; --json lists all" in out
-    _, found, _ = run(
+    _, report, _ = run(
         labels(name="labels.jsonl", lines=[{"subject": f"rude {n}", "label": True} for n in range(13)]),
-        *ASKED,
+        *ARGUMENTS,
         "--json",
     )
-    assert len(json.loads(found)["disagreements"]) == 13
+    assert len(json.loads(report)["disagreements"]) == 13
 
 
-def test_without_a_record_and_calls_it_stops_with_the_remedy(labels, run, environment):
+def test_missing_judgements_in_mode_replay_are_refused_with_a_remedy(labels, run, environment):
     environment.setenv("AUTOCHRON_JUDGE", "replay")
-    status, out, err = run(labels(), *ASKED)
+    status, out, err = run(labels(), *ARGUMENTS)
     assert (status, out) == (2, "")
     assert err.startswith("autochron: labels.judged.jsonl has no judgement of this subject by openai:m;")
     assert err.endswith("(not-judged)\n")
@@ -143,7 +145,7 @@ GOOD_LINE = '{"subject": "x", "label": true}'
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{'subject': 1}", "labels.jsonl:2: this is no JSON ("),
         ("[1]", 'labels.jsonl:2: this is no object; write {"subject": …, "label": true}'),
@@ -157,52 +159,52 @@ GOOD_LINE = '{"subject": "x", "label": true}'
         (b'{"subject": "\xff", "label": true}', "labels.jsonl:2: this is no JSON ("),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_labels_names_file_line_and_remedy(line, said, labels, run, tmp_path):
+def test_a_mistake_in_the_labels_is_reported_with_file_line_and_remedy(line, message, labels, run, tmp_path):
     file = labels([GOOD_LINE])
     (tmp_path / file).write_bytes(
         (GOOD_LINE + "\n").encode() + (line if isinstance(line, bytes) else line.encode())
     )
-    status, out, err = run(file, *ASKED)
+    status, out, err = run(file, *ARGUMENTS)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"autochron: {said}")
+    assert err.startswith(f"autochron: {message}")
     assert err.endswith("(bad-labels)\n")
     assert os.listdir(tmp_path) == [file]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "autochron judge wants a file of labels"),
         (("a", "b"), "takes one file of labels, not 2"),
         (("labels.jsonl",), "wants --model, such as --model openai:gpt-5-mini (usage)"),
         (("labels.jsonl", "--model", "gpt", "--rubric", "r"), "name one as openai:NAME"),
         (("labels.jsonl", "--model", "openai:m"), "labels.jsonl:1: there is no rubric; add one to the line, or give"),
-        (("labels.jsonl", *ASKED, "--threshold", "2"), "a judge's threshold is a number from 0 to 1, not 2.0 (usage)"),
-        (("labels.jsonl", *ASKED, "--threshold", "half"), "--threshold takes a number from 0 to 1, not half (usage)"),
-        (("labels.jsonl", *ASKED, "--mode", "relpay"), "--mode is 'relpay'; it takes replay, record or rewrite; did you"),
+        (("labels.jsonl", *ARGUMENTS, "--threshold", "2"), "a judge's threshold is a number from 0 to 1, not 2.0 (usage)"),
+        (("labels.jsonl", *ARGUMENTS, "--threshold", "half"), "--threshold takes a number from 0 to 1, not half (usage)"),
+        (("labels.jsonl", *ARGUMENTS, "--mode", "relpay"), "--mode is 'relpay'; it takes replay, record or rewrite; did you"),
         (("labels.jsonl", "--model", "openai:m", "--rubric", "@gone.txt"), "the rubric can't be read from gone.txt"),
-        (("labels.jsonl", *ASKED, "--treshold", "1"), "has no option --treshold; did you mean --threshold?"),
-        (("gone.jsonl", *ASKED), "gone.jsonl can't be read (No such file or directory); give a file of labels"),
-        (("empty.jsonl", *ASKED), 'empty.jsonl has no labels; write lines such as {"subject": "…", "label": true}'),
+        (("labels.jsonl", *ARGUMENTS, "--treshold", "1"), "has no option --treshold; did you mean --threshold?"),
+        (("gone.jsonl", *ARGUMENTS), "gone.jsonl can't be read (No such file or directory); give a file of labels"),
+        (("empty.jsonl", *ARGUMENTS), 'empty.jsonl has no labels; write lines such as {"subject": "…", "label": true}'),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_command_names_the_remedy(arguments, said, labels, run, tmp_path):
+def test_a_mistake_in_the_command_is_reported_with_the_remedy(arguments, message, labels, run, tmp_path):
     labels([GOOD_LINE])
     labels(["", "  "], name="empty.jsonl")
     status, out, err = run(*arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert said in err
+    assert message in err
     assert sorted(os.listdir(tmp_path)) == ["empty.jsonl", "labels.jsonl"]
 
 
-def test_a_rubric_may_come_from_a_file(labels, run, tmp_path, environment):
+def test_a_rubric_can_be_read_from_a_file(labels, run, tmp_path, environment):
     (tmp_path / "rubric.txt").write_text("It is polite.\nVery.\n")
     environment.setenv("AUTOCHRON_JUDGE", "replay")
     status, _, err = run(labels(), "--model", "openai:m", "--rubric", "@rubric.txt")
     assert (status, "(not-judged)" in err) == (2, True)
 
 
-def test_help_tells_the_options(run, capsys):
+def test_help_lists_the_options(run, capsys):
     status, out, _ = run("--help")
     assert status == 0
     for option in ("--model", "--base-url", "--rubric", "--threshold", "--record", "--mode", "--json"):
@@ -213,28 +215,28 @@ def test_help_tells_the_options(run, capsys):
 
 
 @pytest.mark.slow
-def test_on_a_terminal_there_is_a_table_and_progress_that_goes_away(model, labels, tmp_path):
+def test_a_terminal_shows_a_table_and_progress_that_is_erased(model, labels, tmp_path):
     labels()
-    ours, theirs = pty.openpty()
+    leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "autochron", "judge", "labels.jsonl", *ASKED],
+        [sys.executable, "-m", "autochron", "judge", "labels.jsonl", *ARGUMENTS],
         cwd=tmp_path,
         env=surroundings(model, TERM="xterm", COLUMNS="120"),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
     )
-    os.close(theirs)
+    os.close(follower)
     seen = b""
     while True:
         try:
-            piece = os.read(ours, 4096)
-        except OSError:  # the other side is closed
+            piece = os.read(leader, 4096)
+        except OSError:  # the other end is closed
             break
         if not piece:
             break
         seen += piece
-    os.close(ours)
+    os.close(leader)
     assert process.wait(60) == 0, seen
     assert b"judging" in seen
     assert b"100%" in seen

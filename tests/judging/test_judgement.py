@@ -1,4 +1,4 @@
-"""`autochron.judge`: judged once, served from then on; what is asked, what is kept, and what is refused."""
+"""`autochron.judge` judges once and serves the judgement later: prompts, records, modes, and refusals."""
 
 import dataclasses
 import enum
@@ -43,11 +43,11 @@ def path(tmp_path):
     return tmp_path / "judged" / "answers.jsonl"
 
 
-def test_a_judgement_is_made_once_and_served_from_then_on(path, counting):
+def test_a_judgement_is_made_once_and_served_later(path, counting):
     model = counting()
-    made = autochron.judge(POLITE, "Thank you!", model=model, record=path, mode="record")
+    judged = autochron.judge(POLITE, "Thank you!", model=model, record=path, mode="record")
     served = autochron.judge(POLITE, "Thank you!", model=model, record=path)
-    assert made == Judgement(0.9, "It is polite.", True, "callable:tests.judging.conftest:Counting", False)
+    assert judged == Judgement(0.9, "It is polite.", True, "callable:tests.judging.conftest:Counting", False)
     assert served == Judgement(0.9, "It is polite.", True, "callable:tests.judging.conftest:Counting", True)
     assert len(model.asked) == 1
 
@@ -56,12 +56,12 @@ def test_judgements_are_served_in_any_order(path, counting):
     model = counting(GOOD, BAD)
     for subject in ("one", "two"):
         autochron.judge(POLITE, subject, model=model, record=path, mode="record")
-    scores = [autochron.judge(POLITE, each, model=model, record=path).score for each in ("two", "one", "two")]
+    scores = [autochron.judge(POLITE, name, model=model, record=path).score for name in ("two", "one", "two")]
     assert scores == [0.1, 0.9, 0.1]
     assert len(model.asked) == 2
 
 
-def test_the_threshold_is_no_part_of_the_question(path, counting):
+def test_the_threshold_is_not_part_of_the_recorded_question(path, counting):
     model = counting()
     strict = autochron.judge(POLITE, "Thanks", model=model, record=path, mode="record", threshold=0.95)
     exact = autochron.judge(POLITE, "Thanks", model=model, record=path, threshold=0.9)
@@ -81,7 +81,7 @@ def test_the_record_is_a_trace_file_of_crossings(path, counting):
     for subject in ("two", "one"):
         autochron.judge(POLITE, {"text": subject}, model=model, record=path, mode="record")
     trace = read_trace(str(path))
-    assert [(each.address, each.kind, each.seq) for each in trace.envelopes] == [
+    assert [(entry.address, entry.kind, entry.seq) for entry in trace.envelopes] == [
         ("judge[1]", "model", 1),
         ("judge[2]", "model", 2),
     ]
@@ -94,25 +94,25 @@ def test_the_record_is_a_trace_file_of_crossings(path, counting):
     assert json.loads(first.outcome.value) == {"reason": "It is rude.", "score": 0.1}
     assert json.loads(first.meta) == {"model": "callable:tests.judging.conftest:Counting"}
     assert first.duration > 0
-    assert [each.name for each in path.parent.iterdir()] == [
+    assert [entry.name for entry in path.parent.iterdir()] == [
         "answers.jsonl"
-    ]  # no lock and no half file is left
+    ]  # neither a lock nor a partial file is left
 
 
-def test_the_file_does_not_depend_on_the_order_of_judging(tmp_path, counting):
+def test_the_record_does_not_depend_on_the_order_of_judging(tmp_path, counting):
     bodies = []
     for name, subjects in (("a", "xyz"), ("b", "zxy")):
         for subject in subjects:
             autochron.judge(POLITE, subject, model=counting(), record=tmp_path / name, mode="record")
-        bodies.append([each.input for each in read_trace(str(tmp_path / name)).envelopes])
+        bodies.append([envelope.input for envelope in read_trace(str(tmp_path / name)).envelopes])
     assert bodies[0] == bodies[1]
 
 
-# --- what is asked -------------------------------------------------------------------------------------------------
+# --- prompts -------------------------------------------------------------------------------------------------
 
 
 def subject_of(prompt):
-    """The subject as it stands between its marks."""
+    """Return the text between the marks of the subject in a prompt."""
     begin, end = prompt.index("\n<subject-"), prompt.rindex("\n</subject-")
     return prompt[prompt.index(">\n", begin) + 2 : end]
 
@@ -145,7 +145,7 @@ def test_text_is_shown_as_text_and_data_as_json(path, counting):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_subject_is_whatever_a_trace_can_hold(subject, path, counting):
+def test_a_subject_may_be_any_value_that_a_trace_can_hold(subject, path, counting):
     model = counting()
     autochron.judge(POLITE, subject, model=model, record=path, mode="record")
     assert autochron.judge(POLITE, subject, model=model, record=path).recorded
@@ -153,7 +153,7 @@ def test_a_subject_is_whatever_a_trace_can_hold(subject, path, counting):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("recorded_subject", "other_subject"),
     [
         ((1, 2), [1, 2]),
         (1, True),
@@ -164,19 +164,19 @@ def test_a_subject_is_whatever_a_trace_can_hold(subject, path, counting):
         (b"a", "a"),
     ],
 )
-def test_subjects_of_another_type_are_other_subjects(one, other, path, counting):
+def test_subjects_of_different_types_are_different(recorded_subject, other_subject, path, counting):
     model = counting()
-    autochron.judge(POLITE, one, model=model, record=path, mode="record")
+    autochron.judge(POLITE, recorded_subject, model=model, record=path, mode="record")
     with pytest.raises(NotJudgedError):
-        autochron.judge(POLITE, other, model=model, record=path)
+        autochron.judge(POLITE, other_subject, model=model, record=path)
 
 
-def test_the_order_of_keys_is_no_difference(path, counting):
+def test_the_order_of_keys_in_a_subject_does_not_matter(path, counting):
     autochron.judge(POLITE, {"a": 1, "b": {"c": 2, "d": 3}}, model=counting(), record=path, mode="record")
     assert autochron.judge(POLITE, {"b": {"d": 3, "c": 2}, "a": 1}, model=counting(), record=path).recorded
 
 
-def test_what_has_no_stored_form_is_refused(path, counting):
+def test_a_subject_without_a_stored_form_is_refused(path, counting):
     model = counting()
     with pytest.raises(JudgeError, match=r"can't be shown to a judge: handle: .*has no stored form"):
         autochron.judge(POLITE, {"handle": object()}, model=model, record=path, mode="record")
@@ -187,28 +187,28 @@ def test_secrets_reach_neither_the_record_nor_the_model(path, counting):
     key = "sk-proj-Zx81hFq0vLw3TnB7cRe5YtUi9OpAsDfG"
     model = counting(json.dumps({"reason": f"It leaks {key}.", "score": 0.2}))
     subject = {"password": "hunter2-and-more", "text": f"my key is {key}"}
-    made = autochron.judge(POLITE, subject, model=model, record=path, mode="record")
-    assert made.reason == "It leaks [masked]."
-    kept = path.read_text()
+    verdict = autochron.judge(POLITE, subject, model=model, record=path, mode="record")
+    assert verdict.reason == "It leaks [masked]."
+    record_text = path.read_text()
     for secret in (key, "hunter2"):
-        assert secret not in kept
+        assert secret not in record_text
         assert secret not in model.asked[0]
-    assert autochron.judge(POLITE, subject, model=model, record=path).reason == made.reason
+    assert autochron.judge(POLITE, subject, model=model, record=path).reason == verdict.reason
 
 
-def test_what_the_project_calls_a_secret_reaches_neither(path, counting):
+def test_secrets_of_the_rules_reach_neither_the_record_nor_the_model(path, counting):
     rules = "version = 1\n[redact]\npatterns = ['ACME-[0-9]{8}']\n"
     (path.parent.parent / "autochron.toml").write_text(rules)
     model = counting('{"reason": "It names ACME-12345678.", "score": 0.2}')
-    made = autochron.judge(POLITE, "of ACME-87654321", model=model, record=path, mode="record")
-    assert made.reason == "It names [masked]."
+    verdict = autochron.judge(POLITE, "of ACME-87654321", model=model, record=path, mode="record")
+    assert verdict.reason == "It names [masked]."
     assert "ACME-" not in path.read_text() + model.asked[0]
 
 
-# --- what is not recorded ------------------------------------------------------------------------------------------
+# --- questions without a record ---------------------------------------------------------------------------------------
 
 
-def test_without_a_record_nothing_is_called(path, counting):
+def test_without_a_record_no_model_is_called(path, counting):
     model = counting()
     with pytest.raises(NotJudgedError) as caught:
         autochron.judge(POLITE, "Thanks", model=model, record=path)
@@ -226,27 +226,29 @@ def test_without_a_record_nothing_is_called(path, counting):
         ({"model": "openai:other"}, 'judge[2], differs at model: recorded "callable:'),
     ],
 )  # fmt: skip
-def test_a_changed_question_names_the_nearest_and_the_first_difference(change, difference, path, counting):
+def test_a_changed_question_is_refused_with_the_first_difference_to_the_nearest_one(
+    change, difference, path, counting
+):
     model = counting()
-    asked = {"rubric": POLITE, "subject": {"id": 7, "text": "Thanks."}, "model": model}
-    autochron.judge(**{**asked, "subject": "An angry letter."}, record=path, mode="record")
-    autochron.judge(**asked, record=path, mode="record")
+    question = {"rubric": POLITE, "subject": {"id": 7, "text": "Thanks."}, "model": model}
+    autochron.judge(**{**question, "subject": "An angry letter."}, record=path, mode="record")
+    autochron.judge(**question, record=path, mode="record")
     with pytest.raises(NotJudgedError) as caught:
-        autochron.judge(**(asked | change), record=path)
+        autochron.judge(**(question | change), record=path)
     assert difference in str(caught.value)
 
 
 # --- modes ---------------------------------------------------------------------------------------------------------
 
 
-def test_record_calls_for_what_is_missing_only(path, counting):
+def test_mode_record_calls_the_model_only_for_missing_judgements(path, counting):
     model = counting()
     for _ in range(2):
         autochron.judge(POLITE, "Thanks", model=model, record=path, mode="record")
     assert len(model.asked) == 1
 
 
-def test_rewrite_judges_anew_once_in_a_process_and_leaves_the_rest(path, counting, environment):
+def test_mode_rewrite_judges_each_question_anew_once_per_process(path, counting, environment):
     for subject in ("one", "two"):
         autochron.judge(POLITE, subject, model=counting(GOOD), record=path, mode="record")
     environment.setattr(judgement, "_fresh", set())  # as in another process
@@ -255,11 +257,11 @@ def test_rewrite_judges_anew_once_in_a_process_and_leaves_the_rest(path, countin
     second = autochron.judge(POLITE, "one", model=model, record=path, mode="rewrite")
     assert (first.score, first.recorded, second.score, second.recorded) == (0.1, False, 0.1, True)
     assert len(model.asked) == 1
-    served = [autochron.judge(POLITE, each, model=model, record=path).score for each in ("one", "two")]
+    served = [autochron.judge(POLITE, name, model=model, record=path).score for name in ("one", "two")]
     assert served == [0.1, 0.9]
 
 
-def test_the_mode_is_the_argument_else_what_is_used_else_the_environments(environment):
+def test_the_mode_is_the_one_in_use_then_that_of_the_environment_then_the_default(environment):
     assert settings.mode_in_force() == "replay"
     assert settings.mode_in_force("record") == "record"
     environment.setenv("AUTOCHRON_JUDGE", "rewrite")
@@ -270,7 +272,7 @@ def test_the_mode_is_the_argument_else_what_is_used_else_the_environments(enviro
     assert settings.mode_in_force() == "rewrite"
 
 
-def test_a_mode_that_is_none_is_refused(path, counting, environment):
+def test_an_unknown_mode_is_refused(path, counting, environment):
     with pytest.raises(
         UsageError, match=r"mode is 'recor'; it takes replay, record or rewrite; did you mean record\?"
     ):
@@ -284,7 +286,7 @@ def test_a_mode_that_is_none_is_refused(path, counting, environment):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("changes", "message"),
     [
         ({"rubric": "  "}, "a judge wants a rubric"),
         ({"rubric": None}, "a judge wants a rubric"),
@@ -295,10 +297,10 @@ def test_a_mode_that_is_none_is_refused(path, counting, environment):
         ({"model": 3}, "a name or a callable, not int"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused(wrong, said, path, counting):
-    asked = {"rubric": POLITE, "subject": "x", "model": counting(), "mode": "record"}
-    with pytest.raises(UsageError, match=said):
-        autochron.judge(**(asked | wrong), record=path)
+def test_invalid_arguments_are_refused(changes, message, path, counting):
+    arguments = {"rubric": POLITE, "subject": "x", "model": counting(), "mode": "record"}
+    with pytest.raises(UsageError, match=message):
+        autochron.judge(**(arguments | changes), record=path)
 
 
 @pytest.mark.parametrize(
@@ -317,12 +319,12 @@ def test_arguments_that_mean_nothing_are_refused(wrong, said, path, counting):
         ("{" * 100_000, "there is no JSON object"),
     ],
 )
-def test_a_bad_reply_is_complained_of_once(reply, complaint, path, counting):
-    mended = counting(reply, GOOD)
-    assert autochron.judge(POLITE, "x", model=mended, record=path, mode="record").score == 0.9
-    assert len(mended.asked) == 2
-    assert complaint in mended.asked[1]
-    assert mended.asked[1].startswith(mended.asked[0])
+def test_a_bad_reply_is_answered_with_one_complaint(reply, complaint, path, counting):
+    judge = counting(reply, GOOD)
+    assert autochron.judge(POLITE, "x", model=judge, record=path, mode="record").score == 0.9
+    assert len(judge.asked) == 2
+    assert complaint in judge.asked[1]
+    assert judge.asked[1].startswith(judge.asked[0])
     with pytest.raises(VerdictError) as caught:
         autochron.judge(POLITE, "y", model=counting(reply), record=path, mode="record")
     assert complaint in str(caught.value)
@@ -341,7 +343,7 @@ def test_a_bad_reply_is_complained_of_once(reply, complaint, path, counting):
         '{"score": 0, "reason": "nothing", "more": [1]}',
     ],
 )
-def test_a_verdict_is_found_among_words(reply, path, counting):
+def test_a_verdict_is_found_within_other_text(reply, path, counting):
     model = counting(reply)
     autochron.judge(POLITE, "x", model=model, record=path, mode="record")
     assert len(model.asked) == 1
@@ -382,7 +384,7 @@ def test_an_outcome_that_is_no_judgement_is_refused(outcome, path, counting, env
     assert autochron.judge(POLITE, "x", model=counting(), record=path, mode="rewrite").score == 0.9
 
 
-def test_the_trace_of_a_program_is_no_record_of_judgements(tmp_path, block, counting):
+def test_the_trace_of_a_program_is_refused_as_a_record(tmp_path, block, counting):
     _, trace = block.record(lambda: None)
     write_trace(trace, str(tmp_path / "trace.jsonl"))
     with pytest.raises(StoreError, match="is the trace of a program; give judgements a file of their own"):

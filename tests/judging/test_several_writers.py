@@ -1,4 +1,4 @@
-"""A record that several processes and threads write at once."""
+"""Several processes and threads can write one record of judgements at once."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ print(json.dumps(reasons[1::2]))
 """
 
 
-def test_two_processes_at_once_lose_nothing_and_agree(tmp_path):
+def test_two_processes_that_write_at_once_lose_nothing_and_agree(tmp_path):
     path = tmp_path / "judged.jsonl"
     start = str(time.time() + 1.0)
     workers = [
@@ -56,13 +56,13 @@ def test_two_processes_at_once_lose_nothing_and_agree(tmp_path):
         for own in ("one", "two")
     ]
     shared = [json.loads(worker.communicate(timeout=100)[0]) for worker in workers]
-    kept = {
-        json.loads(each.input)["subject"]: json.loads(each.outcome.value)["reason"]
-        for each in read_trace(str(path)).envelopes
+    recorded = {
+        json.loads(envelope.input)["subject"]: json.loads(envelope.outcome.value)["reason"]
+        for envelope in read_trace(str(path)).envelopes
     }
-    assert set(kept) == {f"{own} {number}" for own in ("one", "two", "shared") for number in range(20)}
-    # Whoever was second took what the first had kept, so each saw what later runs will see.
-    assert shared[0] == shared[1] == [kept[f"shared {number}"] for number in range(20)]
+    assert set(recorded) == {f"{own} {number}" for own in ("one", "two", "shared") for number in range(20)}
+    # The second writer used the judgement of the first, so both saw what later runs will see.
+    assert shared[0] == shared[1] == [recorded[f"shared {number}"] for number in range(20)]
     assert os.listdir(tmp_path) == ["judged.jsonl"]
 
 
@@ -79,14 +79,14 @@ def test_threads_of_one_process_lose_nothing(tmp_path):
     assert len(read_trace(str(path)).envelopes) == 20
 
 
-def test_a_lock_lets_one_in_at_a_time_and_leaves_no_file(tmp_path):
-    place, inside, most = str(tmp_path / "file"), [], []
+def test_a_lock_admits_one_thread_at_a_time_and_leaves_no_file(tmp_path):
+    place, inside, counts = str(tmp_path / "file"), [], []
 
     def enter():
         for _ in range(50):
             with locked(place):
                 inside.append(1)
-                most.append(len(inside))
+                counts.append(len(inside))
                 inside.pop()
 
     threads = [threading.Thread(target=enter) for _ in range(6)]
@@ -94,7 +94,7 @@ def test_a_lock_lets_one_in_at_a_time_and_leaves_no_file(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(most), set(most)) == (300, {1})
+    assert (len(counts), set(counts)) == (300, {1})
     assert os.listdir(tmp_path) == []
 
 
@@ -108,7 +108,7 @@ with locked(sys.argv[1]):
 """
 
 
-def test_a_lock_is_free_again_after_an_error_and_after_a_kill(tmp_path):
+def test_a_lock_is_released_by_an_error_and_by_a_kill(tmp_path):
     place = str(tmp_path / "file")
     with pytest.raises(KeyError), locked(place):
         raise KeyError
@@ -170,15 +170,15 @@ def test_answer(number):
 
 
 @pytest.mark.slow
-def test_a_judged_suite_is_recorded_by_workers_and_runs_without_the_provider(model, tmp_path):
+def test_a_judged_suite_is_recorded_by_xdist_workers_and_runs_without_the_provider(model, tmp_path):
     (tmp_path / "test_answers.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
-    def run(provider, *options, **more):
+    def run(provider, *options, **variables):
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", *options],
             cwd=tmp_path,
-            env=surroundings(provider, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **more),
+            env=surroundings(provider, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **variables),
             capture_output=True,
             text=True,
             timeout=110,
@@ -188,10 +188,10 @@ def test_a_judged_suite_is_recorded_by_workers_and_runs_without_the_provider(mod
     recorded = run(model, "-n", "2", AUTOCHRON_JUDGE="record")
     assert "6 passed" in recorded.stdout, recorded.stdout
     assert model.calls == 6
-    kept = (tmp_path / "judged.jsonl").read_bytes()
+    recorded_file = (tmp_path / "judged.jsonl").read_bytes()
     assert len(read_trace(str(tmp_path / "judged.jsonl")).envelopes) == 6
     for options in (("-n", "2"), ()):
         served = run(None, *options)
         assert "6 passed" in served.stdout, served.stdout
     assert model.calls == 6
-    assert (tmp_path / "judged.jsonl").read_bytes() == kept
+    assert (tmp_path / "judged.jsonl").read_bytes() == recorded_file

@@ -1,4 +1,4 @@
-"""Which definitions the rules fit."""
+"""Matching rules with the definitions of a module."""
 
 import sys
 import textwrap
@@ -20,10 +20,18 @@ def rule(selector, line=1, *, pack=None, when=(), kind="tool"):
 
 
 def rules(*boundaries):
-    own = tuple(one for one in boundaries if one.pack is None)
+    own = tuple(boundary for boundary in boundaries if boundary.pack is None)
     packs = tuple(
-        Pack(name, (name,), name, (), (), (), tuple(one for one in boundaries if one.pack == name))
-        for name in dict.fromkeys(one.pack for one in boundaries if one.pack)
+        Pack(
+            name,
+            (name,),
+            name,
+            (),
+            (),
+            (),
+            tuple(boundary for boundary in boundaries if boundary.pack == name),
+        )
+        for name in dict.fromkeys(boundary.pack for boundary in boundaries if boundary.pack)
     )
     return Rules(boundaries=own, packs=packs)
 
@@ -71,7 +79,7 @@ def test_definitions_are_functions_only():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are new in 3.12")
-def test_annotation_scopes_are_no_definitions():
+def test_annotation_scopes_are_not_definitions():
     source = """
     type Alias = int
     type G[T: int] = list[T]
@@ -86,7 +94,7 @@ def test_annotation_scopes_are_no_definitions():
     assert [name for name, _ in definitions(compiled(source)[0])] == ["f", "f.<locals>.inner", "T", "C.m"]
 
 
-def found(selector, source=SOURCE, module="shop.tools", *, is_project=True, path="shop/tools.py"):
+def matched_names(selector, source=SOURCE, module="shop.tools", *, is_project=True, path="shop/tools.py"):
     code, text = compiled(source, path)
     matches = match_definitions(rules(rule(selector)), module, is_project, code, text)
     return [match.qualname for match in matches]
@@ -108,13 +116,13 @@ def found(selector, source=SOURCE, module="shop.tools", *, is_project=True, path
         (Define("sho", "*"), []),
     ],
 )
-def test_targets_and_globs(selector, expected):
-    assert found(selector) == expected
+def test_targets_and_globs_match_definitions(selector, expected):
+    assert matched_names(selector) == expected
 
 
-def test_globs_and_decorators_are_for_project_code():
-    assert found(Define("shop.tools", "*"), is_project=False) == []
-    assert found(Target("shop.tools", "feed"), is_project=False) == ["feed"]
+def test_globs_match_project_code_only():
+    assert matched_names(Define("shop.tools", "*"), is_project=False) == []
+    assert matched_names(Target("shop.tools", "feed"), is_project=False) == ["feed"]
 
 
 @pytest.mark.parametrize(
@@ -136,8 +144,10 @@ def test_globs_and_decorators_are_for_project_code():
         "import shop.registry\nmatch 1:\n    case 1:\n        @shop.registry.tool\n        def f(): pass",
     ],
 )
-def test_decorators_are_resolved(source):
-    assert [name.rpartition(".")[2] for name in found(Decorated("shop.registry.tool"), source)] == ["f"]
+def test_a_decorator_is_resolved_through_imports(source):
+    assert [name.rpartition(".")[2] for name in matched_names(Decorated("shop.registry.tool"), source)] == [
+        "f"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -150,17 +160,17 @@ def test_decorators_are_resolved(source):
         "tool = 1\n# from shop.registry import tool\ndef f(): pass",
     ],
 )
-def test_other_decorators_are_not(source):
-    assert found(Decorated("shop.registry.tool"), source, "shop.deep.tools") == []
+def test_other_decorators_do_not_match(source):
+    assert matched_names(Decorated("shop.registry.tool"), source, "shop.deep.tools") == []
 
 
-def test_decorators_of_the_same_module_and_of_packages():
+def test_decorators_in_the_same_module_and_in_packages_match():
     source = "def tool(f): return f\n@tool\ndef f(): pass"
-    assert found(Decorated("shop.registry.tool"), source, "shop.registry") == ["f"]
+    assert matched_names(Decorated("shop.registry.tool"), source, "shop.registry") == ["f"]
     source = "from .registry import tool\n@tool\ndef f(): pass"
-    assert found(Decorated("shop.registry.tool"), source, "shop", path="shop/__init__.py") == ["f"]
+    assert matched_names(Decorated("shop.registry.tool"), source, "shop", path="shop/__init__.py") == ["f"]
     source = "registry = make()\n@registry.tool\ndef f(): pass"
-    assert found(Decorated("shop.tools.registry.tool"), source) == ["f"]
+    assert matched_names(Decorated("shop.tools.registry.tool"), source) == ["f"]
 
 
 def test_without_source_decorators_are_unknown():
@@ -203,11 +213,11 @@ A, B = (("x", "a"),), (("x", "b"),)
         ([rule(TARGET, 1, when=A), rule(TARGET, 2, pack="p")], [1, 2]),
     ],
 )
-def test_precedence(boundaries, lines):
+def test_rules_take_precedence_by_origin_and_kind(boundaries, lines):
     assert order(*boundaries) == lines
 
 
-def test_twins_are_refused():
+def test_two_rules_of_equal_precedence_are_refused():
     with pytest.raises(RuleError) as caught:
         order(rule(GLOB, 1), rule(Define("*", "f"), 7))
     assert str(caught.value) == (
@@ -216,7 +226,7 @@ def test_twins_are_refused():
     )
 
 
-def test_what_is_absent_is_told_with_the_nearest():
+def test_an_absent_target_is_reported_with_the_nearest_name():
     code, _ = compiled(SOURCE)
     matcher = Matcher(
         Rules(
@@ -238,7 +248,7 @@ def test_what_is_absent_is_told_with_the_nearest():
     ]
 
 
-def test_a_script_has_two_names():
+def test_a_script_is_matched_by_its_module_name_too():
     code, _ = compiled("def run(): pass", "agent.py")
     matcher = Matcher(rules(rule(Target("agent", "run"))))
     assert matcher.find("__main__", code, is_project=True).matches == ()
@@ -246,21 +256,21 @@ def test_a_script_has_two_names():
     assert [match.qualname for match in answer.matches] == ["run"]
 
 
-def test_source_is_asked_for_only_where_it_is_needed():
+def test_source_is_read_only_if_a_rule_needs_it():
     code, text = compiled("from r import tool\n@tool\ndef f(): pass")
-    asked = []
+    reads = []
 
     def source():
-        asked.append(1)
+        reads.append(1)
         return text.encode()
 
     match_definitions(rules(rule(TARGET)), "m", True, code, source)
-    assert asked == []
+    assert reads == []
     assert len(match_definitions(rules(rule(DECORATED)), "m", True, code, source)) == 1
-    assert asked == [1]
+    assert reads == [1]
 
 
-def test_nearest():
+def test_the_nearest_name_is_found_or_none():
     assert nearest(["Desk.sell", "refund"], "refnd") == "refund"
     assert nearest(["Desk.sell"], "zzz") is None
 
@@ -303,17 +313,17 @@ async_default = lambda value, *, more=1: value
     ],
     ids=str,
 )
-def test_lambdas_are_named_by_what_they_are_assigned_to(selector, expected):
+def test_a_lambda_has_the_name_that_it_is_assigned_to(selector, expected):
     code, source = compiled(LAMBDAS)
     matches = match_definitions(rules(rule(selector)), "shop.tools", True, code, source)
-    assert [(each.qualname, each.firstlineno) for each in matches] == expected
+    assert [(match.qualname, match.firstlineno) for match in matches] == expected
 
 
-def test_two_lambdas_in_one_line_are_told():
+def test_two_lambdas_on_one_line_are_reported():
     code, source = compiled(LAMBDAS)
-    found = Matcher(rules(rule(Target("shop.tools", "two")))).find(
+    matched_names = Matcher(rules(rule(Target("shop.tools", "two")))).find(
         "shop.tools", code, source, is_project=True
     )
-    assert [each.reason for each in found.ledger] == [
+    assert [entry.reason for entry in matched_names.ledger] == [
         "line 4 has another lambda as well; put each in a line of its own, or use `def`"
     ]

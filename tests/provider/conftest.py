@@ -1,4 +1,4 @@
-"""Providers to test against: one that follows a script, and one that says whatever it likes."""
+"""Providers to test against: one that follows a script, and one with random answers."""
 
 from collections.abc import Iterator
 
@@ -33,6 +33,6 @@ def scripted() -> Iterator[Provider]:
 
 @pytest.fixture(scope="session")
 def chance() -> Iterator[Provider]:
-    """Serve the random model, a different one at each run."""
+    """Serve the random model, with a different seed in each run."""
     with provider.serve() as running:
         yield running

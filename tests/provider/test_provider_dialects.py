@@ -1,4 +1,4 @@
-"""The forms of ollama, Mistral, Google and Bedrock, as their clients read them off the wire."""
+"""The wire formats of ollama, Mistral, Google and Bedrock."""
 
 import base64
 import http.client
@@ -38,15 +38,15 @@ def events(body):
     return [line.removeprefix(b"data: ") for line in body.split(b"\n\n") if line]
 
 
-def test_ollama_answers_whole_and_by_lines(scripted):
-    asked = {"model": "m", "messages": ASK, "tools": FUNCTION}
-    _, _, whole = post(scripted, "/api/chat", {**asked, "stream": False})
+def test_ollama_responds_whole_and_in_lines(scripted):
+    request = {"model": "m", "messages": ASK, "tools": FUNCTION}
+    _, _, whole = post(scripted, "/api/chat", {**request, "stream": False})
     message = json.loads(whole)["message"]
     assert message["content"] in ("Let me look.", "Let me see.")
     assert [call["function"]["name"] for call in message["tool_calls"]] == ["weather", "weather"]
     assert message["tool_calls"][0]["function"]["arguments"] == {"city": "Oslo"}
 
-    _, headers, streamed = post(scripted, "/api/chat", asked)
+    _, headers, streamed = post(scripted, "/api/chat", request)
     parts = lines(streamed)
     assert headers["content-type"] == "application/x-ndjson"
     assert "".join(part["message"]["content"] for part in parts) in ("Let me look.", "Let me see.")
@@ -56,13 +56,13 @@ def test_ollama_answers_whole_and_by_lines(scripted):
 
 
 def test_mistral_sends_a_tool_call_in_one_piece(scripted):
-    asked = {"model": "m", "messages": ASK, "tools": FUNCTION, "tool_choice": "any"}
-    _, _, whole = post(scripted, "/mistral/v1/chat/completions", asked)
+    request = {"model": "m", "messages": ASK, "tools": FUNCTION, "tool_choice": "any"}
+    _, _, whole = post(scripted, "/mistral/v1/chat/completions", request)
     [choice] = json.loads(whole)["choices"]
     assert choice["finish_reason"] == "tool_calls"
     assert {len(call["id"]) for call in choice["message"]["tool_calls"]} == {9}
 
-    _, headers, streamed = post(scripted, "/mistral/v1/chat/completions", {**asked, "stream": True})
+    _, headers, streamed = post(scripted, "/mistral/v1/chat/completions", {**request, "stream": True})
     *parts, last, done = events(streamed)
     assert (headers["content-type"], done) == ("text/event-stream", b"[DONE]")
     assert all("tool_calls" not in json.loads(part)["choices"][0]["delta"] for part in parts)
@@ -74,17 +74,17 @@ CONTENTS = [{"role": "user", "parts": [{"text": "How is the weather?"}]}]
 DECLARED = {"name": "weather", "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}
 
 
-def test_google_answers_whole_and_by_events(scripted):
-    asked = {"contents": CONTENTS, "tools": [{"functionDeclarations": [DECLARED]}]}
-    _, _, whole = post(scripted, "/v1beta/models/m:generateContent", asked)
+def test_google_responds_whole_and_in_events(scripted):
+    request = {"contents": CONTENTS, "tools": [{"functionDeclarations": [DECLARED]}]}
+    _, _, whole = post(scripted, "/v1beta/models/m:generateContent", request)
     body = json.loads(whole)
     text, oslo, _ = body["candidates"][0]["content"]["parts"]
     assert text["text"] in ("Let me look.", "Let me see.")
     assert oslo == {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}}
     assert body["modelVersion"] == "m"
 
-    _, headers, streamed = post(scripted, "/v1/models/m:streamGenerateContent?alt=sse", asked)
-    chunks = [json.loads(each) for each in events(streamed)]
+    _, headers, streamed = post(scripted, "/v1/models/m:streamGenerateContent?alt=sse", request)
+    chunks = [json.loads(event) for event in events(streamed)]
     parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
     assert headers["content-type"] == "text/event-stream"
     assert "".join(part.get("text", "") for part in parts) in ("Let me look.", "Let me see.")
@@ -97,7 +97,7 @@ def test_google_answers_whole_and_by_events(scripted):
         {"role": "model", "parts": [{"text": "x"}]},
         {"role": "user", "parts": results},
     ]
-    _, _, second = post(scripted, "/v1/models/m:generateContent", {**asked, "contents": turns})
+    _, _, second = post(scripted, "/v1/models/m:generateContent", {**request, "contents": turns})
     assert json.loads(second)["candidates"][0]["content"]["parts"][0]["text"].startswith("It is ")
 
 
@@ -105,30 +105,30 @@ SAID = [{"role": "user", "content": [{"text": "How is the weather?"}]}]
 SPECS = {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}]}
 
 
-def test_bedrock_converses_whole_and_by_frames(scripted):
-    asked = {"messages": SAID, "toolConfig": SPECS}
-    _, _, whole = post(scripted, "/model/m/converse", asked)
+def test_bedrock_converses_whole_and_in_frames(scripted):
+    request = {"messages": SAID, "toolConfig": SPECS}
+    _, _, whole = post(scripted, "/model/m/converse", request)
     body = json.loads(whole)
     text, oslo, _ = body["output"]["message"]["content"]
     assert text["text"] in ("Let me look.", "Let me see.")
     assert (oslo["toolUse"]["name"], oslo["toolUse"]["input"]) == ("weather", {"city": "Oslo"})
     assert body["stopReason"] == "tool_use"
 
-    _, headers, streamed = post(scripted, "/model/m/converse-stream", asked)
+    _, headers, streamed = post(scripted, "/model/m/converse-stream", request)
     assert headers["content-type"] == "application/vnd.amazon.eventstream"
     parsed = frames(streamed)
     assert [kind for kind, _ in parsed][:2] == ["messageStart", "contentBlockDelta"]
     assert [kind for kind, _ in parsed][-2:] == ["messageStop", "metadata"]
-    names = [each["start"]["toolUse"]["name"] for kind, each in parsed if kind == "contentBlockStart"]
+    names = [payload["start"]["toolUse"]["name"] for kind, payload in parsed if kind == "contentBlockStart"]
     assert names == ["weather", "weather"]
 
 
-def test_bedrock_invokes_a_model_whole_and_by_chunks(scripted):
-    asked = {"max_tokens": 9, "messages": ASK, "tools": [{"name": "weather", "input_schema": SCHEMA}]}
-    _, _, whole = post(scripted, "/model/m/invoke", asked)
+def test_bedrock_invokes_a_model_whole_and_in_chunks(scripted):
+    request = {"max_tokens": 9, "messages": ASK, "tools": [{"name": "weather", "input_schema": SCHEMA}]}
+    _, _, whole = post(scripted, "/model/m/invoke", request)
     assert json.loads(whole)["stop_reason"] == "tool_use"
-    _, _, streamed = post(scripted, "/model/m/invoke-with-response-stream", asked)
-    chunks = [json.loads(base64.b64decode(each["bytes"])) for _, each in frames(streamed)]
+    _, _, streamed = post(scripted, "/model/m/invoke-with-response-stream", request)
+    chunks = [json.loads(base64.b64decode(payload["bytes"])) for _, payload in frames(streamed)]
     assert (chunks[0]["type"], chunks[-1]["type"]) == ("message_start", "message_stop")
 
 
@@ -137,12 +137,12 @@ def frames(content):
     eventstream = pytest.importorskip("botocore.eventstream", reason="boto3 is not installed")
     buffer = eventstream.EventStreamBuffer()
     buffer.add_data(content)
-    return [(each.headers[":event-type"], json.loads(each.payload)) for each in buffer]
+    return [(frame.headers[":event-type"], json.loads(frame.payload)) for frame in buffer]
 
 
-def bodies_of(path, asked):
-    with provider.serve(seed=7) as one:
-        return [post(one, path, asked)[2] for _ in range(3)]
+def bodies_of(path, request):
+    with provider.serve(seed=7) as running:
+        return [post(running, path, request)[2] for _ in range(3)]
 
 
 PATHS = {
@@ -178,7 +178,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("path", ERRORS)
-def test_errors_are_those_of_their_owner(path, scripted):
+def test_an_error_has_the_form_of_its_api(path, scripted):
     status, headers, body = post(scripted, path, PATHS[path], **{"x-loopback": "429"})
     assert (status, json.loads(body)) == (429, ERRORS[path])
     kind = "ThrottlingException" if path.startswith("/model/") else None
@@ -187,14 +187,14 @@ def test_errors_are_those_of_their_owner(path, scripted):
 
 def chat(result):
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    told = {"role": "tool", "tool_call_id": "c1", "content": result}
-    return {"model": "m", "messages": [*ASK, {"role": "assistant", "tool_calls": [call]}, told]}
+    tool_result = {"role": "tool", "tool_call_id": "c1", "content": result}
+    return {"model": "m", "messages": [*ASK, {"role": "assistant", "tool_calls": [call]}, tool_result]}
 
 
 def anthropic(result):
     call = {"type": "tool_use", "id": "t1", "name": "weather", "input": {}}
-    told = {"type": "tool_result", "tool_use_id": "t1", "content": result}
-    messages = [*ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [told]}]
+    tool_result = {"type": "tool_result", "tool_use_id": "t1", "content": result}
+    messages = [*ASK, {"role": "assistant", "content": [call]}, {"role": "user", "content": [tool_result]}]
     return {"model": "m", "max_tokens": 9, "messages": messages}
 
 
@@ -207,22 +207,22 @@ def responses(result):
 
 
 def google(result):
-    told = {"functionResponse": {"name": "weather", "response": {"result": result}}}
+    tool_result = {"functionResponse": {"name": "weather", "response": {"result": result}}}
     call = {"functionCall": {"name": "weather", "args": {}}}
     return {
-        "contents": [*CONTENTS, {"role": "model", "parts": [call]}, {"role": "user", "parts": [told]}],
+        "contents": [*CONTENTS, {"role": "model", "parts": [call]}, {"role": "user", "parts": [tool_result]}],
     }
 
 
 def bedrock(result):
-    told = {"toolResult": {"toolUseId": "t1", "content": [{"text": result}]}}
+    tool_result = {"toolResult": {"toolUseId": "t1", "content": [{"text": result}]}}
     call = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {}}}
-    asked = {"role": "user", "content": [{"text": "How is the weather?"}]}
-    answered = {"role": "assistant", "content": [call]}
-    return {"messages": [asked, answered, {"role": "user", "content": [told]}]}
+    question = {"role": "user", "content": [{"text": "How is the weather?"}]}
+    answer = {"role": "assistant", "content": [call]}
+    return {"messages": [question, answer, {"role": "user", "content": [tool_result]}]}
 
 
-TOLD = {
+WITH_TOOL_RESULT = {
     "/v1/chat/completions": chat,
     "/v1/messages": anthropic,
     "/v1/responses": responses,
@@ -232,14 +232,15 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("path", TOLD)
-def test_a_step_may_wait_for_what_a_tool_gave(path):
+@pytest.mark.parametrize("path", WITH_TOOL_RESULT)
+def test_a_step_can_depend_on_the_result_of_a_tool(path):
     script = {
         "steps": [{"turn": 1, "when": "no such city", "text": "Nowhere."}, {"turn": 1, "text": "It is mild."}]
     }
     with provider.serve(script=Script.from_data(script)) as running:
-        said = [
-            post(running, path, TOLD[path](result))[2] for result in ("No such city: Atlantis", "mild, dry")
+        responses_of_results = [
+            post(running, path, WITH_TOOL_RESULT[path](result))[2]
+            for result in ("No such city: Atlantis", "mild, dry")
         ]
-    assert [b"Nowhere." in body for body in said] == [True, False]
-    assert b"It is mild." in said[1]
+    assert [b"Nowhere." in body for body in responses_of_results] == [True, False]
+    assert b"It is mild." in responses_of_results[1]

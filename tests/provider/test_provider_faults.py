@@ -1,4 +1,4 @@
-"""What goes wrong on request goes wrong as it does with a real provider, and is counted."""
+"""Requested faults look like those of a real provider, and are counted."""
 
 import time
 from typing import Any
@@ -26,13 +26,13 @@ def ask(client: openai.OpenAI, fault: str, **extra: Any) -> Any:
     )
 
 
-def test_a_rate_limit_and_then_success(client: openai.OpenAI, chance: Provider) -> None:
+def test_a_rate_limit_is_followed_by_success(client: openai.OpenAI, chance: Provider) -> None:
     assert ask(client, "429*1").choices
     assert dict(chance.stats.by_status) == {"200": 1, "429": 1}
     assert chance.calls == 2
 
 
-def test_attempts_of_a_client_that_does_not_count_them(chance: Provider) -> None:
+def test_attempts_are_counted_by_the_idempotency_key(chance: Provider) -> None:
     body = {"model": "m", "messages": ASK}
     headers = {"x-loopback": "429*1", "idempotency-key": "one"}
     first, second = (
@@ -52,12 +52,14 @@ def test_attempts_of_a_client_that_does_not_count_them(chance: Provider) -> None
         ("500", openai.InternalServerError),
     ],
 )
-def test_errors_on_request(fault: str, error: type[Exception], client: openai.OpenAI) -> None:
+def test_a_requested_error_is_raised_by_the_sdk(
+    fault: str, error: type[Exception], client: openai.OpenAI
+) -> None:
     with pytest.raises(error, match=f"{fault} on request"):
         ask(client, fault)
 
 
-def test_a_script_may_refuse_what_an_endpoint_does_not_take() -> None:
+def test_a_script_can_refuse_options() -> None:
     script = Script((Step(text="fine"),), refuses=("temperature",))
     assert Script.from_data(script.to_data()) == script
     with provider.serve(script=script) as model:
@@ -69,21 +71,21 @@ def test_a_script_may_refuse_what_an_endpoint_does_not_take() -> None:
         Script.from_data({"refuses": "temperature"})
 
 
-def test_errors_in_the_form_of_messages(chance: Provider) -> None:
+def test_an_error_of_the_messages_api_has_its_form(chance: Provider) -> None:
     client = anthropic.Anthropic(base_url=chance.origin, api_key="none", max_retries=0)
     with pytest.raises(anthropic.RateLimitError) as caught:
         client.messages.create(model="m", max_tokens=9, messages=ASK, extra_headers={"x-loopback": "429"})
     assert caught.value.body["error"]["type"] == "rate_limit_error"
 
 
-def test_a_whole_answer_that_breaks_off(client: openai.OpenAI, chance: Provider) -> None:
+def test_a_response_that_breaks_off_is_a_connection_error(client: openai.OpenAI, chance: Provider) -> None:
     with pytest.raises(openai.APIConnectionError):
         ask(client, "disconnect")
     assert dict(chance.stats.by_status) == {"disconnect": 2}
     assert ask(client, "disconnect*1").choices
 
 
-def test_a_stream_that_breaks_off(client: openai.OpenAI) -> None:
+def test_a_stream_that_breaks_off_is_a_connection_error(client: openai.OpenAI) -> None:
     chunks = iter(ask(client, "disconnect", stream=True))
     assert next(chunks).choices
     with pytest.raises(openai.APIConnectionError):
@@ -93,15 +95,15 @@ def test_a_stream_that_breaks_off(client: openai.OpenAI) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_stall_ends_in_the_clients_timeout(stream: bool, client: openai.OpenAI) -> None:
     impatient = client.with_options(timeout=0.3, max_retries=0)
-    seen = 0
+    chunk_count = 0
     with pytest.raises(openai.APITimeoutError):
         for _ in ask(impatient, "stall", stream=stream):
-            seen += 1
-    assert bool(seen) == stream
+            chunk_count += 1
+    assert bool(chunk_count) == stream
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_compressed_answer(stream: bool, client: openai.OpenAI) -> None:
+def test_a_compressed_response_is_read_by_the_sdk(stream: bool, client: openai.OpenAI) -> None:
     raw = client.chat.completions.with_raw_response.create(
         model="m", messages=ASK, stream=stream, extra_headers={"x-loopback": "gzip"}
     )
@@ -116,7 +118,7 @@ def test_an_unknown_fault_is_refused(client: openai.OpenAI) -> None:
         ask(client, "broken")
 
 
-def test_requests_that_are_none(chance: Provider) -> None:
+def test_malformed_requests_get_status_400(chance: Provider) -> None:
     post = httpx.post
     assert post(f"{chance.url}/chat/completions", content=b"{").status_code == 400
     assert post(f"{chance.url}/chat/completions", json={"messages": []}).status_code == 400
@@ -127,7 +129,7 @@ def test_requests_that_are_none(chance: Provider) -> None:
     assert post(f"{chance.url}/embeddings", json={"input": 5}).status_code == 400
 
 
-def test_a_script_refuses_and_waits(scripted: Provider) -> None:
+def test_a_step_of_a_script_can_fail_and_wait(scripted: Provider) -> None:
     client = openai.OpenAI(base_url=scripted.url, api_key="none", max_retries=2)
     busy = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "busy"}])
     assert busy.choices[0].message.content == "at last"
@@ -136,24 +138,24 @@ def test_a_script_refuses_and_waits(scripted: Provider) -> None:
     assert time.monotonic() - begun >= 0.3
 
 
-def test_random_rate_limits_do_not_change_what_is_said() -> None:
-    said = []
+def test_random_rate_limits_do_not_change_the_answers() -> None:
+    choices = []
     for rate_limit in (0.0, 0.4):
         with provider.serve(seed=5, rate_limit=rate_limit) as p:
             answers = [
                 httpx.post(f"{p.url}/chat/completions", json={"model": "m", "messages": ASK})
                 for _ in range(20)
             ]
-            said.append([a.json()["choices"] if a.status_code == 200 else None for a in answers])
+            choices.append([a.json()["choices"] if a.status_code == 200 else None for a in answers])
             statuses = dict(p.stats.by_status)
     assert statuses["429"] + statuses["200"] == 20
-    assert None not in said[0]
-    assert all(limited in (None, free) for free, limited in zip(*said, strict=True))
+    assert None not in choices[0]
+    assert all(limited in (None, free) for free, limited in zip(*choices, strict=True))
 
 
-@pytest.mark.parametrize("wrong", [{"rate_limit": 2.0}, {"latency": (1.0, 0.5)}])
-def test_settings_that_cannot_be_drawn_from(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ProviderError), provider.serve(**wrong):
+@pytest.mark.parametrize("invalid", [{"rate_limit": 2.0}, {"latency": (1.0, 0.5)}])
+def test_invalid_settings_are_refused(invalid: dict[str, Any]) -> None:
+    with pytest.raises(ProviderError), provider.serve(**invalid):
         pass
 
 
@@ -167,11 +169,11 @@ def test_settings_that_cannot_be_drawn_from(wrong: dict[str, Any]) -> None:
         ({"steps": [{"fault": "slow"}]}, "unknown fault 'slow'"),
     ],
 )
-def test_scripts_that_are_misspelt(data: dict[str, Any], text: str) -> None:
+def test_a_misspelt_script_is_refused(data: dict[str, Any], text: str) -> None:
     with pytest.raises(ScriptError, match=text):
         Script.from_data(data)
 
 
-def test_a_script_survives_its_data() -> None:
+def test_a_script_is_restored_from_its_data() -> None:
     script = Script((Step(("a",), 1, "t", (provider.Call.of("f", a=1),), "429*1", 0.5), Step()))
     assert Script.from_data(script.to_data()) == script

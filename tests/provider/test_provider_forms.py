@@ -1,4 +1,4 @@
-"""The SDKs parse what the provider sends: every form, whole and streamed, sync and async, with tool calls."""
+"""The SDKs parse the provider's responses: each API, whole and streamed, sync and async, with tool calls."""
 
 import asyncio
 import json
@@ -21,8 +21,8 @@ ASK = {"role": "user", "content": "How is the weather?"}
 
 
 @dataclass
-class Said:
-    """What a driver got from its SDK: the text, the calls by id, and the history for the next turn."""
+class Reply:
+    """The reply that a driver got from its SDK: the text, the calls by id, and the history for the next turn."""
 
     text: str
     calls: dict[str, tuple[str, Any]]
@@ -37,13 +37,13 @@ def options(p: Provider) -> dict[str, Any]:
 # Chat completions
 
 
-def from_chat(message: Any, history: list[Any]) -> Said:
+def from_chat(message: Any, history: list[Any]) -> Reply:
     calls = {c.id: (c.function.name, json.loads(c.function.arguments)) for c in message.tool_calls or ()}
     results = [{"role": "tool", "tool_call_id": key, "content": "mild"} for key in calls]
-    return Said(message.content or "", calls, [*history, message.model_dump(exclude_none=True), *results])
+    return Reply(message.content or "", calls, [*history, message.model_dump(exclude_none=True), *results])
 
 
-def chat(p: Provider, history: list[Any]) -> Said:
+def chat(p: Provider, history: list[Any]) -> Reply:
     client = openai.OpenAI(**options(p))
     answer = client.chat.completions.create(model="m", messages=history, tools=CHAT_TOOLS)
     assert answer.choices[0].finish_reason == (
@@ -53,36 +53,36 @@ def chat(p: Provider, history: list[Any]) -> Said:
     return from_chat(answer.choices[0].message, history)
 
 
-def chat_stream(p: Provider, history: list[Any]) -> Said:
+def chat_stream(p: Provider, history: list[Any]) -> Reply:
     client = openai.OpenAI(**options(p))
     extra = {"tools": CHAT_TOOLS, "stream_options": {"include_usage": True}}
     with client.chat.completions.stream(model="m", messages=history, **extra) as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_completion()
     assert final.usage.completion_tokens > 0
-    said = from_chat(final.choices[0].message, history)
-    return Said(said.text, said.calls, said.history, kinds)
+    reply = from_chat(final.choices[0].message, history)
+    return Reply(reply.text, reply.calls, reply.history, kinds)
 
 
-async def chat_async(p: Provider, history: list[Any]) -> Said:
+async def chat_async(p: Provider, history: list[Any]) -> Reply:
     async with openai.AsyncOpenAI(**options(p)) as client:
         answer = await client.chat.completions.create(model="m", messages=history, tools=CHAT_TOOLS)
     return from_chat(answer.choices[0].message, history)
 
 
-async def chat_async_stream(p: Provider, history: list[Any]) -> Said:
+async def chat_async_stream(p: Provider, history: list[Any]) -> Reply:
     async with openai.AsyncOpenAI(**options(p)) as client:
         async with client.chat.completions.stream(model="m", messages=history, tools=CHAT_TOOLS) as stream:
             kinds = [event.type async for event in stream]
             final = await stream.get_final_completion()
-    said = from_chat(final.choices[0].message, history)
-    return Said(said.text, said.calls, said.history, kinds)
+    reply = from_chat(final.choices[0].message, history)
+    return Reply(reply.text, reply.calls, reply.history, kinds)
 
 
 # Responses
 
 
-def from_response(response: Any, history: list[Any], kinds: tuple[str, ...] = ()) -> Said:
+def from_response(response: Any, history: list[Any], kinds: tuple[str, ...] = ()) -> Reply:
     calls = {
         item.call_id: (item.name, json.loads(item.arguments))
         for item in response.output
@@ -90,30 +90,30 @@ def from_response(response: Any, history: list[Any], kinds: tuple[str, ...] = ()
     }
     results = [{"type": "function_call_output", "call_id": key, "output": "mild"} for key in calls]
     output = [item.model_dump(exclude_none=True, exclude={"parsed_arguments"}) for item in response.output]
-    return Said(response.output_text, calls, [*history, *output, *results], list(kinds))
+    return Reply(response.output_text, calls, [*history, *output, *results], list(kinds))
 
 
-def responses(p: Provider, history: list[Any]) -> Said:
+def responses(p: Provider, history: list[Any]) -> Reply:
     client = openai.OpenAI(**options(p))
     response = client.responses.create(model="m", input=history, tools=RESPONSES_TOOLS)
     assert response.status == "completed"
     return from_response(response, history)
 
 
-def responses_stream(p: Provider, history: list[Any]) -> Said:
+def responses_stream(p: Provider, history: list[Any]) -> Reply:
     client = openai.OpenAI(**options(p))
     with client.responses.stream(model="m", input=history, tools=RESPONSES_TOOLS) as stream:
         kinds = tuple(event.type for event in stream)
         return from_response(stream.get_final_response(), history, kinds)
 
 
-async def responses_async(p: Provider, history: list[Any]) -> Said:
+async def responses_async(p: Provider, history: list[Any]) -> Reply:
     async with openai.AsyncOpenAI(**options(p)) as client:
         response = await client.responses.create(model="m", input=history, tools=RESPONSES_TOOLS)
     return from_response(response, history)
 
 
-async def responses_async_stream(p: Provider, history: list[Any]) -> Said:
+async def responses_async_stream(p: Provider, history: list[Any]) -> Reply:
     async with openai.AsyncOpenAI(**options(p)) as client:
         stream = await client.responses.create(model="m", input=history, tools=RESPONSES_TOOLS, stream=True)
         events = [event async for event in stream]
@@ -124,33 +124,33 @@ async def responses_async_stream(p: Provider, history: list[Any]) -> Said:
 # Messages
 
 
-def from_message(message: Any, history: list[Any], kinds: tuple[str, ...] = ()) -> Said:
+def from_message(message: Any, history: list[Any], kinds: tuple[str, ...] = ()) -> Reply:
     text = "".join(block.text for block in message.content if block.type == "text")
     calls = {b.id: (b.name, b.input) for b in message.content if b.type == "tool_use"}
     assert message.stop_reason == ("tool_use" if calls else "end_turn")
     results = [{"type": "tool_result", "tool_use_id": key, "content": "mild"} for key in calls]
     turn = {"role": "assistant", "content": [b.model_dump(exclude_none=True) for b in message.content]}
-    return Said(text, calls, [*history, turn, {"role": "user", "content": results}], list(kinds))
+    return Reply(text, calls, [*history, turn, {"role": "user", "content": results}], list(kinds))
 
 
 def anthropic_options(p: Provider) -> dict[str, Any]:
     return {**options(p), "base_url": p.origin}
 
 
-def messages(p: Provider, history: list[Any]) -> Said:
+def messages(p: Provider, history: list[Any]) -> Reply:
     client = anthropic.Anthropic(**anthropic_options(p))
     answer = client.messages.create(model="m", max_tokens=99, messages=history, tools=MESSAGES_TOOLS)
     return from_message(answer, history)
 
 
-def messages_stream(p: Provider, history: list[Any]) -> Said:
+def messages_stream(p: Provider, history: list[Any]) -> Reply:
     client = anthropic.Anthropic(**anthropic_options(p))
     with client.messages.stream(model="m", max_tokens=99, messages=history, tools=MESSAGES_TOOLS) as stream:
         kinds = tuple(event.type for event in stream)
         return from_message(stream.get_final_message(), history, kinds)
 
 
-async def messages_async(p: Provider, history: list[Any]) -> Said:
+async def messages_async(p: Provider, history: list[Any]) -> Reply:
     async with anthropic.AsyncAnthropic(**anthropic_options(p)) as client:
         answer = await client.messages.create(
             model="m", max_tokens=99, messages=history, tools=MESSAGES_TOOLS
@@ -158,7 +158,7 @@ async def messages_async(p: Provider, history: list[Any]) -> Said:
     return from_message(answer, history)
 
 
-async def messages_async_stream(p: Provider, history: list[Any]) -> Said:
+async def messages_async_stream(p: Provider, history: list[Any]) -> Reply:
     async with (
         anthropic.AsyncAnthropic(**anthropic_options(p)) as client,
         client.messages.stream(model="m", max_tokens=99, messages=history, tools=MESSAGES_TOOLS) as stream,
@@ -192,14 +192,16 @@ PARTS = {
 }
 
 
-def say(driver: Callable[..., Any], p: Provider, history: list[Any]) -> Said:
-    said = driver(p, history)
-    return asyncio.run(said) if asyncio.iscoroutine(said) else said
+def run_driver(driver: Callable[..., Any], p: Provider, history: list[Any]) -> Reply:
+    reply = driver(p, history)
+    return asyncio.run(reply) if asyncio.iscoroutine(reply) else reply
 
 
 @pytest.mark.parametrize("driver", DRIVERS, ids=lambda driver: driver.__name__)
-def test_a_conversation_with_parallel_tool_calls(driver: Callable[..., Any], scripted: Provider) -> None:
-    first = say(driver, scripted, [ASK])
+def test_a_conversation_with_parallel_tool_calls_is_parsed(
+    driver: Callable[..., Any], scripted: Provider
+) -> None:
+    first = run_driver(driver, scripted, [ASK])
 
     assert first.text in ("Let me look.", "Let me see.")
     assert [name for name, _ in first.calls.values()] == ["weather", "weather"]
@@ -210,24 +212,24 @@ def test_a_conversation_with_parallel_tool_calls(driver: Callable[..., Any], scr
     if "stream" in driver.__name__:
         assert PARTS[driver.__name__.partition("_")[0]] <= set(first.kinds)
 
-    second = say(driver, scripted, first.history)
+    second = run_driver(driver, scripted, first.history)
 
     assert second.text.startswith("It is ")
     assert second.calls == {}
 
 
 @pytest.mark.parametrize("driver", DRIVERS, ids=lambda driver: driver.__name__)
-def test_the_random_model_ends_its_loops(driver: Callable[..., Any], chance: Provider) -> None:
+def test_the_random_model_calls_no_tool_twice_in_a_row(driver: Callable[..., Any], chance: Provider) -> None:
     for _ in range(5):
-        said = say(driver, chance, [ASK])
-        for name, arguments in said.calls.values():
+        reply = run_driver(driver, chance, [ASK])
+        for name, arguments in reply.calls.values():
             assert name == "weather"
             assert isinstance(arguments["city"], str)
-        if said.calls:
-            assert say(driver, chance, said.history).calls == {}
+        if reply.calls:
+            assert run_driver(driver, chance, reply.history).calls == {}
 
 
-def test_a_continued_response_is_the_next_turn(scripted: Provider) -> None:
+def test_a_response_that_continues_another_is_the_next_turn(scripted: Provider) -> None:
     client = openai.OpenAI(**options(scripted))
     first = client.responses.create(model="m", input="weather?", tools=RESPONSES_TOOLS)
     results = from_response(first, []).history[-2:]
@@ -235,7 +237,7 @@ def test_a_continued_response_is_the_next_turn(scripted: Provider) -> None:
     assert second.output_text.startswith("It is ")
 
 
-def test_plain_chunks_carry_usage_only_where_asked(chance: Provider) -> None:
+def test_chunks_have_usage_only_on_request(chance: Provider) -> None:
     client = openai.OpenAI(**options(chance))
     plain = list(client.chat.completions.create(model="m", messages=[ASK], stream=True))
     assert all(chunk.usage is None and chunk.choices for chunk in plain)
@@ -251,7 +253,7 @@ class City(BaseModel):
 
 
 class Town(BaseModel):
-    """A structured output without recursion, which that SDK doesn't take."""
+    """A structured output without recursion, which the SDK of Anthropic doesn't support."""
 
     name: str
     people: int
@@ -261,8 +263,8 @@ def test_structured_outputs_are_parsed(chance: Provider) -> None:
     client = openai.OpenAI(**options(chance))
     chatted = client.chat.completions.parse(model="m", messages=[ASK], response_format=City)
     responded = client.responses.parse(model="m", input="a city", text_format=City)
-    other = anthropic.Anthropic(**anthropic_options(chance))
-    messaged = other.messages.parse(model="m", max_tokens=99, messages=[ASK], output_format=Town)
+    anthropic_client = anthropic.Anthropic(**anthropic_options(chance))
+    messaged = anthropic_client.messages.parse(model="m", max_tokens=99, messages=[ASK], output_format=Town)
     assert isinstance(chatted.choices[0].message.parsed, City)
     assert isinstance(responded.output_parsed, City)
     assert isinstance(messaged.parsed_output, Town)
@@ -272,22 +274,22 @@ def test_tool_choice_is_respected(chance: Provider) -> None:
     client = openai.OpenAI(**options(chance))
     for _ in range(5):
         create = client.chat.completions.create
-        none = create(model="m", messages=[ASK], tools=CHAT_TOOLS, tool_choice="none")
-        one = create(
+        without_call = create(model="m", messages=[ASK], tools=CHAT_TOOLS, tool_choice="none")
+        single = create(
             model="m", messages=[ASK], tools=CHAT_TOOLS, tool_choice="required", parallel_tool_calls=False
         )
-        assert not none.choices[0].message.tool_calls
-        assert len(one.choices[0].message.tool_calls) == 1
+        assert not without_call.choices[0].message.tool_calls
+        assert len(single.choices[0].message.tool_calls) == 1
 
 
-def test_integers_of_placeholders(scripted: Provider) -> None:
+def test_placeholders_can_be_integers(scripted: Provider) -> None:
     client = openai.OpenAI(**options(scripted))
     ask = [{"role": "user", "content": "Where is order 48213?"}]
     [call] = client.chat.completions.create(model="m", messages=ask).choices[0].message.tool_calls
     assert json.loads(call.function.arguments) == {"order": "48213", "cents": 4821300}
 
 
-def test_malformed_arguments_go_out_as_they_are(scripted: Provider) -> None:
+def test_malformed_arguments_are_sent_unchanged(scripted: Provider) -> None:
     client = openai.OpenAI(**options(scripted))
     ask = [{"role": "user", "content": "malformed"}]
     [call] = client.chat.completions.create(model="m", messages=ask).choices[0].message.tool_calls
@@ -295,7 +297,9 @@ def test_malformed_arguments_go_out_as_they_are(scripted: Provider) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["float", "base64", None])
-def test_embeddings(encoding: str | None, chance: Provider) -> None:
+def test_embeddings_have_the_requested_encoding_and_dimensions(
+    encoding: str | None, chance: Provider
+) -> None:
     client = openai.OpenAI(**options(chance))
     extra: dict[str, Any] = {"encoding_format": encoding} if encoding else {}
     answer = client.embeddings.create(model="m", input=["a", "b"], dimensions=4, **extra)
@@ -304,7 +308,7 @@ def test_embeddings(encoding: str | None, chance: Provider) -> None:
     assert answer.data[0].embedding != answer.data[1].embedding
 
 
-def test_an_uploaded_file_is_measured(chance: Provider) -> None:
+def test_an_uploaded_file_has_its_size(chance: Provider) -> None:
     client = openai.OpenAI(**options(chance))
     file = client.files.create(file=("a.bin", b"a\r\nb\x00\xff\n"), purpose="assistants")
     assert (file.filename, file.bytes, file.purpose, file.status) == ("a.bin", 7, "assistants", "processed")

@@ -1,4 +1,4 @@
-"""The provider's process: ready on entering, gone on leaving and with its parent; its seed and command."""
+"""The provider's process is ready on entering the block and ends with it and with its parent; its seed and command."""
 
 import os
 import signal
@@ -23,12 +23,12 @@ TOOLS = [
 ]
 
 
-def said(p: Provider) -> list[Any]:
+def answers_of(p: Provider) -> list[Any]:
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "tools": TOOLS}
     return [httpx.post(f"{p.url}/chat/completions", json=body).json() for _ in range(5)]
 
 
-def gone(pid: int, within: float = 5.0) -> bool:
+def is_gone(pid: int, within: float = 5.0) -> bool:
     end = time.monotonic() + within
     while time.monotonic() < end:
         try:
@@ -41,39 +41,39 @@ def gone(pid: int, within: float = 5.0) -> bool:
     return False
 
 
-def test_one_seed_gives_the_same_answers_again() -> None:
+def test_the_same_seed_gives_the_same_answers() -> None:
     with provider.serve(seed=3) as p:
-        first = said(p)
+        first = answers_of(p)
         p.reset()
-        again = said(p)
+        after_reset = answers_of(p)
     with provider.serve(seed=3) as p:
-        anew = said(p)
+        restarted = answers_of(p)
     with provider.serve(seed=4) as p:
-        other = said(p)
-    assert first == again == anew
-    assert first != other
+        other_seed = answers_of(p)
+    assert first == after_reset == restarted
+    assert first != other_seed
 
 
 def test_without_a_seed_each_start_differs() -> None:
     with provider.serve() as p, provider.serve() as q:
         assert p.stats.seed != q.stats.seed
-        assert said(p) != said(q)
+        assert answers_of(p) != answers_of(q)
 
 
-def test_it_counts_by_endpoint_and_is_gone_after_the_block() -> None:
+def test_the_provider_counts_calls_by_endpoint_and_ends_with_the_block() -> None:
     with provider.serve() as p:
-        said(p)
+        answers_of(p)
         httpx.post(f"{p.url}/embeddings", json={"input": "a"})
         assert p.calls == 6
         assert dict(p.stats.by_endpoint) == {"/v1/chat/completions": 5, "/v1/embeddings": 1}
         p.reset()
         assert p.calls == 0
-    assert gone(p.pid, 0.1)
+    assert is_gone(p.pid, 0.1)
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{p.origin}/stats")
 
 
-def test_it_stops_while_a_client_waits() -> None:
+def test_the_provider_stops_while_a_client_waits() -> None:
     with provider.serve() as p:
         client = openai.OpenAI(base_url=p.url, api_key="none")
         ask: Any = [{"role": "user", "content": "hello"}]
@@ -98,7 +98,7 @@ with provider.serve() as p:
 
 
 @pytest.mark.parametrize("also", ["", "fork"])
-def test_it_dies_with_its_parent(also: str) -> None:
+def test_the_provider_ends_with_its_parent(also: str) -> None:
     command = [sys.executable, "-c", PARENT, also]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
@@ -106,9 +106,9 @@ def test_it_dies_with_its_parent(also: str) -> None:
         try:
             assert parent.stdout is not None
             pid = int(parent.stdout.readline())
-            assert not gone(pid, 0.1)
+            assert not is_gone(pid, 0.1)
             parent.kill()
-            assert gone(pid)
+            assert is_gone(pid)
         finally:
             os.killpg(parent.pid, signal.SIGKILL)
 
@@ -138,7 +138,7 @@ def test_the_command_prints_its_url_and_stops_cleanly(number: signal.Signals, tm
     ("arguments", "text"),
     [(["--script", "missing.json"], "missing.json"), (["--rate-limit", "2"], "rate_limit must be")],
 )
-def test_the_command_refuses_in_one_line(arguments: list[str], text: str) -> None:
+def test_the_command_refuses_wrong_options_in_one_line(arguments: list[str], text: str) -> None:
     done = subprocess.run(
         [*COMMAND, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
     )
@@ -147,7 +147,7 @@ def test_the_command_refuses_in_one_line(arguments: list[str], text: str) -> Non
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_without_its_packages_it_names_the_remedy() -> None:
+def test_missing_packages_are_reported_with_the_remedy() -> None:
     hide = "import sys, runpy; sys.modules['starlette'] = None; sys.argv = ['provider']; "
     code = hide + "runpy.run_module('autochron.provider', run_name='__main__', alter_sys=True)"
     done = subprocess.run(
@@ -157,14 +157,14 @@ def test_without_its_packages_it_names_the_remedy() -> None:
     assert done.stderr == "the provider needs starlette and uvicorn: pip install 'autochron[provider]'\n"
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with provider.serve() as p:
         port = int(p.origin.rpartition(":")[2])
         with pytest.raises(ProviderError, match="in use"), provider.serve(port=port):
             pass
 
 
-def test_it_shares_nothing_with_the_rest() -> None:
+def test_the_provider_imports_nothing_else_of_autochron() -> None:
     code = """if True:
         import sys, autochron
         before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""What `block` needs, as in the tests of agents."""
+"""The fixture `block`, as in the tests of agents."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from tests.agents.workshop import Block
 
 @pytest.fixture(scope="session")
 def block(tmp_path_factory):
-    """Return `record` and `replay` around functions of a test, without any rule."""
-    # One for all: to make other rules known takes longer than most tests, where a test before has loaded large libraries.
+    """Return an object that records and replays functions of a test, with no rule."""
+    # One for the session: applying new rules takes longer than most tests do, once a test has imported large libraries.
     file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))

@@ -1,4 +1,4 @@
-"""Values of many kinds whose hooks note that they ran, each to be handed over in many ways: what a recording runs shows."""
+"""Values of many kinds whose hooks note that they ran, and many ways to hand them over to a recorded function."""
 
 import collections
 import collections.abc
@@ -32,15 +32,15 @@ def note(what):
 
 
 def noting(*bases):
-    """Make a class of which each hook notes its name, and does what its base's does."""
+    """Return a class whose hooks note their name, and then do what the base's hook does."""
 
     def hook(name):
         def run(self, *args):
             note(name)
             if name == "__hash__":
                 return id(self)
-            found = getattr(bases[0], name, None) if bases else None
-            return found(self, *args) if found is not None else OF_NO_BASE.get(name, NotImplemented)
+            base_hook = getattr(bases[0], name, None) if bases else None
+            return base_hook(self, *args) if base_hook is not None else OF_NO_BASE.get(name, NotImplemented)
 
         return run
 
@@ -56,7 +56,7 @@ def noting(*bases):
         note("__class__")
         return type(self)
 
-    names = [f"__{each}__" for each in HOOKS]
+    names = [f"__{hook_name}__" for hook_name in HOOKS]
     space = {name: hook(name) for name in names if not bases or hasattr(bases[0], name)}
     space |= {
         "__getattribute__": get,
@@ -69,7 +69,7 @@ def noting(*bases):
 
 
 class Proxy:
-    """Stands for another object, as proxies of libraries do."""
+    """A proxy for another object, as libraries have them."""
 
     def __init__(self, held):
         object.__setattr__(self, "_held", held)
@@ -98,7 +98,7 @@ class Proxy:
 
 
 class Lazy:
-    """Has properties, descriptors, and no other attributes."""
+    """A class with properties and descriptors, and no other attributes."""
 
     class Column:
         def __get__(self, instance, owner):
@@ -124,7 +124,7 @@ class Lazy:
 
 
 class Slotted:
-    """Has a slot that is empty."""
+    """Has an empty slot."""
 
     __slots__ = ("empty", "full")
 
@@ -137,7 +137,7 @@ class Slotted:
 
 
 class Meta(type):
-    """Answers for its classes."""
+    """A metaclass that overrides checks and iteration of its classes."""
 
     def __getattribute__(cls, name):
         note(f"meta {name}")
@@ -161,12 +161,12 @@ class Meta(type):
 
 
 class OfMeta(metaclass=Meta):
-    """Has a metaclass."""
+    """A class with a metaclass."""
 
 
 @dataclasses.dataclass
 class Record:
-    """A value."""
+    """A dataclass whose hooks note."""
 
     held: typing.Any = 1
 
@@ -197,7 +197,7 @@ class Level(enum.Enum):
 
 
 class Pair(typing.NamedTuple):
-    """The base of the next."""
+    """The base of the next class."""
 
     first: int = 1
 
@@ -232,7 +232,7 @@ class RefusedError(Exception):
 
 
 class Ordered:
-    """An item of a set that can be put in order."""
+    """A sortable item of a set."""
 
     def __init__(self, at):
         self.at = at
@@ -243,7 +243,7 @@ class Ordered:
 
 
 class Items(dict):
-    """A dictionary that shows others."""
+    """A dictionary whose keys and items differ from what it stores."""
 
     def __getitem__(self, key):
         note("items item")
@@ -259,7 +259,7 @@ class Items(dict):
 
 
 class Module(types.ModuleType):
-    """A module that imports late."""
+    """A module that imports its attributes lazily."""
 
     def __getattr__(self, name):
         note(f"module {name}")
@@ -267,7 +267,7 @@ class Module(types.ModuleType):
 
 
 class Called:
-    """Is called."""
+    """A callable object."""
 
     def __call__(self, *args):
         note("called")
@@ -278,7 +278,7 @@ class Called:
 
 
 class Read(collections.abc.Mapping):
-    """A mapping of its own."""
+    """A mapping that is no dictionary."""
 
     def __getitem__(self, key):
         note("read item")
@@ -344,7 +344,7 @@ VALUES = {
 
 
 def noted(handed):
-    """Hand each value over in each way; give the hooks that ran."""
+    """Hand over each value in each way, and return the hooks that ran."""
     import asyncio
 
     def drive(stream):
@@ -408,10 +408,10 @@ def noted(handed):
         "put into an argument": lambda value: handed.puts(value, []),
     }  # fmt: skip
     gc.disable()
-    found = {}
+    report_by_kind = {}
     for kind, make in VALUES.items():
         if only := os.environ.get("ONLY"):
             if kind not in only.split(","):
                 continue
-        run(ways, make, found.setdefault(kind, {}))
-    return found
+        run(ways, make, report_by_kind.setdefault(kind, {}))
+    return report_by_kind

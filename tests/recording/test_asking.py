@@ -1,4 +1,4 @@
-"""Which calls that a model asked for are answered by a crossing."""
+"""Which of the tool calls that a model requested are answered by a crossing."""
 
 import tracemalloc
 
@@ -6,47 +6,50 @@ import pytest
 
 from autochron.recording.requested_tools import RequestedCall, RequestedTools
 
-GIVEN = '{"order": "48213", "cents": 500}'
-WHOLE = b'{"order":"48213","cents":500}'
+ARGUMENTS = '{"order": "48213", "cents": 500}'
+INPUT = b'{"order":"48213","cents":500}'
 
 
-def unwoven(*events):
-    """Return what is unwoven after calls and crossings in this order: a Call, or (names, input) with kind and parent."""
+def unanswered_calls(*events):
+    """Return the labels of the unanswered calls after some events in this order.
+
+    An event is a requested call, or a crossing as (names, input), optionally with kind and parent.
+    """
     requested = RequestedTools()
-    for seq, each in enumerate(events, 1):
-        if isinstance(each, RequestedCall):
-            requested.note_calls(seq, (each,))
+    for seq, event in enumerate(events, 1):
+        if isinstance(event, RequestedCall):
+            requested.note_calls(seq, (event,))
         else:
-            names, body, *more = each
+            names, body, *more = event
             requested.note_crossing(
                 seq, names, more[0] if more else "tool", more[1] if more[1:] else None, body
             )
-    return tuple(each.label for each in requested.unanswered())
+    return tuple(call.label for call in requested.unanswered())
 
 
 REFUND = ("refund", "refund")
-CALL = RequestedCall("refund", GIVEN)
+CALL = RequestedCall("refund", ARGUMENTS)
 
 
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ((CALL, (REFUND, WHOLE)), ()),
-        ((CALL, (("tool", "refund"), WHOLE)), ()),
+        ((CALL, (REFUND, INPUT)), ()),
+        ((CALL, (("tool", "refund"), INPUT)), ()),
         ((CALL,), ("refund",)),
-        ((CALL, CALL, (REFUND, WHOLE)), ("refund (1 of 2 calls)",)),
-        (((REFUND, WHOLE), CALL), ("refund",)),
+        ((CALL, CALL, (REFUND, INPUT)), ("refund (1 of 2 calls)",)),
+        (((REFUND, INPUT), CALL), ("refund",)),
         ((CALL, (REFUND, b'{"text":"another thing"}')), ("refund",)),
         ((CALL, (REFUND, b"{}")), ()),
         ((CALL, (REFUND, b'{"number":48213}')), ()),
         ((RequestedCall("refund"), (REFUND, b'{"number":1}')), ()),
-        ((CALL, CALL, (REFUND, WHOLE), (REFUND, WHOLE, "tool", 3)), ("refund (1 of 2 calls)",)),
-        ((CALL, (REFUND, WHOLE), (REFUND, WHOLE)), ()),
-        ((CALL, (("do_refund", "do_refund"), WHOLE)), ()),
+        ((CALL, CALL, (REFUND, INPUT), (REFUND, INPUT, "tool", 3)), ("refund (1 of 2 calls)",)),
+        ((CALL, (REFUND, INPUT), (REFUND, INPUT)), ()),
+        ((CALL, (("do_refund", "do_refund"), INPUT)), ()),
         ((CALL, (("do_refund", "do_refund"), b'{"raw":"{\\"order\\":\\"48213\\",\\"cents\\":500}"}')), ()),
         ((CALL, (("do_refund", "do_refund"), b'{"order":"48213"}')), ("refund",)),
-        ((CALL, (("note", "note"), WHOLE, "state")), ("refund",)),
-        ((CALL, RequestedCall("note", GIVEN), (REFUND, WHOLE)), ("note",)),
+        ((CALL, (("note", "note"), INPUT, "state")), ("refund",)),
+        ((CALL, RequestedCall("note", ARGUMENTS), (REFUND, INPUT)), ("note",)),
         ((CALL, (REFUND, b'{"agent.name":"Refunds"}', "router")), ()),
         ((CALL, (("route", "route"), b'{"agent.name":"Refunds"}', "router")), ("refund",)),
     ],
@@ -57,12 +60,15 @@ CALL = RequestedCall("refund", GIVEN)
         "a route of that name", "a route of another name",
     ],
 )  # fmt: skip
-def test_a_call_is_answered_by_a_crossing_after_it(events, expected):
-    assert unwoven(*events) == expected
+def test_a_requested_call_is_answered_by_a_matching_later_crossing(events, expected):
+    assert unanswered_calls(*events) == expected
 
 
 def long_run(turns, *, unanswered=(), between=()):
-    """Return what is unwoven after so many turns: a model asks, helpers run, and the tool answers except in some turns."""
+    """Return the labels of the unanswered calls, and the answering modules, after a number of turns.
+
+    In each turn a model requests a call, the crossings in `between` happen, and the tool answers except in some turns.
+    """
     requested = RequestedTools()
     seq = 0
     for turn in range(turns):
@@ -74,7 +80,7 @@ def long_run(turns, *, unanswered=(), between=()):
         if turn not in unanswered:
             seq += 1
             requested.note_crossing(seq, REFUND, "tool", None, f'{{"order":"{turn}"}}'.encode(), "shop")
-    return tuple(each.label for each in requested.unanswered()), requested.answering
+    return tuple(call.label for call in requested.unanswered()), requested.answering
 
 
 @pytest.mark.parametrize(
@@ -88,29 +94,29 @@ def test_each_call_of_a_long_run_is_answered_by_its_own_crossing(unanswered, exp
     assert long_run(20_000, unanswered=unanswered, between=between) == (expected, {"shop"})
 
 
-def test_a_tool_that_no_call_reached_is_told_of_after_a_long_run_too():
+def test_a_call_without_an_answer_is_reported_after_a_long_run_too():
     requested = RequestedTools()
     requested.note_calls(1, (CALL,))
     for seq in range(2, 30_000):
         requested.note_crossing(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
-    assert [each.label for each in requested.unanswered()] == ["refund"]
+    assert [call.label for call in requested.unanswered()] == ["refund"]
 
 
-def test_what_a_stream_is_known_to_have_asked_for_at_its_end_is_answered_by_what_crossed_meanwhile():
+def test_a_call_known_at_the_end_of_a_stream_is_answered_by_a_crossing_during_the_stream():
     requested = RequestedTools()
     requested.may_be_asked = True
     requested.note_calls(1, (), is_open=True)
-    requested.note_crossing(2, REFUND, "tool", None, WHOLE)
+    requested.note_crossing(2, REFUND, "tool", None, INPUT)
     for seq in range(3, 20_000):
         requested.note_crossing(seq, ("note", "note"), "tool", None, b'{"text":"a helper"}')
     requested.note_calls(1, (CALL,))
     assert requested.unanswered() == ()
 
 
-def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
+def test_a_crossing_inside_a_model_call_may_answer_a_call_known_at_its_end():
     requested = RequestedTools()
     requested.may_be_asked = True
-    requested.note_crossing(2, REFUND, "tool", 1, WHOLE, in_model=True)
+    requested.note_crossing(2, REFUND, "tool", 1, INPUT, in_model=True)
     for seq in range(3, 2_000):
         requested.note_crossing(seq, ("note", "note"), "tool", None, b"{}")
     requested.settle()
@@ -119,7 +125,7 @@ def test_what_crosses_inside_of_a_model_may_answer_it_at_its_end():
     assert requested.unanswered() == ()
 
 
-def test_memory_stays_flat_however_many_crossings_answer_a_model():
+def test_memory_does_not_grow_with_the_number_of_answered_calls():
     requested = RequestedTools()
     peaks = []
     tracemalloc.start()
@@ -136,12 +142,12 @@ def test_memory_stays_flat_however_many_crossings_answer_a_model():
     assert max(peaks[1:]) < 1.2 * peaks[0]
 
 
-def test_a_stream_that_answered_a_call_long_before_its_end_answers_no_other_one():
+def test_an_update_of_a_crossing_that_answered_a_call_answers_no_second_one():
     requested = RequestedTools()
     requested.note_calls(1, (CALL,))
-    requested.note_crossing(2, REFUND, "tool", None, WHOLE)
+    requested.note_crossing(2, REFUND, "tool", None, INPUT)
     for seq in range(3, 10_000):
         requested.note_crossing(seq, ("note", "note"), "tool", None, b"{}")
     requested.note_calls(10_000, (CALL,))
-    requested.note_crossing(2, REFUND, "tool", None, WHOLE, is_update=True)
-    assert [each.label for each in requested.unanswered()] == ["refund (1 of 2 calls)"]
+    requested.note_crossing(2, REFUND, "tool", None, INPUT, is_update=True)
+    assert [call.label for call in requested.unanswered()] == ["refund (1 of 2 calls)"]

@@ -1,4 +1,4 @@
-"""What a program leaves behind is finalized after Python has cleared modules: a recording says nothing into that."""
+"""Objects that a program leaves behind are finalized after Python has cleared modules; a recording changes no output then."""
 
 import subprocess
 import sys
@@ -72,7 +72,7 @@ kind = "tool"
 define = "tools:*"
 """
 
-HELD = {
+LEFTOVERS = {
     "a generator that was sent into": "held = tools.primed(); held.send(5)",
     "a generator amid its items": "held = tools.items(); print(next(held))",
     "a generator that delegates": "held = tools.delegating(); print(next(held))",
@@ -111,8 +111,8 @@ def outcome(folder, *words):
 
 
 CASES = [
-    pytest.param(held, place, ending, id=f"{held}, {place}, {ending}")
-    for held in HELD
+    pytest.param(leftover, place, ending, id=f"{leftover}, {place}, {ending}")
+    for leftover in LEFTOVERS
     for place in PLACES
     for ending in ENDINGS
     if place != "a frame of the traceback" or ending == "raises"
@@ -121,14 +121,14 @@ LONGER = [pytest.param(*case.values, id=case.id, marks=pytest.mark.thorough) for
 
 
 @pytest.mark.parametrize(
-    ("held", "place", "ending"),
-    [few if at % 5 == 0 else longer for at, (few, longer) in enumerate(zip(CASES, LONGER, strict=True))],
+    ("leftover", "place", "ending"),
+    [case if at % 5 == 0 else longer for at, (case, longer) in enumerate(zip(CASES, LONGER, strict=True))],
 )
-def test_the_end_is_as_it_was(tmp_path, held, place, ending):
+def test_a_recorded_program_ends_like_the_plain_one(tmp_path, leftover, place, ending):
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "agent.py").write_text(
-        PRELUDE + PLACES[place].format(HELD[held]) + "\n" + ENDINGS[ending] + "\n"
+        PRELUDE + PLACES[place].format(LEFTOVERS[leftover]) + "\n" + ENDINGS[ending] + "\n"
     )
     plain = outcome(tmp_path, "agent.py")
     assert outcome(tmp_path, "-m", "autochron", "run", "--quiet", "agent.py") == plain

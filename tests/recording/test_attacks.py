@@ -1,4 +1,4 @@
-"""Programs that broke a recording once: what they say, and how they end, is as without one."""
+"""Programs that once broke a recording: their output and exit status are the same as without one."""
 
 import pytest
 
@@ -153,7 +153,7 @@ lib.give(Asks)
 
 WAITING_LIB = "def take(text): return len(text)\n"
 
-# What blockbuster does: the type of locks gets a method that refuses to wait in an event loop.
+# Replaces `acquire` of the lock type by a function that refuses to wait in an event loop, as blockbuster does.
 WAITING = """
 import asyncio, ctypes, gc, lib, threading, _thread
 
@@ -248,7 +248,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_recording_changes_nothing(name, tmp_path):
+def test_recording_and_replaying_change_no_output_of_the_program(name, tmp_path):
     lib, agent = PROGRAMS[name]
     (tmp_path / "lib.py").write_text(lib)
     (tmp_path / "agent.py").write_text(agent)
@@ -257,15 +257,15 @@ def test_a_recording_changes_nothing(name, tmp_path):
     recorded = processes.autochron(tmp_path, "run", "agent.py")
     assert (recorded.status, recorded.text) == (plain.status, plain.text), recorded.said
     assert "Traceback" not in recorded.said
-    if agent != STORM:  # a handler that raises while a crossing is written loses it, and this is told
+    if agent != STORM:  # a crossing is lost, and reported, if a signal handler raises while it is written
         assert "(lost)" not in recorded.said
-    if agent not in (STORM, KEPT, GIVEN):  # of these, replays are refused, and say why
-        again = processes.autochron(tmp_path, "replay", "last")
-        assert again.status == 0, again.said
-        assert again.text == plain.text
+    if agent not in (STORM, KEPT, GIVEN):  # a replay of these is refused with a reason
+        replayed = processes.autochron(tmp_path, "replay", "last")
+        assert replayed.status == 0, replayed.said
+        assert replayed.text == plain.text
 
 
-def test_an_object_of_items_without_attributes_is_served(tmp_path):
+def test_an_iterator_object_without_attributes_is_served(tmp_path):
     (tmp_path / "lib.py").write_text(GIVEN_LIB)
     (tmp_path / "autochron.toml").write_text(woven.RULES)
     (tmp_path / "agent.py").write_text(
@@ -273,5 +273,5 @@ def test_an_object_of_items_without_attributes_is_served(tmp_path):
         "print(list(lib.give(Nothing())))\n"
     )
     processes.autochron(tmp_path, "run", "--quiet", "agent.py")
-    again = processes.autochron(tmp_path, "replay", "last")
-    assert (again.status, again.text) == (0, "[]\n"), again.said
+    replayed = processes.autochron(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, "[]\n"), replayed.said

@@ -1,4 +1,4 @@
-"""Graphs whose parts are shared: what is read of them has a bound, what is beyond it is told, and all else is kept whole."""
+"""Graphs with shared parts: reading them has a bound, parts beyond it are reported, and everything else is kept whole."""
 
 import copy
 import sys
@@ -36,15 +36,15 @@ class Error(Exception):
 
 
 PAIRS = {
-    "list": lambda one, other: [one, other],
-    "dict": lambda one, other: {"left": one, "right": other},
-    "tuple": lambda one, other: (one, other),
-    "keys": lambda one, other: {1: one, 2: other},
+    "list": lambda left, right: [left, right],
+    "dict": lambda left, right: {"left": left, "right": right},
+    "tuple": lambda left, right: (left, right),
+    "keys": lambda left, right: {1: left, 2: right},
     "dataclass": Node,
     "object": Plain,
     "exception": Error,
-    "namespace": lambda one, other: types.SimpleNamespace(left=one, right=other),
-    "mixed": lambda one, other: Node([one, {"a": other}], (one,)),
+    "namespace": lambda left, right: types.SimpleNamespace(left=left, right=right),
+    "mixed": lambda left, right: Node([left, {"a": right}], (left,)),
 }
 
 
@@ -57,22 +57,22 @@ def diamond(pair, levels):
 
 
 def clique(make, size):
-    """Return one of some containers that all hold each other."""
-    found = [make(number) for number in range(size)]
-    for each in found:
-        if isinstance(each, dict):
-            each.update({f"to{number}": other for number, other in enumerate(found)})
+    """Return the first of `size` containers that all hold each other."""
+    containers = [make(number) for number in range(size)]
+    for container in containers:
+        if isinstance(container, dict):
+            container.update({f"to{number}": other for number, other in enumerate(containers)})
         else:
-            each.extend(found)
-    return found[0]
+            container.extend(containers)
+    return containers[0]
 
 
 @pytest.mark.parametrize("kind", PAIRS)
 @pytest.mark.parametrize("levels", [24, 60])
-def test_what_has_exponentially_many_parts_is_not_compared(kind, levels):
+def test_a_graph_with_exponentially_many_paths_is_not_compared(kind, levels):
     value = diamond(PAIRS[kind], levels)
     body = canonical(["graph", "other"], [value, 7])
-    if kind == "object":  # of a large object a digest is compared, as of any
+    if kind == "object":  # any large object is compared by its digest
         assert len(body) < 2000
     else:
         assert beyond_paths(body) == ("graph",)
@@ -80,9 +80,9 @@ def test_what_has_exponentially_many_parts_is_not_compared(kind, levels):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_what_has_exponentially_many_parts_is_opaque(kind):
+def test_a_graph_with_exponentially_many_paths_is_opaque(kind):
     encoded = codec.encode(diamond(PAIRS[kind], 40))
-    assert [each.partition(":")[0] for each in encoded.opaque] == ["(value)"]
+    assert [part.partition(":")[0] for part in encoded.opaque] == ["(value)"]
     assert len(encoded.body) < 1000
 
 
@@ -94,14 +94,14 @@ def test_containers_that_all_hold_each_other_are_not_compared(make):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PAIRS if kind not in {"object", "exception"}])
-def test_what_is_shared_a_little_is_kept_whole(kind):
+def test_a_graph_with_few_shared_parts_is_kept_whole(kind):
     value = diamond(PAIRS[kind], 6)
     assert beyond_paths(canonical(["graph"], [value])) == ()
     encoded = codec.encode(value)
     assert (encoded.opaque, codec.decode(encoded.body)) == ((), value)
 
 
-def test_what_is_large_and_not_shared_is_kept_whole():
+def test_a_large_value_without_shared_parts_is_kept_whole():
     value = [(number, {"at": (number,)}) for number in range(30_000)]
     body = canonical(["many"], [value])
     assert (beyond_paths(body), body == canonical(["many"], [copy.deepcopy(value)])) == ((), True)
@@ -109,7 +109,7 @@ def test_what_is_large_and_not_shared_is_kept_whole():
     assert (encoded.opaque, codec.decode(encoded.body)) == ((), value)
 
 
-def test_a_long_row_with_pointers_back_is_kept_whole():
+def test_a_long_doubly_linked_list_is_kept_whole():
     first = {"number": 0}
     last = first
     for number in range(1, 60):
@@ -118,16 +118,16 @@ def test_a_long_row_with_pointers_back_is_kept_whole():
     assert beyond_paths(canonical(["row"], [first])) == ()
 
 
-def test_dictionaries_that_refer_to_each_other_beside_sqlalchemy(monkeypatch):
+def test_the_bound_holds_with_sqlalchemy_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy.orm", types.ModuleType("sqlalchemy.orm"))
-    one, other = {"name": "one"}, {"name": "other"}
-    one.update(a=other, b=other, c=[other, one])
-    other.update(a=one, b=one)
-    assert len(canonical(["one"], [one])) < 100_000
+    first, second = {"name": "one"}, {"name": "other"}
+    first.update(a=second, b=second, c=[second, first])
+    second.update(a=first, b=first)
+    assert len(canonical(["one"], [first])) < 100_000
     assert beyond_paths(canonical(["graph"], [diamond(PAIRS["list"], 40)])) == ("graph",)
 
 
-def test_changes_of_what_is_not_compared_are_told(tmp_path):
+def test_changes_of_a_value_that_is_not_compared_are_reported(tmp_path):
     (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
 
     @autochron.boundary("put", kind="tool")
@@ -140,7 +140,7 @@ def test_changes_of_what_is_not_compared_are_told(tmp_path):
     assert envelope.opaque == ("changed.graph: builtins:list",)
 
 
-def test_a_run_tells_of_it_once_and_a_replay_counts_it(tmp_path):
+def test_a_run_reports_values_that_are_not_compared_once_and_a_replay_counts_them(tmp_path):
     processes.write(
         tmp_path,
         {

@@ -1,4 +1,4 @@
-"""What a call changes in its arguments is recorded as far as it can be made again, and the rest is reported."""
+"""Changes that a call makes to its arguments are recorded if a replay can repeat them; all others are reported."""
 
 import argparse
 import functools
@@ -32,32 +32,32 @@ def put(holder, value):
     holder["new"] = value
 
 
-def test_an_opaque_part_beside_what_changed_is_reported_and_leaves_the_crossing_servable(block):
+def test_an_opaque_part_beside_a_change_is_reported_and_the_crossing_is_still_served(block):
     def use():
         holder = {"lock": threading.Lock(), "log": []}
         lock = holder["lock"]
-        given = log(holder)
-        return given, holder["log"], holder["lock"] is lock
+        result = log(holder)
+        return result, holder["log"], holder["lock"] is lock
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert "changed.holder.lock: _thread:lock" in trace.envelopes[0].opaque
-    assert given == (1, ["line"], True)
-    assert block.replay(trace, use) == (given, ())
+    assert result == (1, ["line"], True)
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_an_opaque_part_that_is_new_is_left_out_and_reported(block):
+def test_an_opaque_part_that_a_call_adds_is_left_out_and_reported(block):
     def use():
         holder = {"log": []}
         put(holder, threading.Lock())
         return sorted(holder)
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert "changed.holder.new: _thread:lock" in trace.envelopes[0].opaque
-    assert given == ["log", "new"]
+    assert result == ["log", "new"]
     assert block.replay(trace, use) == (["log"], ())
 
 
-def test_what_was_masked_in_a_change_is_reported_and_the_callers_own_stays(block):
+def test_a_masked_part_of_a_change_is_reported_and_keeps_the_callers_value(block):
     secret = "sk-proj-" + "a1B2c3D4" * 5
 
     def use():
@@ -65,10 +65,10 @@ def test_what_was_masked_in_a_change_is_reported_and_the_callers_own_stays(block
         log(holder)
         return holder
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert secret.encode() not in trace.envelopes[0].changed
     assert trace.envelopes[0].masked == ("changed.holder.api_key",)
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Plain:
         self.rows[0] = "other"
 
 
-def test_a_receiver_that_is_a_value_is_changed_again(block):
+def test_a_replay_repeats_changes_of_a_receiver_that_is_a_value(block):
     def use():
         counter = Counter()
         seen = counter.seen
@@ -117,34 +117,34 @@ def test_a_receiver_that_is_a_value_is_changed_again(block):
         counter.add(3)
         return counter, seen is counter.seen
 
-    given, trace = block.record(use)
-    assert given == (Counter(5, [2, 3]), True)
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert result == (Counter(5, [2, 3]), True)
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_what_changes_in_an_object_of_the_programs_own_is_changed_again(block):
+def test_a_replay_repeats_changes_of_an_object_of_the_program(block):
     def use():
         plain = Plain()
         plain.sums, plain.rows = {"a": 1}, ["one"]
         sums = plain.sums
-        given = plain.count(2), plain.look(), plain.replace()
-        return given, plain.n, plain.cached, plain.sums, plain.rows, plain.sums is sums
+        result = plain.count(2), plain.look(), plain.replace()
+        return result, plain.n, plain.cached, plain.sums, plain.rows, plain.sums is sums
 
-    given, trace = block.record(use)
-    assert given == ((2, 1, None), 2, [1], {"a": 2}, ["other"], True)
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert result == ((2, 1, None), 2, [1], {"a": 2}, ["other"], True)
+    assert block.replay(trace, use) == (result, ())
     assert [envelope.opaque for envelope in trace.envelopes] == [(), (), ()]
 
 
-def test_an_attribute_that_cannot_be_made_again_is_reported(block):
+def test_a_changed_attribute_that_cannot_be_restored_is_reported(block):
     def use():
         plain = Plain()
         plain.keep([1])
         return plain.kept
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert trace.envelopes[0].opaque == (f"changed.self.lock: {__name__}:Plain",)
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())
 
 
 class Stored:
@@ -215,7 +215,7 @@ def test_the_value_of_a_cached_property_is_no_change(block, name):
     assert trace.envelopes[0].opaque == ()
 
 
-def test_what_changes_in_an_object_of_a_library_is_reported(block):
+def test_a_change_of_an_object_of_a_library_is_reported(block):
     @autochron.boundary
     def mark(parser):
         parser.prog = "other"
@@ -243,10 +243,10 @@ def test_members_of_args_and_kwargs_keep_their_identity(block):
         result = many(state, given=items)
         return state, items, result is state, keyword(given=items) is items
 
-    given, trace = block.record(use)
-    assert given == ({"x": 1}, [2], True, True)
+    returned, trace = block.record(use)
+    assert returned == ({"x": 1}, [2], True, True)
     assert [envelope.outcome.argument for envelope in trace.envelopes] == ["states.0", "named.given"]
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (returned, ())
 
 
 @dataclass(frozen=True)
@@ -282,21 +282,21 @@ def change_all(holder):
     holder["set"].discard(1)
 
 
-def test_every_kind_of_value_is_changed_in_place(block):
+def test_a_replay_changes_every_kind_of_value_in_place(block):
     def use():
         frozen, inner = Frozen(1), []
         holder = {
             "slots": Slots(1), "struct": Struct(1), "model": Model(n=1), "deque": deque([inner], maxlen=9), "pair": (1, []),
             "frozen": frozen, "gone": 1, "set": {1, 2},
         }  # fmt: skip
-        kept = dict(holder)
+        before = dict(holder)
         change_all(holder)
-        same = {key: holder.get(key) is value for key, value in kept.items()}
+        same = {key: holder.get(key) is value for key, value in before.items()}
         return holder, same, frozen, inner, holder["model"].model_fields_set
 
-    given, trace = block.record(use)
-    assert given[1] == {**dict.fromkeys(given[1], True), "frozen": False, "gone": False}
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert result[1] == {**dict.fromkeys(result[1], True), "frozen": False, "gone": False}
+    assert block.replay(trace, use) == (result, ())
 
 
 @autochron.boundary
@@ -304,15 +304,15 @@ def clear(a, b):
     a.clear()
 
 
-def test_each_parameter_is_compared_by_itself(block):
+def test_changes_of_each_parameter_are_recorded_separately(block):
     def use():
         a, b = {"d": {}}, {"a": {}, "d": {}}
         clear(a, b)
         return a, b
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert trace.envelopes[0].changed == b'{"a":{}}'
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())
 
 
 def captured(order):
@@ -328,8 +328,8 @@ def narrowed(context, order, **more):
     return order
 
 
-def by_hand(function, **more):
-    """Weave a function as if it were marked by hand, by a rule that a mark can't say."""
+def weave_with_rule(function, **options):
+    """Weave a function as if it were decorated, with a rule that the decorator can't express."""
     name = function.__name__
     rule = BoundaryRule(
         id="@test",
@@ -337,54 +337,54 @@ def by_hand(function, **more):
         kind="tool",
         selector=Target(__name__, name),
         place=Place("test", 1),
-        **more,
+        **options,
     )
     weave_function(function, Mark((rule,)), marked)
 
 
-by_hand(captured, capture=("order.id",))
-by_hand(narrowed, capture=("order",), changes=("context.desk", "list", "context.nothing"))
+weave_with_rule(captured, capture=("order.id",))
+weave_with_rule(narrowed, capture=("order",), changes=("context.desk", "list", "context.nothing"))
 
 
-def test_only_what_a_rule_says_may_change_is_changed_again(block):
+def test_a_replay_repeats_only_changes_that_the_rule_names(block):
     def use():
-        context, order, more = {"usage": 0, "desk": {"log": [3]}}, {"id": 7}, []
+        context, order, items = {"usage": 0, "desk": {"log": [3]}}, {"id": 7}, []
         desk = context["desk"]
-        returned = narrowed(context, order, list=more)
-        return context, order, more, desk is context["desk"], returned is order
+        returned = narrowed(context, order, list=items)
+        return context, order, items, desk is context["desk"], returned is order
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert trace.envelopes[0].changed == b'{"context.desk":{"log":[3,7]},"list":[1]}'
-    assert given == ({"usage": 1, "desk": {"log": [3, 7]}}, {"id": 7, "seen": True}, [1], True, True)
+    assert result == ({"usage": 1, "desk": {"log": [3, 7]}}, {"id": 7, "seen": True}, [1], True, True)
     replayed, divergences = block.replay(trace, use)
     assert replayed == ({"usage": 0, "desk": {"log": [3, 7]}}, {"id": 7}, [1], True, True)
     assert divergences == ()
 
 
-def test_what_is_captured_as_input_says_nothing_of_what_is_changed(block):
+def test_capture_limits_the_input_but_not_the_recorded_changes(block):
     def use():
         order = {"id": 7, "items": []}
         captured(order)
         return order
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert trace.envelopes[0].input == b'{"order.id":7}'
-    assert given == {"id": 7, "items": [1]}
-    assert block.replay(trace, use) == (given, ())
+    assert result == {"id": 7, "items": [1]}
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_a_change_that_cannot_be_made_again_is_a_divergence(block):
+def test_a_change_that_a_replay_cannot_repeat_is_a_divergence(block):
     def use(holder):
         log(holder)
 
     _, trace = block.record(lambda: use({"log": []}))
     _, divergences = block.replay(trace, lambda: use(Counter()), check=False)
-    assert {each.kind for each in divergences} == {"input", "outcome"}
+    assert {divergence.kind for divergence in divergences} == {"input", "outcome"}
     assert "log[1] changed holder when it was recorded, which can't be done again" in divergences[-1].message
 
 
 @pytest.mark.parametrize(
-    ("values", "caught", "still"),
+    ("values", "caught", "immutable"),
     [
         ((1, "a", None, b"", len, int), -1, True),
         (((), {}), 1, True),
@@ -395,12 +395,12 @@ def test_a_change_that_cannot_be_made_again_is_a_divergence(block):
         (((), {"a": []}), 1, False),
     ],
 )
-def test_arguments_that_cannot_change_are_not_watched(values, caught, still):
+def test_arguments_that_cannot_change_are_not_watched(values, caught, immutable):
     names = tuple("abcdef"[: len(values)])
-    assert (watch(Point("m", "f", names), values, caught) is None) is still
+    assert (watch(Point("m", "f", names), values, caught) is None) is immutable
 
 
-def test_a_value_that_cannot_be_written_is_still_compared():
+def test_changes_of_a_value_that_cannot_be_encoded_are_still_detected():
     loop = []
     loop.append(loop)
     watched = watch(Point("m", "f", ("loop",)), (loop,), -1)
@@ -411,7 +411,7 @@ def test_a_value_that_cannot_be_written_is_still_compared():
     assert opaque == ("changed.loop.0: builtins:list",)
 
 
-def test_an_argument_is_named_by_identity():
+def test_argument_of_finds_an_argument_by_identity():
     shared = []
     point = Point("m", "f", ("a", "rest", "more"), variadic=("rest", "more"))
     assert argument_of(point, (shared, (), {}), shared) == "a"
@@ -431,14 +431,14 @@ def stream(*, api_key=None):
     return threading.Lock()
 
 
-def test_what_is_opaque_or_masked_in_a_stream_is_told_by_its_envelope(block):
+def test_the_envelope_of_a_stream_lists_its_opaque_and_masked_parts(block):
     _, trace = block.record(lambda: list(stream()))
     envelope = trace.envelopes[0]
     assert envelope.opaque == ("items.*.0: _thread:lock", "return: _thread:lock")
     assert envelope.masked == ("items.*.token",)
 
 
-# --- said where it is not what was asked for
+# --- problems that are reported
 
 
 def offline(question):
@@ -452,7 +452,7 @@ http_rule = BoundaryRule(
 weave_function(offline, Mark((http_rule,)), marked)
 
 
-def test_a_model_call_without_an_exchange_is_said(block):
+def test_a_model_call_without_an_http_exchange_is_reported_once(block):
     with autochron.record(store="memory:", rules=block.rules) as recording:
         offline([])
         offline([])
@@ -468,17 +468,17 @@ def takes_out(a, **kw):
     return taken
 
 
-def test_what_is_taken_out_of_keywords_comes_back_as_the_callers_own(block):
+def test_a_keyword_argument_that_is_returned_keeps_its_identity(block):
     def use():
         pair = (1, 2)
         return takes_out([1], pair=pair) is pair
 
-    given, trace = block.record(use)
-    assert given is True
+    result, trace = block.record(use)
+    assert result is True
     assert block.replay(trace, use) == (True, ())
 
 
-def test_what_could_not_be_noted_is_lost_once_and_not_half_stored(block, monkeypatch):
+def test_a_crossing_that_could_not_be_recorded_counts_as_lost_once_and_is_not_stored(block, monkeypatch):
     def broken(names, values):
         raise RuntimeError("a fault of ours")
 
@@ -511,12 +511,12 @@ def rewrite(order):
     order["sign"] = -0.0
 
 
-def test_what_is_equal_and_looks_different_is_changed_again(block):
+def test_a_replay_repeats_a_change_to_an_equal_value_with_another_form(block):
     def use():
         order = {"at": datetime(2026, 1, 1, tzinfo=UTC), "price": Decimal("1.0"), "sign": 0.0}
         rewrite(order)
         return str(order)
 
-    given, trace = block.record(use)
-    assert "timedelta(seconds=3600)" in given
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert "timedelta(seconds=3600)" in result
+    assert block.replay(trace, use) == (result, ())

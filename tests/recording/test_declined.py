@@ -1,4 +1,4 @@
-"""Calls that the agent declined are told apart from tools that ran past every boundary."""
+"""Requested calls that the agent declined are distinguished from calls of tools outside every boundary."""
 
 import json
 
@@ -23,7 +23,7 @@ DISPATCHER = '\n[[boundary]]\nname = "{name}"\nkind = "tool"\ntarget = "agent:ac
 
 
 def only(*names):
-    """Return a rule for some functions of the agent."""
+    """Return the text of a rule for some functions of the agent."""
     targets = ", ".join(f'"agent:{name}"' for name in names)
     return f'\n[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\ntarget = [{targets}]\n'
 
@@ -70,7 +70,7 @@ THREE = [[LOOK_UP, REFUND, NOTIFY]]
 
 
 def record(folder, source, rules, answers):
-    """Record an agent; return what is declined and what is unwoven, and what `run` said."""
+    """Record an agent; return its (declined, unwoven) tools, and what `run` wrote to standard error."""
     write(folder, {"agent.py": source, "autochron.toml": MODEL + rules, "calls.json": json.dumps(answers)})
     ran = autochron(folder, "run", "--no-watch", "agent.py")
     assert ran.status == 0, ran.said
@@ -175,11 +175,11 @@ TOOLS = {"look_up": lambda order: order, "refund": lambda order, cents: print("r
     ],
 )  # fmt: skip
 def test_a_tool_that_is_covered_and_not_called_is_declined(source, rules, answers, declined, tmp_path):
-    found, said = record(tmp_path, ASK + source, rules, answers)
-    assert found == (declined, ())
-    assert f"  declined: {', '.join(declined)}: asked for by the model" in said
-    assert "[[boundary]]" not in said
-    assert "(unwoven-tool)" not in said
+    tools, errors = record(tmp_path, ASK + source, rules, answers)
+    assert tools == (declined, ())
+    assert f"  declined: {', '.join(declined)}: asked for by the model" in errors
+    assert "[[boundary]]" not in errors
+    assert "(unwoven-tool)" not in errors
 
 
 SILENT = FIRST.replace("[:1]", "[:0]")
@@ -340,17 +340,17 @@ CONDITION = DEFINED.replace("define =", 'when = { order = "9*" }\ndefine =')
         "another is registered", "a process that is not recorded", "a rule with a condition",
     ],
 )  # fmt: skip
-def test_a_tool_that_may_run_past_its_boundary_is_unwoven(source, rules, answers, unwoven, tmp_path):
-    found, said = record(tmp_path, ASK + source, rules, answers)
-    assert found == ((), unwoven)
-    assert said.count("(unwoven-tool)") == len(unwoven)
+def test_a_tool_that_may_run_outside_its_boundary_is_unwoven(source, rules, answers, unwoven, tmp_path):
+    tools, errors = record(tmp_path, ASK + source, rules, answers)
+    assert tools == ((), unwoven)
+    assert errors.count("(unwoven-tool)") == len(unwoven)
 
 
-def test_one_of_each_and_a_replay_refuses_for_one_only(tmp_path):
+def test_a_replay_is_refused_for_an_unwoven_tool_and_not_for_a_declined_one(tmp_path):
     source = ASK + FUNCTIONS + FIRST
-    found, said = record(tmp_path, source, only("look_up", "refund"), THREE)
-    assert found == (("refund",), ("notify",))
-    assert "the model asked for notify, and no boundary is known to cover it" in said
+    tools, errors = record(tmp_path, source, only("look_up", "refund"), THREE)
+    assert tools == (("refund",), ("notify",))
+    assert "the model asked for notify, and no boundary is known to cover it" in errors
     refused = autochron(tmp_path, "replay", "last")
     assert (refused.status, refused.out) == (2, b"")
     assert "the model asked for notify, which no crossing answers" in refused.said
@@ -361,15 +361,15 @@ def test_one_of_each_and_a_replay_refuses_for_one_only(tmp_path):
     )
 
 
-def test_a_replay_of_declined_calls_goes_on(tmp_path):
-    found, _ = record(tmp_path, ASK + FUNCTIONS + FIRST, DEFINED, THREE)
-    assert found == (("refund", "notify"), ())
+def test_a_trace_with_declined_calls_is_replayed(tmp_path):
+    tools, _ = record(tmp_path, ASK + FUNCTIONS + FIRST, DEFINED, THREE)
+    assert tools == (("refund", "notify"), ())
     replayed = autochron(tmp_path, "replay", "last")
     assert replayed.status == 0, replayed.said
     assert "the same" in replayed.said
 
 
-def test_a_declined_tool_that_a_replay_calls_all_the_same_is_not_run(tmp_path):
+def test_a_declined_tool_that_is_called_on_a_replay_does_not_run(tmp_path):
     record(tmp_path, ASK + FUNCTIONS + FIRST, DEFINED, THREE)
     write(tmp_path, {"agent.py": ASK + FUNCTIONS + ALL})
     replayed = autochron(tmp_path, "replay", "last")

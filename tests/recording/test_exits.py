@@ -1,4 +1,4 @@
-"""The guard on signals is called as `signal.signal` is."""
+"""The guard on `signal.signal` accepts the same arguments."""
 
 import signal
 

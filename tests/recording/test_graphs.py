@@ -1,6 +1,6 @@
-"""Graphs of objects in calls: the outcome is the unwoven one, and what it costs to record them has a bound.
+"""Graphs of objects in calls: the outcome is that of the unwoven call, and the cost of recording them has a bound.
 
-Cost is counted in calls of Python and of C, so that two runs of a test count the same.
+Cost is the number of Python and C calls, so that two runs of a test give the same number.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import autochron
 
-# --- kinds of nodes: make(number) returns a node and how it is given what it refers to
+# --- kinds of nodes: make(number) returns a node, and a function that sets what the node refers to
 
 
 @dataclasses.dataclass(eq=False)
@@ -62,25 +62,25 @@ class Error(Exception):
 
 def by_key(make):
     def node(number):
-        made = make()
-        made["number"] = number
-        return made, lambda links: made.__setitem__("links", links)
+        container = make()
+        container["number"] = number
+        return container, lambda links: container.__setitem__("links", links)
 
     return node
 
 
 def by_item(make):
     def node(number):
-        made = make([number])
-        return made, made.append
+        container = make([number])
+        return container, container.append
 
     return node
 
 
 def by_attribute(make):
     def node(number):
-        made = make(number=number, links=None) if make in {Model, types.SimpleNamespace} else make(number)
-        return made, lambda links: setattr(made, "links", links)
+        instance = make(number=number, links=None) if make in {Model, types.SimpleNamespace} else make(number)
+        return instance, lambda links: setattr(instance, "links", links)
 
     return node
 
@@ -101,7 +101,7 @@ KINDS = {
 }
 
 
-# --- shapes of graphs: which nodes each of `size` nodes refers to; node 0 is where it begins
+# --- shapes of graphs: for each of `size` nodes, the nodes that it refers to; the graph begins at node 0
 
 ONCE = {
     "chain": lambda size: [[at + 1] if at + 1 < size else [] for at in range(size)],
@@ -113,7 +113,7 @@ ONCE = {
     ],
     "hub": lambda size: [list(range(1, size)), *([0] for _ in range(1, size))],
 }
-"""Those with about as many paths as nodes."""
+"""Shapes with about as many paths as nodes."""
 
 SHARED = {
     "diamonds": lambda size: [
@@ -121,31 +121,31 @@ SHARED = {
     ],
     "clique": lambda size: [list(range(min(size, 12))) if at < 12 else [] for at in range(size)],
 }
-"""Those with exponentially many paths."""
+"""Shapes with exponentially many paths."""
 
 
 def graph(kind, shape, size):
-    """Return the first node of a graph, and all of them."""
+    """Return the first node of a graph, and all its nodes."""
     nodes = [KINDS[kind](number) for number in range(size)]
-    for (_, give), links in zip(nodes, shape(size), strict=True):
+    for (_, set_links), links in zip(nodes, shape(size), strict=True):
         if links:
-            give(nodes[links[0]][0] if len(links) == 1 else [nodes[each][0] for each in links])
+            set_links(nodes[links[0]][0] if len(links) == 1 else [nodes[number][0] for number in links])
     return nodes[0][0], [node for node, _ in nodes]
 
 
 def links_of(nodes):
-    """Return what each node refers to, by identity."""
+    """Return the numbers of the nodes that each node refers to, found by identity."""
     names = {id(node): number for number, node in enumerate(nodes)}
 
     def links(node):
         if isinstance(node, dict):
-            held = node.get("links")
+            target = node.get("links")
         elif isinstance(node, (list, collections.deque)):
-            held = node[1] if len(node) > 1 else None
+            target = node[1] if len(node) > 1 else None
         else:
-            held = node.links
-        several = type(held) is list and id(held) not in names
-        return [names.get(id(each)) for each in held] if several else names.get(id(held))
+            target = node.links
+        several = type(target) is list and id(target) not in names
+        return [names.get(id(member)) for member in target] if several else names.get(id(target))
 
     return [links(node) for node in nodes]
 
@@ -154,7 +154,7 @@ def links_of(nodes):
 
 
 @autochron.boundary("take", kind="tool")
-def take(*given, **named):
+def take(*values, **named):
     return None
 
 
@@ -194,9 +194,9 @@ def failing(value):
         return error.args[0]
 
 
-def taken(*given, **named):
-    assert take(*given, **named) is None
-    return (*given, *named.values())[-1]
+def taken(*values, **named):
+    assert take(*values, **named) is None
+    return (*values, *named.values())[-1]
 
 
 CALLS = {
@@ -213,21 +213,21 @@ CALLS = {
 }
 
 MOST = 15_000_000
-"""Calls of Python and of C for one crossing, however its objects look."""
+"""The most Python and C calls for one crossing, for any shape of its objects."""
 
 CONSTANTS = collections.defaultdict(lambda: 150_000, exception=1_500_000)
-"""Calls that what is deeper than is written costs once; the state of errors is written with that of those in it."""
+"""Calls that parts below the depth limit may cost once. Exceptions cost more: each is encoded with those inside it."""
 
 
 def calls_of(function):
-    """Return what a function returns, and how many calls it makes in this thread."""
+    """Return the result of a function, and the number of calls that it makes in this thread."""
     counter = itertools.count()
     sys.setprofile(lambda *_: next(counter))
     try:
-        found = function()
+        result = function()
     finally:
         sys.setprofile(None)
-    return found, next(counter)
+    return result, next(counter)
 
 
 @pytest.fixture(scope="module")
@@ -239,12 +239,14 @@ def recording(tmp_path_factory):
 
 
 def cost(kind, shape, size, call):
-    """Return how many calls it takes to record a call with a graph, of which nothing must change."""
+    """Return the number of calls that recording a call with a graph takes; check that the graph is unchanged."""
     value, nodes = graph(kind, shape, size)
     before = links_of(nodes)
-    call(value)  # what is found out about classes once
-    given, count = calls_of(lambda: call(value))
-    assert id(given) == id(value)  # not `is`: pytest would show them, and their paths are too many
+    call(value)  # fills the caches for classes
+    returned, count = calls_of(lambda: call(value))
+    assert id(returned) == id(
+        value
+    )  # not `is`: on a failure pytest would print both, with exponentially many paths
     assert links_of(nodes) == before
     return count
 
@@ -254,8 +256,8 @@ kinds, calls = st.sampled_from(list(KINDS)), st.sampled_from(list(CALLS))
 
 @settings(max_examples=60)
 @given(kind=kinds, shape=st.sampled_from(list(ONCE)), call=calls, size=st.integers(8, 100))
-def test_twice_the_nodes_cost_at_most_some_more_than_twice(recording, kind, shape, call, size):
-    once, twice = (cost(kind, ONCE[shape], each, CALLS[call]) for each in (size, 2 * size))
+def test_twice_the_nodes_cost_little_more_than_twice(recording, kind, shape, call, size):
+    once, twice = (cost(kind, ONCE[shape], nodes, CALLS[call]) for nodes in (size, 2 * size))
     assert twice <= 2.3 * once + CONSTANTS[kind]
 
 
@@ -264,5 +266,5 @@ def test_twice_the_nodes_cost_at_most_some_more_than_twice(recording, kind, shap
 @pytest.mark.parametrize("size", [18, 40])
 @pytest.mark.parametrize("shape", SHARED)
 @pytest.mark.parametrize("kind", KINDS)
-def test_however_many_paths_a_graph_has_the_cost_has_a_bound(recording, kind, shape, size, call):
+def test_the_cost_of_a_graph_with_exponentially_many_paths_has_a_bound(recording, kind, shape, size, call):
     assert cost(kind, SHARED[shape], size, CALLS[call]) <= MOST

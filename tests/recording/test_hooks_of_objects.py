@@ -1,4 +1,4 @@
-"""A recording runs no hook of the program's objects that the plain program doesn't run."""
+"""A recording runs no hook of the program's objects that a plain run doesn't run."""
 
 import json
 import pathlib
@@ -53,11 +53,11 @@ print(json.dumps(noting.noted(lib)))
 KINDS = pathlib.Path(__file__).with_name("noting.py")
 
 
-def test_no_hook_of_any_kind_of_value_runs_in_any_place(tmp_path):
+def test_a_recording_runs_no_further_hook_of_any_kind_of_value_in_any_place(tmp_path):
     files = {"lib.py": LIB, "agent.py": AGENT, "noting.py": KINDS.read_text(), "autochron.toml": RULES}
     processes.write(tmp_path, files)
     plain = processes.python(tmp_path, "agent.py")
     recorded = processes.autochron(tmp_path, "run", "--quiet", "agent.py")
     assert (plain.status, recorded.status, recorded.said) == (0, 0, "")
-    then, now = json.loads(plain.text), json.loads(recorded.text)
-    assert now == then
+    plain_hooks, recorded_hooks = json.loads(plain.text), json.loads(recorded.text)
+    assert recorded_hooks == plain_hooks

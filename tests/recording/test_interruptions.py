@@ -1,4 +1,4 @@
-"""What a signal handler of the program raises while we record is the program's: it gets it, and it is the call's outcome."""
+"""An exception that the program's signal handler raises while we record reaches the program, and is the call's outcome."""
 
 import signal
 
@@ -17,7 +17,7 @@ class TimeLimitError(Exception):
 
 
 class Deadline:
-    def __call__(self, *caught):
+    def __call__(self, *result_or_error_type):
         raise TimeLimitError
 
     def method(self, number, frame):
@@ -43,8 +43,8 @@ def handler(request):
     signal.signal(signal.SIGUSR1, before)
 
 
-def interrupted_once(monkeypatch, owner, name):
-    """Have the signal arrive while a function of ours runs, the first time."""
+def interrupt_once(monkeypatch, owner, name):
+    """Let the signal arrive during the first call of one of our functions."""
     original = getattr(owner, name)
 
     def interrupted(*arguments):
@@ -75,7 +75,7 @@ def count(value):
     yield (value,)
 
 
-def caught(call, *arguments):
+def result_or_error_type(call, *arguments):
     try:
         return call(*arguments)
     except Exception as error:
@@ -94,25 +94,27 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("call", "owner", "name"), PLACES, ids=[f"{p[1].__name__}.{p[2]}" for p in PLACES])
-def test_the_program_gets_it_and_so_does_a_replay(call, owner, name, block, handler, monkeypatch):
+def test_an_interruption_inside_our_code_reaches_the_program_and_is_replayed(
+    call, owner, name, block, handler, monkeypatch
+):
     def use():
-        return caught(call, 1), caught(call, 2)
+        return result_or_error_type(call, 1), result_or_error_type(call, 2)
 
-    after = caught(call, 2)
-    interrupted_once(monkeypatch, owner, name)
-    given, trace = block.record(use)
-    assert given == (TimeLimitError, after)
-    assert block.replay(trace, use) == (given, ())
+    uninterrupted = result_or_error_type(call, 2)
+    interrupt_once(monkeypatch, owner, name)
+    results, trace = block.record(use)
+    assert results == (TimeLimitError, uninterrupted)
+    assert block.replay(trace, use) == (results, ())
 
 
-def test_what_a_value_raises_by_itself_is_none(handler):
+def test_the_same_exception_raised_without_a_signal_is_no_interruption(handler):
     class Value:
         def read(self, number):
             raise TimeLimitError
 
-    with pytest.raises(TimeLimitError) as own:
+    with pytest.raises(TimeLimitError) as raised:
         Value().read(1)
-    assert not is_interruption(own.value)
+    assert not is_interruption(raised.value)
     with pytest.raises(TimeLimitError) as interruption:
         signal.raise_signal(signal.SIGUSR1)
     assert is_interruption(interruption.value)

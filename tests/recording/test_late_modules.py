@@ -1,4 +1,4 @@
-"""Modules that crossings need are imported when something is woven: not before, and not amid the program's work."""
+"""Modules that crossings need are imported when something is woven, neither before nor during a crossing."""
 
 import ast
 import importlib
@@ -30,7 +30,7 @@ def run(folder, *words):
     return done.returncode, done.stdout, done.stderr
 
 
-def loaded(folder, program):
+def imported_modules(folder, program):
     (folder / "agent.py").write_text(
         program.replace("LOADED", f"print(sorted({sorted(CROSSING)} & sys.modules.keys()))")
     )
@@ -39,7 +39,7 @@ def loaded(folder, program):
     return stdout
 
 
-def uses(path):
+def late_module_calls(path):
     text = path.read_text()
     if "late_modules(" not in text:  # to parse the whole package takes seconds, of each worker
         return []
@@ -50,18 +50,20 @@ def uses(path):
     ]
 
 
-FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "_late.py" and uses(path)]
+FILES = [
+    path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "_late.py" and late_module_calls(path)
+]
 
 
-def test_a_program_that_crosses_nothing_imports_nothing_for_it(tmp_path):
+def test_a_program_without_crossings_does_not_import_the_modules(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
-    assert loaded(tmp_path, "import sys\nLOADED\n") == "[]\n"
+    assert imported_modules(tmp_path, "import sys\nLOADED\n") == "[]\n"
 
 
-def test_what_is_woven_brings_what_its_crossings_need(tmp_path):
+def test_weaving_imports_the_modules_that_crossings_need(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "shop.py").write_text(SHOP)
-    stdout = loaded(tmp_path, "import sys\nimport shop\nLOADED\n")
+    stdout = imported_modules(tmp_path, "import sys\nimport shop\nLOADED\n")
     assert stdout == f"{sorted(CROSSING)}\n"
 
 
@@ -74,7 +76,7 @@ def test_what_is_woven_brings_what_its_crossings_need(tmp_path):
         "sys.path_importer_cache.clear(); sys.path_hooks.clear()",
     ],
 )
-def test_crossings_need_no_import_that_the_program_has_broken_since(tmp_path, broken):
+def test_crossings_work_after_the_program_has_broken_imports(tmp_path, broken):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "agent.py").write_text(
@@ -90,25 +92,25 @@ def test_crossings_need_no_import_that_the_program_has_broken_since(tmp_path, br
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.relative_to(PACKAGE).as_posix() for path in FILES])
-def test_what_is_imported_late_is_what_the_checks_see(path):
+def test_late_imports_match_the_imports_for_type_checkers(path):
     tree = ast.parse(path.read_text())
-    (call,) = uses(path)
-    given = {each.value.rpartition(".")[2]: each.value for each in call.args[1:]}
-    given |= {each.arg: each.value.value for each in call.keywords}
-    for module in given.values():
+    (call,) = late_module_calls(path)
+    late = {argument.value.rpartition(".")[2]: argument.value for argument in call.args[1:]}
+    late |= {keyword.arg: keyword.value.value for keyword in call.keywords}
+    for module in late.values():
         importlib.import_module(module)
     (block,) = [
         node
         for node in tree.body
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
     ]
-    seen = {
+    imported = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    seen |= {
+    imported |= {
         alias.name: alias.name for node in block.body if isinstance(node, ast.Import) for alias in node.names
     }
-    assert given.items() <= seen.items()
+    assert late.items() <= imported.items()

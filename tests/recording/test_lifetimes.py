@@ -1,4 +1,4 @@
-"""What a program makes and drops dies under a recording as it does without: objects, and classes made as it runs."""
+"""Objects and classes that a program creates and drops are freed under a recording as they are without one."""
 
 import pytest
 
@@ -150,7 +150,7 @@ def program(tmp_path):
     return tmp_path
 
 
-def test_nothing_of_a_programs_own_is_kept_alive(program):
+def test_a_recording_keeps_no_object_of_the_program_alive(program):
     plain = processes.python(program, "agent.py")
     recorded = processes.autochron(program, "run", "agent.py")
     assert (recorded.status, recorded.text) == (0, plain.text), recorded.said
@@ -189,7 +189,7 @@ asyncio.run(main())
 """
 
 
-def test_contexts_that_live_on_hold_nothing_of_the_crossings_that_they_were_copied_in(program):
+def test_a_copied_context_keeps_no_draft_of_its_crossing_alive(program):
     (program / "agent.py").write_text(HOLDING)
     recorded = processes.autochron(program, "run", "--quiet", "agent.py")
     assert (recorded.status, recorded.text) == (0, "0\n"), recorded.said
@@ -248,7 +248,7 @@ def frame_names():
 """
 
 
-def test_looking_at_frames_keeps_nothing_alive_and_changes_no_locals_that_the_program_holds(program):
+def test_inspecting_frames_keeps_nothing_alive_and_changes_no_locals_of_the_program(program):
     (program / "agent.py").write_text(FRAMES)
     (program / "lib.py").write_text(LIB + FRAMES_LIB)
     plain = processes.python(program, "agent.py")
@@ -299,7 +299,7 @@ asyncio.run(main())
 """
 
 
-def test_a_crossing_and_a_lane_leave_nothing_to_the_garbage_collector(program):
+def test_a_crossing_and_a_lane_leave_no_cyclic_garbage(program):
     (program / "agent.py").write_text(GARBAGE)
     plain = processes.python(program, "agent.py")
     recorded = processes.autochron(program, "run", "--quiet", "agent.py")
@@ -387,7 +387,7 @@ LOOP.close()
 """
 
 
-def test_suspended_code_that_is_dropped_in_a_cycle_is_collected(program):
+def test_suspended_code_in_a_dropped_cycle_is_collected(program):
     (program / "lib.py").write_text(SUSPENDED_LIB)
     (program / "agent.py").write_text(SUSPENDED)
     plain = processes.python(program, "agent.py")
@@ -417,12 +417,12 @@ for steps in (0, 1, 2):
 
 
 @pytest.mark.parametrize(
-    "made", ["(each for each in [1, 2])", "map(abs, [1, 2])", "iter(Pages())", "Pages()"]
+    "result_expression", ["(each for each in [1, 2])", "map(abs, [1, 2])", "iter(Pages())", "Pages()"]
 )
-def test_what_a_call_was_given_dies_with_its_owner_while_the_result_is_read(program, made):
+def test_an_argument_is_freed_with_its_owner_while_the_result_is_still_read(program, result_expression):
     (program / "lib.py").write_text(
         "class Pages:\n    def __iter__(self): return self\n    def __next__(self): return 1\n"
-        f"def from_nothing(reader): return {made}\n"
+        f"def from_nothing(reader): return {result_expression}\n"
     )
     (program / "agent.py").write_text(CACHED)
     plain = processes.python(program, "agent.py")
@@ -460,7 +460,7 @@ asyncio.run(main())
 """
 
 
-def test_the_input_of_a_result_that_is_never_read_is_kept(program):
+def test_the_input_of_a_call_is_recorded_even_if_its_result_is_never_read(program):
     (program / "lib.py").write_text(UNREAD_LIB)
     (program / "agent.py").write_text(UNREAD)
     (program / "autochron.toml").write_text(
@@ -469,7 +469,7 @@ def test_the_input_of_a_result_that_is_never_read_is_kept(program):
     recorded = processes.autochron(program, "run", "agent.py")
     assert (recorded.status, recorded.text) == (0, "done\n"), recorded.said
     shown = processes.autochron(program, "traces", "show", "last", "--full").text
-    asked = ("items", "lazy", "stream", "handed", "mapped", "yields")
-    for name in asked:
+    names = ("items", "lazy", "stream", "handed", "mapped", "yields")
+    for name in names:
         for keep in (True, False):
             assert f'in   {{"question":"{name} {keep}"}}' in shown, shown

@@ -1,4 +1,4 @@
-"""The attributes of an object that gives items are what they were at each item, on a replay, too."""
+"""At each item, a replay gives an iterator object the attributes that it had in the recording."""
 
 from tests.cli import processes
 from tests.recording.woven import RULES
@@ -25,7 +25,7 @@ for item in found: print(item, found.rows, found.at, found.kind)
 """
 
 
-def test_attributes_that_become_none_or_of_another_type(tmp_path):
+def test_attributes_of_an_iterator_that_change_their_type_are_replayed(tmp_path):
     rules = RULES.replace("lib:**", "lib:rows")
     processes.write(tmp_path, {"lib.py": LIB, "agent.py": AGENT, "autochron.toml": rules})
     plain = processes.python(tmp_path, "agent.py")

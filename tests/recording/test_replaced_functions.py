@@ -1,4 +1,4 @@
-"""What a program puts in the place of functions of `os`, as blockbuster and mocks do, is called as in a plain run."""
+"""Replacements that a program makes for functions of `os`, as blockbuster and mocks do, are called as in a plain run."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def program(tmp_path):
     return tmp_path
 
 
-def test_our_own_code_calls_none_of_them(program):
+def test_our_own_code_calls_no_replaced_function(program):
     plain = processes.python(program, "agent.py")
     recorded = processes.autochron(program, "run", "agent.py")
     replayed = processes.autochron(program, "replay", "last")

@@ -1,4 +1,4 @@
-"""Objects that answer strangely: the program that hands them out runs as it does without a recording."""
+"""Recording objects with unusual classes and tasks that fail does not change what the program does."""
 
 from tests.cli import processes
 
@@ -39,7 +39,7 @@ asyncio.run(main())
 """
 
 
-def test_what_classes_and_tasks_do_is_the_same_under_a_recording(tmp_path):
+def test_unusual_classes_and_failing_tasks_behave_the_same_under_a_recording(tmp_path):
     processes.write(tmp_path, {"lib.py": LIB, "agent.py": AGENT, "autochron.toml": RULES})
     plain = processes.python(tmp_path, "agent.py")
     recorded = processes.autochron(tmp_path, "run", "--quiet", "agent.py")

@@ -1,4 +1,4 @@
-"""The rules of programs whose module `lib` is woven whole."""
+"""The rules of programs whose module `lib` is woven completely."""
 
 RULES = """
 version = 1

@@ -1,4 +1,4 @@
-"""The tree that failures print: what was live, what differed, and what did not happen, in few lines."""
+"""The tree in failure reports shows live, differing and missing crossings in few lines."""
 
 import io
 
@@ -41,12 +41,12 @@ def divergence(kind, address, **more):
     return Divergence(kind=kind, address=address, **{"message": f"{address} {kind}", **more})
 
 
-def test_a_replay_that_is_the_same_has_no_marks():
+def test_a_replay_without_differences_has_no_marks():
     lines = draw_replay([replayed(crossing(1, "a")), replayed(crossing(2, "b", parent=1))], []).lines()
     assert lines == ["└─ a[1] tool  n: 1 → 2  2.0 ms", "   └─ b[1] tool  n: 1 → 2  2.0 ms"]
 
 
-def test_what_was_live_opened_extra_and_missing_is_marked_in_its_place():
+def test_live_opened_extra_and_missing_crossings_are_marked_in_place():
     recorded = [
         crossing(1, "desk"),
         crossing(2, "refund", parent=1),
@@ -85,7 +85,7 @@ def test_what_was_live_opened_extra_and_missing_is_marked_in_its_place():
     ]
 
 
-def test_what_has_no_place_stands_at_the_end_the_gravest_first():
+def test_divergences_without_a_place_are_listed_last_by_severity():
     divergences = [
         divergence("missing", "b[1]", message="b[1] (a.py:b) was recorded and did not happen"),
         divergence("child", "0/x.1", severity="notice"),
@@ -100,43 +100,43 @@ def test_what_has_no_place_stands_at_the_end_the_gravest_first():
     ]
 
 
-def long(live=()):
-    """A replay of 300 steps of three calls each, in which some were live."""
+def long_replay(live=()):
+    """Return the crossings of a replay of 300 steps of three calls each, of which some are live."""
     crossings, seq = [], 0
     for step in range(1, 301):
         seq += 1
-        above = seq
+        parent_seq = seq
         crossings.append(replayed(crossing(seq, "step", step)))
         for name in ("ask", "act"):
             seq += 1
             mode = "live" if f"{name}[{step}]" in live else "served"
-            crossings.append(replayed(crossing(seq, name, step, parent=above), mode))
+            crossings.append(replayed(crossing(seq, name, step, parent=parent_seq), mode))
     return crossings
 
 
 @pytest.mark.parametrize("limit", [5, 12, 40, 100])
-def test_a_long_replay_fits_into_its_lines_with_what_matters(limit):
+def test_a_long_replay_is_shortened_to_its_important_lines(limit):
     wrong = divergence("input", "act[150]", path="n", recorded="1", replayed="2")
-    lines = draw_replay(long(live=["ask[77]"]), [wrong]).lines(limit)
+    lines = draw_replay(long_replay(live=["ask[77]"]), [wrong]).lines(limit)
     assert len(lines) <= limit
     assert [line for line in lines if "act[150]" in line]
     assert "input n: 1 → 2" in "\n".join(lines)
-    assert [line for line in lines if "step[150]" in line]  # what encloses it
+    assert [line for line in lines if "step[150]" in line]  # its parent
     assert [line for line in lines if "more" in line]
     assert limit < 12 or [line for line in lines if "● ask[77]" in line]
 
 
-def test_where_all_differs_the_first_and_the_last_are_told():
+def test_if_everything_differs_the_first_differences_and_the_number_of_the_others_are_shown():
     wrong = [
         divergence("input", f"act[{step}]", path="n", recorded="1", replayed="2") for step in range(1, 301)
     ]
-    lines = draw_replay(long(), wrong).lines(20)
+    lines = draw_replay(long_replay(), wrong).lines(20)
     assert len(lines) == 20
     assert "step[1]" in lines[0]
     assert [line for line in lines if line.startswith("… ") and line.endswith(" more lines")]
 
 
-def test_what_did_not_happen_stands_inside_what_came_later_than_it_was_recorded():
+def test_a_missing_crossing_is_drawn_inside_its_reordered_parent():
     recorded = [crossing(1, "b"), crossing(2, "c", lane="0/f.1"), crossing(3, "inner", parent=1)]
     crossings = [
         Replayed(mode="served", envelope=crossing(1, "c"), recorded=recorded[1]),
@@ -152,14 +152,14 @@ def test_what_did_not_happen_stands_inside_what_came_later_than_it_was_recorded(
     ]
 
 
-def test_what_is_extra_stands_inside_what_was_moved():
+def test_an_extra_crossing_is_drawn_inside_its_reordered_parent():
     def trace(*envelopes):
         header = Header(id="01", created="", command=Command("script", "a.py"))
         return Trace(header, envelopes, None)
 
-    one = trace(crossing(1, "b"), crossing(2, "c"), crossing(3, "a"))
-    other = trace(crossing(1, "a"), crossing(2, "new", parent=1), crossing(3, "b"), crossing(4, "c"))
-    lines = draw_comparison(differ(one, other)).lines()
+    first = trace(crossing(1, "b"), crossing(2, "c"), crossing(3, "a"))
+    second = trace(crossing(1, "a"), crossing(2, "new", parent=1), crossing(3, "b"), crossing(4, "c"))
+    lines = draw_comparison(differ(first, second)).lines()
     assert [line.partition(" tool")[0] for line in lines] == [
         "├─ … 2 the same: b, c",
         "└─ ≠ a[1]",
@@ -168,34 +168,34 @@ def test_what_is_extra_stands_inside_what_was_moved():
     ]
 
 
-def test_many_names_beside_each_other_are_left_out_too():
+def test_many_crossings_of_different_names_are_summarised():
     lines = draw_trace([crossing(seq, f"t{seq}") for seq in range(1, 101)]).lines(None)
     assert len(lines) == 41
     assert lines[20] == "├─ … 60 more: t21, t22, t23, t24, t25, t26, and 54 names more"
 
 
-def test_a_trace_is_drawn_from_envelopes_too():
-    found = [crossing(1, "a"), crossing(2, "b", parent=1), crossing(3, "c", parent=99)]
-    assert draw_trace(iter(found)).lines() == [
+def test_a_trace_can_be_drawn_from_an_iterator_of_envelopes():
+    envelopes = [crossing(1, "a"), crossing(2, "b", parent=1), crossing(3, "c", parent=99)]
+    assert draw_trace(iter(envelopes)).lines() == [
         "├─ a[1] tool  n: 1 → 2  2.0 ms",
         "│  └─ b[1] tool  n: 1 → 2  2.0 ms",
-        "└─ c[1] tool  n: 1 → 2  2.0 ms",  # what enclosed it was lost
+        "└─ c[1] tool  n: 1 → 2  2.0 ms",  # its parent was lost
     ]
 
 
-def test_only_what_is_shown_is_asked_for():
+def test_only_crossings_that_are_shown_are_loaded():
     envelopes = {seq: crossing(seq, "a", seq) for seq in range(1, 5001)}
-    asked = []
+    loaded = []
 
     def get(seq):
-        asked.append(seq)
+        loaded.append(seq)
         return envelopes[seq]
 
     assert len(draw_trace(envelopes.values(), get).lines()) == 7
-    assert asked == [1, 2, 3, 4998, 4999, 5000]
+    assert loaded == [1, 2, 3, 4998, 4999, 5000]
 
 
-def test_lanes_that_overlap_are_marked_and_those_that_follow_are_not():
+def test_overlapping_lanes_are_marked_and_consecutive_ones_are_not():
     def timed(seq, lane, started):
         return crossing(seq, "t", seq, lane=lane, started=started, duration=10)
 
@@ -210,7 +210,7 @@ def test_lanes_that_overlap_are_marked_and_those_that_follow_are_not():
     ]
 
 
-def test_a_long_lane_leaves_its_crossing_the_room():
+def test_a_long_name_of_a_lane_leaves_room_for_its_crossing():
     lane = "0/" + "/".join(f"{step}_of_a_framework.1" for step in ("batch", "run", "call"))
     crossings = [crossing(1, "a"), crossing(2, "refund", lane=lane), crossing(3, "mail", lane=f"{lane}/x.1")]
     crossings += [
@@ -228,7 +228,7 @@ def test_a_long_lane_leaves_its_crossing_the_room():
     assert (cells(nested), nested.endswith("yyyy.1  2 crossings")) == (100, True)
 
 
-def test_lanes_nest_as_they_were_started():
+def test_lanes_are_nested_as_they_were_started():
     lines = draw_trace(
         [
             crossing(1, "a", lane="0/main.1"),
@@ -254,18 +254,18 @@ def test_a_thousand_levels_are_drawn():
     assert max(map(len, lines)) <= 100
 
 
-def test_nothing_is_drawn_of_nothing():
+def test_a_trace_without_crossings_is_drawn_as_no_lines():
     assert draw_trace([]).lines() == []
     assert draw_replay([], []).lines() == []
 
 
-def test_what_goes_to_a_file_is_plain():
+def test_a_tree_in_a_file_has_no_colours():
     stream = io.StringIO()
     draw_replay([replayed(crossing(1, "a"), "live")], []).write(Page(stream))
     assert stream.getvalue() == "└─ ● a[1] tool  n: 1 → 2  2.0 ms  live\n"
 
 
-# --- a line ---
+# --- a single line ---
 
 
 @pytest.mark.parametrize(
@@ -282,11 +282,11 @@ def test_what_goes_to_a_file_is_plain():
         ({"$enum": "shop:Colour", "name": "RED"}, "shop:Colour"),
     ],
 )
-def test_values_are_written_as_people_would(value, expected):
+def test_values_are_written_without_type_tags(value, expected):
     assert brief(value) == expected
 
 
-def test_a_huge_value_is_not_written_out():
+def test_a_huge_value_is_shortened():
     assert len(brief([{"a": "x" * 1000}] * 1000)) < 1000
     deep = []
     for _ in range(500):
@@ -298,8 +298,8 @@ def model(**more):
     return crossing(1, "m", kind="model", **more)
 
 
-def spoken(body, **meta):
-    """Say what a model answered in an exchange with a stored body."""
+def words_of_model_call(body, **meta):
+    """Return the text for a model call with an exchange whose response has this stored body."""
     exchange = Exchange(method="POST", url="http://x/", request=b"null", status=200, body=encode(body))
     return words(model(exchanges=(exchange,), reenters=True, meta=encode({"model": "m-1", **meta})), 60)
 
@@ -323,16 +323,19 @@ def spoken(body, **meta):
         {"lines": [{"message": {"content": part}} for part in ("Good ", "day.")]},
     ],
 )
-def test_the_text_of_an_answer_is_found_in_whatever_way_a_provider_writes_it(body):
-    assert spoken(body) == 'm-1 → "Good day."'
+def test_the_text_of_an_answer_is_found_in_the_format_of_each_provider(body):
+    assert words_of_model_call(body) == 'm-1 → "Good day."'
 
 
-def test_tools_that_a_model_asked_for_are_named():
-    assert spoken({"json": {"content": "x"}}, tools=["refund", "mail", "refund"]) == "m-1 → refund ×2, mail"
-    assert spoken({"json": {"data": [0.5]}}) == "m-1 → status 200"
+def test_requested_tools_of_a_model_call_are_named():
+    assert (
+        words_of_model_call({"json": {"content": "x"}}, tools=["refund", "mail", "refund"])
+        == "m-1 → refund ×2, mail"
+    )
+    assert words_of_model_call({"json": {"data": [0.5]}}) == "m-1 → status 200"
 
 
-def test_a_model_without_exchanges_is_read_from_its_outcome():
+def test_a_model_call_without_exchanges_is_described_by_its_outcome():
     assert words(model(got={"content": "Good day."}), 60) == 'n: 1 → "Good day."'
     streamed = Streamed((encode({"text": "Good "}), encode({"text": "day."})), Returned())
     assert words(model(outcome=streamed), 60) == 'n: 1 → "Good day."'
@@ -341,11 +344,11 @@ def test_a_model_without_exchanges_is_read_from_its_outcome():
 
 
 @pytest.mark.parametrize("room", [0, 5, 8, 13, 40])
-def test_words_keep_to_their_room(room):
+def test_words_fit_into_their_room(room):
     assert cells(words(crossing(1, "t", given="漢字" * 50, got="x" * 90), room)) <= room
 
 
-def test_widths_and_durations():
+def test_texts_are_cut_by_width_and_durations_are_rounded():
     assert (cut("abcdef", 4), cut("漢字漢字", 5), cut("abc", 3), cut("abc", 0)) == (
         "abc…",
         "漢字…",

@@ -1,4 +1,4 @@
-"""What `run` accepts of rules and of a project's layout, `replay` and `check` accept, too."""
+"""`run`, `replay` and `check` accept and refuse the same rules and project layouts."""
 
 import pytest
 
@@ -57,51 +57,51 @@ BAD = {
 
 
 def _write(folder, layout, selectors):
-    there, package, project, path, place = LAYOUTS[layout]
+    project_folder, package, project, path, package_folder = LAYOUTS[layout]
     rules = "\n".join(
-        f'[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\n{each.format(package=package)}'
-        for each in selectors
+        f'[[boundary]]\nname = "{{__name__}}"\nkind = "tool"\n{selector.format(package=package)}'
+        for selector in selectors
     ).replace("{__name__}", "tool" if "call =" in selectors[0] else "{__name__}")
     inserted = f"import sys; sys.path.insert(0, {path!r})" if path else ""
     files = {
-        f"{there}/agent.py": AGENT.format(path=inserted, package=package),
-        f"{there}/autochron.toml": f"version = 1\npacks = []\n{project}\n{rules}",
-        f"{place}/__init__.py": "",
-        f"{place}/tools.py": TOOLS,
+        f"{project_folder}/agent.py": AGENT.format(path=inserted, package=package),
+        f"{project_folder}/autochron.toml": f"version = 1\npacks = []\n{project}\n{rules}",
+        f"{package_folder}/__init__.py": "",
+        f"{package_folder}/tools.py": TOOLS,
     }
     processes.write(folder, files)
-    return folder / there
+    return folder / project_folder
 
 
-def _answers(folder):
+def _results(folder):
     words = ["run", "agent.py"], ["replay", "last"], ["check", "."], ["check", "agent.py"]
-    return [processes.autochron(folder, *each) for each in words]
+    return [processes.autochron(folder, *command) for command in words]
 
 
-ODD = ("beside the rules' folder", "in a namespace")
+UNUSUAL = ("beside the rules' folder", "in a namespace")
 
 
 def _pairs(rules):
-    """Pair each of the rules with a layout: the odd ones in every build, the others in the thorough one."""
+    """Pair each of the rules with each layout: the unusual layouts in every build, the others with `--thorough`."""
     return [
-        pytest.param(layout, each, marks=() if layout in ODD else pytest.mark.thorough)
+        pytest.param(layout, name, marks=() if layout in UNUSUAL else pytest.mark.thorough)
         for layout in LAYOUTS
-        for each in rules
+        for name in rules
     ]
 
 
 @pytest.mark.parametrize(("layout", "rules"), _pairs(GOOD))
-def test_what_one_accepts_all_accept(tmp_path, layout, rules):
-    recorded, replayed, whole, one = _answers(_write(tmp_path, layout, GOOD[rules]))
+def test_all_commands_accept_good_rules(tmp_path, layout, rules):
+    recorded, replayed, checked, checked_file = _results(_write(tmp_path, layout, GOOD[rules]))
     assert (recorded.status, recorded.text) == (0, "2 6 12 7\n")
     assert "1 crossing" in recorded.said or "2 crossings" in recorded.said
     assert (replayed.status, replayed.text) == (0, "2 6 12 7\n"), replayed.said
-    assert (whole.status, one.status) == (0, 0)
+    assert (checked.status, checked_file.status) == (0, 0)
 
 
 @pytest.mark.parametrize(("layout", "rules"), _pairs(BAD))
-def test_what_one_refuses_all_refuse(tmp_path, layout, rules):
+def test_all_commands_refuse_bad_rules(tmp_path, layout, rules):
     assert processes.autochron(_write(tmp_path, layout, GOOD["a target"]), "run", "agent.py").status == 0
-    answers = _answers(_write(tmp_path, layout, BAD[rules]))
-    assert [each.status for each in answers] == [2, 2, 2, 2]
-    assert all("(bad-rule)" in each.said for each in answers), [each.said for each in answers]
+    results = _results(_write(tmp_path, layout, BAD[rules]))
+    assert [result.status for result in results] == [2, 2, 2, 2]
+    assert all("(bad-rule)" in result.said for result in results), [result.said for result in results]

@@ -1,4 +1,4 @@
-"""The shipped packs: their examples, and their targets in the installed libraries."""
+"""The shipped packs match their examples, and their targets are in the installed libraries."""
 
 import importlib.metadata
 import importlib.util
@@ -20,7 +20,7 @@ from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())
 SDKS = ("anthropic", "openai")
-"""Those whose every call goes through the `request` of a base client."""
+"""The packs of SDKs in which every call goes through `request` of a base client."""
 
 
 def data(name):
@@ -36,8 +36,8 @@ def examples(key):
     ]
 
 
-def first(name, target, options):
-    """Return the id of the first rule that fits, as a crossing takes it."""
+def first_match(name, target, options):
+    """Return the id of the first matching rule, which a crossing would use."""
     point = Point(name, "request", ("options",))
     for rule in load_pack(name).boundaries:
         fits = condition(rule.when, point)
@@ -50,8 +50,10 @@ def first(name, target, options):
 def test_the_index_agrees_with_the_pack(name):
     assert pack_index()[name] == tuple(data(name)["pack"]["modules"]) == load_pack(name).modules
     lines = find_lines(Path(pack_texts()[name].file).read_text("utf-8"))
-    wanted = {path[1]: line for path, line in lines.items() if path[0] == "boundary" and len(path) == 2}
-    assert {rule.place.line for rule in load_pack(name).boundaries} == set(wanted.values())
+    boundary_lines = {
+        path[1]: line for path, line in lines.items() if path[0] == "boundary" and len(path) == 2
+    }
+    assert {rule.place.line for rule in load_pack(name).boundaries} == set(boundary_lines.values())
 
 
 @pytest.mark.parametrize("name", PACKS)
@@ -63,23 +65,24 @@ def test_every_rule_has_an_example(name):
 
 @pytest.mark.parametrize(("name", "rule", "http"), examples("http"))
 @pytest.mark.parametrize("client", ["SyncAPIClient", "AsyncAPIClient"])
-def test_urls_go_to_their_rule(name, rule, http, client):
+def test_an_example_url_matches_its_rule(name, rule, http, client):
     method, url = http.split()
     assert (
-        first(name, f"{name}._base_client:{client}.request", SimpleNamespace(method=method, url=url)) == rule
+        first_match(name, f"{name}._base_client:{client}.request", SimpleNamespace(method=method, url=url))
+        == rule
     )
 
 
-class Seen(Exception):
-    """Carries the options out of the SDK."""
+class OptionsCaptured(Exception):
+    """Raised to carry the options out of the SDK."""
 
 
 @pytest.mark.parametrize(("name", "rule", "code"), examples("code"))
-def test_code_goes_to_its_rule(name, rule, code, monkeypatch):
+def test_example_code_matches_its_rule(name, rule, code, monkeypatch):
     sdk = pytest.importorskip(name)
 
     def request(self, cast_to, options, **rest):
-        raise Seen(options)
+        raise OptionsCaptured(options)
 
     monkeypatch.setattr(f"{name}._base_client.SyncAPIClient.request", request)
     clients = {"client": sdk.OpenAI(api_key="x") if name == "openai" else sdk.Anthropic(api_key="x")}
@@ -87,10 +90,10 @@ def test_code_goes_to_its_rule(name, rule, code, monkeypatch):
         clients["azure"] = sdk.AzureOpenAI(
             api_key="x", azure_endpoint="http://azure.invalid", azure_deployment="d", api_version="1"
         )
-    with pytest.raises(Seen) as caught:
+    with pytest.raises(OptionsCaptured) as caught:
         eval(code, clients)
     options = caught.value.args[0]
-    assert first(name, f"{name}._base_client:SyncAPIClient.request", options) == rule
+    assert first_match(name, f"{name}._base_client:SyncAPIClient.request", options) == rule
     assert hasattr(options, "json_data")
 
 
@@ -100,10 +103,10 @@ def test_targets_are_in_the_installed_library(name):
     assert spec is not None
     code = spec.loader.get_code(spec.name)
     rules = Rules(packs=(load_pack(name),))
-    found = Matcher(rules).find(spec.name, code, is_project=False)
-    assert (found.absent, found.ledger) == ((), ())
-    assert {match.rule for match in found.matches} == set(load_pack(name).boundaries)
-    assert {(match.qualname, match.shape) for match in found.matches} == {
+    result = Matcher(rules).find(spec.name, code, is_project=False)
+    assert (result.absent, result.ledger) == ((), ())
+    assert {match.rule for match in result.matches} == set(load_pack(name).boundaries)
+    assert {(match.qualname, match.shape) for match in result.matches} == {
         ("SyncAPIClient.request", "function"),
         ("AsyncAPIClient.request", "coroutine"),
     }
@@ -112,7 +115,7 @@ def test_targets_are_in_the_installed_library(name):
     }
 
 
-def test_a_pack_waits_for_its_library():
+def test_a_pack_is_loaded_when_its_library_is_imported():
     rules = load_rules(None)
     assert with_imported(rules, "json") is rules
     assert with_imported(rules, "openai_tools") is rules
@@ -122,13 +125,13 @@ def test_a_pack_waits_for_its_library():
     assert woven.digest == rules.digest
 
 
-def test_a_pack_that_is_not_there():
+def test_an_unknown_pack_is_refused():
     with pytest.raises(RuleError) as caught:
         load_pack("opena")
     assert str(caught.value) == "there is no pack `opena`; nearest is `openai` (bad-rule)"
 
 
-def test_an_id_is_taken_once():
+def test_an_id_can_be_used_only_once_in_a_pack():
     rule = '[[boundary]]\nid = "p"\nname = "a"\nkind = "tool"\ntarget = "a:b"\n'
     with pytest.raises(RuleError) as caught:
         read_pack("p", "p.toml", f'[pack]\nname = "p"\nmodules = ["p"]\ndistribution = "p"\n{rule}{rule}')

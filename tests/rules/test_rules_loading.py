@@ -1,4 +1,4 @@
-"""Rule files, good and bad: what they give, and the exact words of each refusal."""
+"""Loading rule files: the loaded rules, and the exact message of each refusal."""
 
 import os
 import subprocess
@@ -38,12 +38,12 @@ def load(tmp_path, text, name="autochron.toml"):
     ("line", "changes"),
     [("", None), ("changes = []\n", ()), ('changes = ["a.b", "c"]\n', ("a.b", "c"))],
 )
-def test_a_call_may_change_all_arguments_or_those_that_are_named(tmp_path, line, changes):
+def test_changes_are_loaded_as_none_or_as_the_named_paths(tmp_path, line, changes):
     text = f'version = 1\n[[boundary]]\nname = "n"\nkind = "tool"\ntarget = "a:b"\n{line}'
     assert [rule.changes for rule in load(tmp_path, text).boundaries] == [changes]
 
 
-def test_everything_a_file_may_say(tmp_path):
+def test_a_file_with_every_key_is_loaded(tmp_path):
     (tmp_path / "src").mkdir()
     rules = load(
         tmp_path,
@@ -143,7 +143,7 @@ target = "app:handle"
     assert len(rules.digest) == 64
 
 
-def test_children_take_part_unless_the_file_says_no(tmp_path):
+def test_child_processes_are_recorded_by_default(tmp_path):
     assert load(tmp_path, HEAD).children is True
     assert load(tmp_path, f"{HEAD}children = false\n").children is False
 
@@ -435,7 +435,7 @@ BAD = [
 ]
 
 
-def test_ambient_values_are_read(tmp_path):
+def test_ambient_rules_are_loaded(tmp_path):
     text = (
         HEAD
         + 'ambient = ["uuid", "clock", "uuid"]\n'
@@ -443,7 +443,7 @@ def test_ambient_values_are_read(tmp_path):
         + 'call = "time.time()"\nsite = "a.py:3"\n'
         + AMBIENT
         + 'call = "datetime.date.today"\nsite = "b.py"\nhash = "0123456789ab"\nname = "today"\n'
-        # Without a site it is a boundary as any other.
+        # Without a site it is an ordinary boundary.
         + '[[boundary]]\nname = "now"\nkind = "ambient"\ncall = "time.time()"\n'
     )
     rules = load(tmp_path, text)
@@ -453,16 +453,16 @@ def test_ambient_values_are_read(tmp_path):
         ("datetime.date.today", "b.py", "0123456789ab", "today", "autochron.toml:7"),
     ]
     assert [rule.name for rule in rules.boundaries] == ["now"]
-    others = [
+    variants = [
         text.replace('"clock", ', ""),
         text.replace("a.py:3", "a.py:4"),
         text.replace('"today"', '"day"'),
         text.replace("0123456789ab", "0123456789ac"),
     ]
-    assert len({rules.digest, *(load(tmp_path, other).digest for other in others)}) == 5
+    assert len({rules.digest, *(load(tmp_path, variant).digest for variant in variants)}) == 5
 
 
-def test_ignores_are_read(tmp_path):
+def test_ignores_are_loaded(tmp_path):
     rules = load(
         tmp_path,
         HEAD
@@ -476,7 +476,7 @@ def test_ignores_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)
-def test_refusals(tmp_path, text, message):
+def test_a_malformed_file_is_refused(tmp_path, text, message):
     (tmp_path / "src").mkdir()
     with pytest.raises(RuleError) as caught:
         load(tmp_path, text)
@@ -510,13 +510,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("name", "message"), NAMES)
-def test_names_that_mean_nothing(tmp_path, name, message):
+def test_a_malformed_name_is_refused(tmp_path, name, message):
     with pytest.raises(RuleError) as caught:
         load(tmp_path, f"{HEAD}[[boundary]]\nkind = 'tool'\nname = '{name}'\ntarget = 'a:b'\n")
     assert str(caught.value) == f"autochron.toml:4: {message} (bad-rule)"
 
 
-def test_an_unreadable_file(tmp_path):
+def test_an_unreadable_file_is_refused(tmp_path):
     with pytest.raises(RuleError) as caught:
         load_rules(tmp_path / "autochron.toml")
     assert (
@@ -529,7 +529,7 @@ def test_an_unreadable_file(tmp_path):
     assert str(caught.value) == "autochron.toml:2: not UTF-8 (bad-rule)"
 
 
-def test_a_table_of_pyproject(tmp_path):
+def test_rules_are_loaded_from_a_table_of_pyproject(tmp_path):
     text = '[project]\nname = "x"\n\n[tool.autochron]\nversion = 1\n\n[[tool.autochron.boundary]]\n'
     text += BOUNDARY.partition("\n")[2] + 'target = "a:b"\n'
     rules = load(tmp_path, text, "pyproject.toml")
@@ -547,34 +547,34 @@ def test_a_table_of_pyproject(tmp_path):
     )
 
 
-def test_the_digest_is_of_the_meaning(tmp_path):
-    one = load(tmp_path, HEAD + BOUNDARY + 'target = "a:b"\n').digest
+def test_the_digest_depends_on_the_meaning_of_the_rules(tmp_path):
+    digest = load(tmp_path, HEAD + BOUNDARY + 'target = "a:b"\n').digest
     assert (
         load(tmp_path, '# c\nversion=1\n\n[[boundary]]\ntarget="a:b"\nkind="tool"\nname="a" # d\n').digest
-        == one
+        == digest
     )
-    assert load(tmp_path, HEAD + BOUNDARY + 'target = "a:c"\n').digest != one
-    assert load(tmp_path, HEAD + "packs = []\n" + BOUNDARY + 'target = "a:b"\n').digest != one
-    assert load_rules(None, root=tmp_path).digest != one
+    assert load(tmp_path, HEAD + BOUNDARY + 'target = "a:c"\n').digest != digest
+    assert load(tmp_path, HEAD + "packs = []\n" + BOUNDARY + 'target = "a:b"\n').digest != digest
+    assert load_rules(None, root=tmp_path).digest != digest
     assert load_rules(None, root=tmp_path).digest == load_rules(None).digest
 
 
-def test_rules_may_stand_elsewhere_than_what_they_are_for(tmp_path):
-    here = tmp_path / "incidents" / "refund"
-    here.mkdir(parents=True)
-    (here.parent / "src").mkdir()
+def test_a_rule_file_may_name_another_root(tmp_path):
+    folder = tmp_path / "incidents" / "refund"
+    folder.mkdir(parents=True)
+    (folder.parent / "src").mkdir()
     (tmp_path / "src").mkdir()
     text = f'project = ["src"]\n{BOUNDARY}target = "a:b"\n'
-    rules, copy = load(tmp_path, HEAD + text), load(here, f'root = "../.."\n{HEAD}{text}')
+    rules, copy = load(tmp_path, HEAD + text), load(folder, f'root = "../.."\n{HEAD}{text}')
     assert (
         (copy.root, copy.project) == (str(tmp_path), (str(tmp_path / "src"),)) == (rules.root, rules.project)
     )
     assert copy.digest == rules.digest
-    assert copy.file == str(here / "autochron.toml")
-    assert load_rules(here / "autochron.toml", root=here.parent).root == str(here.parent)
+    assert copy.file == str(folder / "autochron.toml")
+    assert load_rules(folder / "autochron.toml", root=folder.parent).root == str(folder.parent)
 
 
-def test_a_root_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_root_is_refused(tmp_path):
     with pytest.raises(RuleError) as caught:
         load(tmp_path, f'{HEAD}root = "nowhere"\n')
     assert str(caught.value) == (
@@ -582,13 +582,13 @@ def test_a_root_that_is_not_there_is_refused(tmp_path):
     )
 
 
-def test_named_packs_are_there_at_once(tmp_path):
+def test_named_packs_are_loaded_at_once(tmp_path):
     rules = load(tmp_path, HEAD + 'packs = ["openai"]\ndisable = ["openai.chat"]\n')
     assert (rules.auto, [pack.name for pack in rules.packs]) == (False, ["openai"])
     assert "openai.chat" not in {rule.id for rule in rules.packs[0].boundaries}
 
 
-def test_nothing_found_is_fine(tmp_path):
+def test_a_project_without_a_rule_file_gets_default_rules(tmp_path):
     rules = load_rules(None, root=tmp_path)
     assert (rules.boundaries, rules.packs, rules.auto, rules.root, rules.file) == (
         (),
@@ -625,7 +625,7 @@ def test_the_store_is_beside_the_rules(tmp_path):
     assert config.default_store(None) == os.path.join(os.getcwd(), store)
 
 
-def test_no_toml_parser_without_need():
+def test_loading_default_rules_imports_no_toml_parser():
     code = (
         "import sys; import autochron.rules.loading as r; r.load_rules(None); "
         "print(sorted({'tomli', 'difflib', 'hashlib', 'libcst'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""The small parts: lines, globs, paths and names."""
+"""The parts of rules: lines, globs, paths and names."""
 
 import re
 from types import SimpleNamespace
@@ -40,7 +40,7 @@ BLANKS = st.sampled_from(["", "\n", "# [[boundary]]\n", '\n\n  # x = """\n'])
 @given(
     st.lists(st.tuples(BLANKS, st.lists(st.tuples(BLANKS, VALUES), max_size=3), st.booleans()), max_size=4)
 )
-def test_lines_are_those_that_were_written(tables):
+def test_the_lines_of_tables_and_keys_are_found(tables):
     text, expected = "", {}
 
     def here():
@@ -58,14 +58,14 @@ def test_lines_are_those_that_were_written(tables):
             expected[(*path, f"k.{index}")] = here()
             text += f'"k.{index}" = {value}\n'
     tomli.loads(text)
-    found = find_lines(text)
-    assert {path: found.get(path) for path in expected} == expected
+    lines = find_lines(text)
+    assert {path: lines.get(path) for path in expected} == expected
 
 
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=5, unique_by=lambda pair: pair[0]))
 def test_every_key_and_element_has_a_line(pairs):
     text = "\n".join(f"{key} = {value}" for key, value in pairs)
-    found = find_lines(text)
+    lines = find_lines(text)
 
     def paths(value, path=()):
         inner = (
@@ -75,10 +75,10 @@ def test_every_key_and_element_has_a_line(pairs):
             yield (*path, key)
             yield from paths(item, (*path, key))
 
-    assert set(paths(tomli.loads(text))) == set(found)
+    assert set(paths(tomli.loads(text))) == set(lines)
 
 
-def test_lines_of_nested_tables():
+def test_the_lines_of_nested_tables_are_found():
     text = "[[a]]\n[[a.b]]\n[[a.b]]\nx.y = 1\n[[a]]\n[a.c]\n[[a.b]]\n"
     assert find_lines(text) == {
         ("a",): 1,
@@ -96,7 +96,7 @@ def test_lines_of_nested_tables():
 
 
 @given(st.text("ab*/", max_size=8), st.text("ab/", max_size=8))
-def test_text_globs_are_as_regular_expressions_say(pattern, text):
+def test_text_globs_match_like_regular_expressions(pattern, text):
     expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
     assert text_glob(pattern).fits(text) == expected
 
@@ -108,13 +108,13 @@ COMPONENT = st.text("ab*", min_size=1, max_size=4).filter(lambda text: "**" not 
     st.lists(COMPONENT | st.just("**"), min_size=1, max_size=4),
     st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=5),
 )
-def test_dotted_globs_are_as_regular_expressions_say(pattern, name):
-    def one(component):
+def test_dotted_globs_match_like_regular_expressions(pattern, name):
+    def expression_of(component):
         if component == "**":
             return r"[^.]+(?:\.[^.]+)*"
         return "[^.]*".join(component.split("*"))
 
-    expected = re.fullmatch(r"\.".join(map(one, pattern)), ".".join(name)) is not None
+    expected = re.fullmatch(r"\.".join(map(expression_of, pattern)), ".".join(name)) is not None
     assert dotted_glob(".".join(pattern)).fits(".".join(name)) == expected
 
 
@@ -131,12 +131,12 @@ def test_dotted_globs_are_as_regular_expressions_say(pattern, name):
         ("f.<locals>.*", ["f.<locals>.g"], ["f.g", "f.<locals>._g"]),
     ],
 )
-def test_careful_globs(pattern, fits, misses):
+def test_careful_globs_match_private_and_nested_names_only_if_written_out(pattern, fits, misses):
     glob = dotted_glob(pattern, careful=True)
     assert ([name for name in [*fits, *misses] if glob.fits(name)]) == fits
 
 
-def test_paths_find_what_is_there():
+def test_paths_find_existing_values():
     value = {
         "content": [{"type": "text"}, {"type": "tool_use", "name": "f"}, {"type": "tool_use", "name": "g"}],
         "n": 1,
@@ -174,7 +174,7 @@ FACTS = NameFacts("f", "A.f", "shop", model="gpt", caller="main", closure={"x": 
         ("{fn.__name__}", None, "len"),
     ],
 )
-def test_names_are_formed(text, fixed, formed):
+def test_names_are_formed_from_arguments_and_facts(text, fixed, formed):
     arguments = {
         "tool": "refund",
         "spec": SimpleNamespace(name="inner"),
@@ -195,7 +195,7 @@ def test_names_are_formed(text, fixed, formed):
         ("{empty}", "shop:A.f can't form `{empty}`: empty is empty"),
     ],
 )
-def test_names_that_cannot_be_formed(text, message):
+def test_a_name_that_cannot_be_formed_raises(text, message):
     with pytest.raises(RuleError) as caught:
         name_template(text).form({"a": [], "empty": ""}, FACTS)
     assert caught.value.message == message

@@ -1,4 +1,4 @@
-"""Decode what a trace holds while it is watched, with a library whose hooks tell that they ran."""
+"""Decode bodies while watching, with a library whose hooks record that they ran."""
 
 import glob
 import sys
@@ -13,11 +13,11 @@ from autochron.store.tracefile import read_trace
 from tests.security.watched import watched
 
 RAN = []
-"""What of the library below ran."""
+"""Names of the library's hooks that ran."""
 
 
 def library():
-    """Make a module as an installed library has it: value types with hooks."""
+    """Return a module that looks like an installed library, with value types that have hooks."""
     source = """
 import dataclasses, enum, msgspec, sys
 from typing import NamedTuple
@@ -65,20 +65,20 @@ class Pair(NamedTuple):
 
 LIBRARY = library()
 CALLED = []
-"""What of the project ran."""
+"""Names of the project's functions that ran."""
 
 
 def decoded(body):
-    """Decode; give what ran, the value, and why it was refused."""
+    """Decode a body; return the watch, the value, and the error if it was refused."""
     RAN.clear()
     CALLED.clear()
-    made = refused = None
+    value = refusal = None
     with watched() as seen:
         try:
-            made = codec.decode(body)
+            value = codec.decode(body)
         except CodecError as error:
-            refused = error
-    return seen, made, refused
+            refusal = error
+    return seen, value, refusal
 
 
 def fuzz(count):
@@ -92,7 +92,7 @@ def fuzz(count):
 
 
 def warm():
-    """Have what is made once made: annotations are read, a zone that isn't there is looked for, streams are imported."""
+    """Trigger lazy work before watching: read annotations, search for a missing time zone, import streams."""
     for path in glob.glob("incidents/*/trace.jsonl"):
         for reseal in (False, True):
             read_trace(path, reseal=reseal)

@@ -1,7 +1,7 @@
-"""The figures of docs/security.md: what of planted secrets is left in clear, and what a `kill -9` takes.
+"""The figures of docs/security.md: how many planted secrets are left in clear, and what a `kill -9` loses.
 
-`python -m tests.security.figures` prints them; with `--write` they go into the page, between its marks. The secrets are
-those of the tests (`secret_shapes.py`, `secret_texts.py`), made with seeds that stay. Of killed programs see `kills.py`.
+`python -m tests.security.figures` prints them. With `--write` it writes them into the page, between its marks. The secrets
+are those of the tests (`secret_shapes.py`, `secret_texts.py`), made with fixed seeds. `kills.py` kills the programs.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ KILLS = f"<!-- the kills: {COMMAND} -->", "<!-- the end of the kills -->"
 
 
 class Kept(NamedTuple):
-    """What is kept of one sample.
+    """One sample after masking.
 
     Attributes:
-        secrets: the parts of it that nobody may read.
-        texts: what is kept, one text for each way in which it was masked.
+        secrets: the secret parts of the sample.
+        texts: the masked sample, one text for each way in which it was masked.
     """
 
     secrets: tuple[str, ...]
@@ -78,14 +78,14 @@ class Family(NamedTuple):
 
 
 def of_text(text: str, secrets: Sequence[str] = (VALUE,), redactor: Redactor | None = None) -> Kept:
-    """Mask a text, alone and inside of a body."""
+    """Mask a text, alone and inside a body."""
     redactor = redactor or Redactor()
     inside = redactor.mask(msgspec.json.encode({"a": [text], "n": 1}))
     return Kept(tuple(secrets), (redactor.mask_text(text), json.loads(inside)["a"][0]))
 
 
 def of_value(value: object, secret: str = VALUE, redactor: Redactor | None = None) -> Kept:
-    """Mask a body."""
+    """Mask a value in a JSON body."""
     masked = (redactor or Redactor()).mask(msgspec.json.encode(value))
     return Kept((secret,), (json.dumps(json.loads(masked), ensure_ascii=False),))
 
@@ -105,7 +105,7 @@ def of_names() -> Iterator[Kept]:
 
 
 def of_formats(table: Mapping[str, Sequence[str]]) -> Iterator[Kept]:
-    """Plant a sample of each shape wherever it can stand."""
+    """Plant a sample of each shape in each surrounding text."""
     for shape in (shape for shapes in table.values() for shape in shapes):
         sample = make(shape, random.Random(shape))
         for frame in FRAMES_OF_FORMATS:
@@ -113,7 +113,7 @@ def of_formats(table: Mapping[str, Sequence[str]]) -> Iterator[Kept]:
 
 
 def of_vendors() -> Iterator[Kept]:
-    """Plant a sample of each shape of a vendor beside its name."""
+    """Plant a sample of each vendor's shape beside the vendor's name."""
     for rule, vendor, shape in BY_VENDOR:
         for sample in beside_vendors(rule, vendor, shape):
             yield of_text(sample.text, sample.secrets)
@@ -127,7 +127,7 @@ def of_contexts() -> Iterator[Kept]:
 
 
 def of_encodings() -> Iterator[Kept]:
-    """Plant a secret in each encoding; the encoded text is one, too."""
+    """Plant a secret in each encoding. The encoded text counts as a secret too."""
     for text in ENCODED:
         for encoded in encodings(text).values():
             for frame in FRAMES_OF_ENCODED:
@@ -135,22 +135,22 @@ def of_encodings() -> Iterator[Kept]:
 
 
 def of_pieces() -> Iterator[Kept]:
-    """Cut texts into the items of a stream: as a list that is there, and as one that comes."""
+    """Cut texts into items of a stream, and mask them both as a complete list and as they arrive."""
     for text in STREAMED:
         for size in SIZES:
             items = [msgspec.json.encode({"delta": part}) for part in cut(text.replace("@", VALUE), size)]
             stream = Redactor().begin_stream()
-            come = [body for item in items for body in stream.push(item)] + stream.flush()
-            there = [body for body, _ in Redactor().mask_items(items)]
-            yield Kept((VALUE,), tuple(_said(each) for each in (come, there)))
+            streamed = [body for item in items for body in stream.push(item)] + stream.flush()
+            listed = [body for body, _ in Redactor().mask_items(items)]
+            yield Kept((VALUE,), tuple(_joined_deltas(bodies) for bodies in (streamed, listed)))
 
 
-def _said(items: Iterable[bytes]) -> str:
+def _joined_deltas(items: Iterable[bytes]) -> str:
     return "".join(json.loads(body)["delta"] for body in items)
 
 
 def of_rules() -> Iterator[Kept]:
-    """Plant a number that only the rules call a secret, and values under names that they do."""
+    """Plant a number that matches only a pattern of the rules, and values under names from the rules."""
     for pattern in PATTERNS:
         redactor = _ruled(f'patterns = ["{pattern}"]')
         for value in RULED:
@@ -169,8 +169,8 @@ def _ruled(text: str) -> Redactor:
 
 
 def families() -> list[Family]:
-    """Return the rows: how a secret is known, what of it, and which files test that."""
-    formats = sum(not isinstance(each, VendorPattern) for each in load_patterns())
+    """Return the rows: how a secret is recognised, examples, and the files that test it."""
+    formats = sum(not isinstance(pattern, VendorPattern) for pattern in load_patterns())
     table = tomli.loads((ROOT / "autochron" / "redaction" / "secrets.toml").read_text("utf-8"))
     shapes = [*table["vendor"].values(), *table["short-vendor"].values()]
     vendors = {word for words in shapes for word in words.split()}
@@ -222,23 +222,25 @@ def families() -> list[Family]:
     ]
 
 
-def count(kept: Iterable[Kept]) -> tuple[int, list[Kept]]:
-    """Return how many samples there are, and those of which a part of more than five characters is left."""
-    samples = list(kept)
-    return len(samples), [each for each in samples if any(left(each.secrets, text) for text in each.texts)]
+def count(masked_samples: Iterable[Kept]) -> tuple[int, list[Kept]]:
+    """Return the number of samples, and those with a secret part of more than five characters left."""
+    samples = list(masked_samples)
+    return len(samples), [
+        sample for sample in samples if any(left(sample.secrets, text) for text in sample.texts)
+    ]
 
 
 @cache
 def counted() -> list[tuple[Family, int, list[Kept]]]:
-    """Count each family."""
+    """Return each family with its number of samples and its leaks."""
     return [(family, *count(family.kept)) for family in families()]
 
 
 def secrets() -> str:
-    """Write the table."""
+    """Return the table of secrets as Markdown."""
     lines = ["| by | what | planted | left in clear | tests |", "|---|---|---:|---:|---|"]
     for family, planted, leaked in counted():
-        files = ", ".join(f"`{each}`" for each in family.files)
+        files = ", ".join(f"`{file}`" for file in family.files)
         lines.append(f"| {family.by} | {family.what} | {planted:,} | {len(leaked):,} | {files} |")
     return "\n".join(lines)
 
@@ -246,46 +248,48 @@ def secrets() -> str:
 # --- kills ---
 
 
-def killed(found: Sequence[kills.Killed], loads: Sequence[float]) -> str:
-    """Say what kills left, and at which load of the machine."""
+def killed(results: Sequence[kills.Killed], loads: Sequence[float]) -> str:
+    """Return the text about the kills: how many traces had a gap, and at which load of the machine."""
     load = sum(loads) / len(loads)
-    gaps = sum(not each.whole for each in found)
+    gaps = sum(not result.whole for result in results)
     places = {
-        "With a processor free": [each for each in found if not each.busy],
-        "With one or two other processes that did nothing but compute": [each for each in found if each.busy],
+        "With a processor free": [result for result in results if not result.busy],
+        "With one or two other processes that did nothing but compute": [
+            result for result in results if result.busy
+        ],
     }
-    told = f"  {len(found):,} programs were killed, on {os.cpu_count()} cores with a load of {load:.1f} in the mean.\n"
-    told += f"  {gaps:,} traces had a gap."
-    return "\n".join([told, *(_safe(where, those) for where, those in places.items() if those)])
+    text = f"  {len(results):,} programs were killed, on {os.cpu_count()} cores with a load of {load:.1f} in the mean.\n"
+    text += f"  {gaps:,} traces had a gap."
+    return "\n".join([text, *(_safe(where, group) for where, group in places.items() if group)])
 
 
-def _safe(where: str, found: Sequence[kills.Killed]) -> str:
-    ended, kept = sum(each.ended for each in found), sum(each.kept for each in found)
-    waited = sorted(each.oldest * 1000 for each in found)
+def _safe(where: str, results: Sequence[kills.Killed]) -> str:
+    ended, stored = sum(result.ended for result in results), sum(result.kept for result in results)
+    waited = sorted(result.oldest * 1000 for result in results)
     median, most, nearly, slowest = (
         waited[min(len(waited) * percent // 100, len(waited) - 1)] for percent in (50, 90, 99, 100)
     )
     return (
-        f"  {where}, {kept:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before\n"
+        f"  {where}, {stored:,} of {ended:,} crossings that had ended {kills.PROMISED * 1000:.0f} ms before\n"
         f"  were there. They were safe {median:.0f} ms (median), {most:.0f} ms (90 %), {nearly:.0f} ms (99 %) and\n"
         f"  {slowest:.0f} ms (the slowest) after their end."
     )
 
 
 def kill(times: int, seed: int) -> str:
-    """Kill so many programs."""
-    found, loads = [], []
-    for each in kills.kill_often(times, seed):
-        found.append(each)
+    """Kill `times` programs, and return the text about them."""
+    results, loads = [], []
+    for result in kills.kill_often(times, seed):
+        results.append(result)
         loads.append(os.getloadavg()[0])
-    return killed(found, loads)
+    return killed(results, loads)
 
 
 # --- the page ---
 
 
 def put(page: str, marks: tuple[str, str], text: str) -> str:
-    """Return a page with a text between its marks."""
+    """Return the page with `text` between its marks."""
     begin, end = map(re.escape, marks)
     pattern = re.compile(rf"({begin}\n).*?(\n *{end})", re.DOTALL)
     if len(pattern.findall(page)) != 1:
@@ -294,7 +298,7 @@ def put(page: str, marks: tuple[str, str], text: str) -> str:
 
 
 def with_secrets(page: str) -> str:
-    """Return a page with the table of secrets as it is now."""
+    """Return the page with the current table of secrets."""
     return put(page, SECRETS, secrets())
 
 
@@ -306,16 +310,16 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the kills")
     parser.add_argument("--write", action="store_true", help="write the figures into docs/security.md")
-    given = parser.parse_args()
+    options = parser.parse_args()
     page = with_secrets(PAGE.read_text("utf-8"))
-    told = [secrets()]
-    if given.kills:
-        told.append(kill(given.kills, given.seed))
-        page = put(page, KILLS, told[-1])
-    if given.write:
+    sections = [secrets()]
+    if options.kills:
+        sections.append(kill(options.kills, options.seed))
+        page = put(page, KILLS, sections[-1])
+    if options.write:
         PAGE.write_text(page, "utf-8")
     else:
-        sys.stdout.write("\n\n".join(told) + "\n")
+        sys.stdout.write("\n\n".join(sections) + "\n")
 
 
 if __name__ == "__main__":

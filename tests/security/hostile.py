@@ -51,7 +51,7 @@ HOSTILE = [
 
 
 def texts(**options):
-    """Any text, hostile ones among it."""
+    """Return a strategy of any text, including hostile texts."""
     pieces = (
         st.sampled_from(HOSTILE)
         | st.text(**options)
@@ -61,12 +61,12 @@ def texts(**options):
 
 
 def with_hostile(test):
-    """Run a test with each of them, and with any other text."""
+    """Decorate a test to run with each hostile text and with random ones."""
     for text in HOSTILE:
         test = example(text)(test)
     return settings(deadline=None)(given(texts())(test))
 
 
 def well_formed(text):
-    """What UTF-8 can write."""
+    """Return the text with each character that UTF-8 can't encode replaced."""
     return text.encode("utf-8", "replace").decode()

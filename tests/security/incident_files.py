@@ -1,4 +1,4 @@
-"""A small agent that does what a model chose, a trace in which others chose every text, and what is made of it."""
+"""A small agent that obeys a model, a trace with one hostile text everywhere, and a check of its incident's files."""
 
 import ast
 
@@ -23,11 +23,14 @@ ELEMENTS = ("h1", "h2", "p", "pre", "code", "table", "thead", "tbody", "tr", "th
 
 
 def check_files(folder, test):
-    """The test has one function of two statements, the rules their root, and the page no element of anyone else's."""
+    """Check that the test, the rules and the page of an incident contain only the intended structure.
+
+    The test has one function of two statements, the rules have their four keys, and the page has no unexpected element.
+    """
     tree = ast.parse((folder / test).read_bytes())
-    assert [type(each).__name__ for each in tree.body] == ["Expr", "Import", "FunctionDef"]
+    assert [type(statement).__name__ for statement in tree.body] == ["Expr", "Import", "FunctionDef"]
     function = tree.body[2]
-    assert [type(each).__name__ for each in function.body] == ["Expr", "Expr"]
+    assert [type(statement).__name__ for statement in function.body] == ["Expr", "Expr"]
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     assert calls <= {
         "pytest.mark.autochron",
@@ -46,17 +49,17 @@ def check_files(folder, test):
 
 
 def doctored(trace, text):
-    """Put a text wherever a trace holds one that others choose."""
+    """Return a copy of a trace with a text in each place that an author of traces controls."""
     envelopes = [
         structs.replace(
-            each,
+            envelope,
             name=text or "x",
             site=f"@agent.py:{text}",
             lane=text or "0",
             input=b'{"tool":%s}' % encode(text),
             outcome=Raised(b'{"$error":%s,"args":[%s]}' % (encode(text), encode(text))),
         )
-        for each in trace.envelopes
+        for envelope in trace.envelopes
     ]
     header = structs.replace(
         trace.header,

@@ -1,7 +1,7 @@
-"""Kill recorded programs at random points under load, and look what is in the store.
+"""Kill recorded programs at random points under load, and compare the store with the crossings that had ended.
 
-A crossing counts as ended when the program has its result; it then writes the wall time into a file that it has mapped, which
-outlives the kill. Those that had ended `PROMISED` seconds before the kill have to be in the store.
+A crossing counts as ended when the program has its result. The program then writes the wall time into a memory-mapped file,
+which survives the kill. Crossings that ended `PROMISED` seconds or more before the kill have to be in the store.
 """
 
 import contextlib
@@ -45,14 +45,14 @@ for n in range(len(times) // word.size):
 
 
 class Killed(NamedTuple):
-    """What one kill left.
+    """What is in the store after one kill.
 
     Attributes:
-        ended: crossings that had ended early enough.
+        ended: how many crossings ended `PROMISED` seconds or more before the kill.
         kept: how many of these are in the store.
-        oldest: seconds between the end of the first crossing that is not in the store and the kill; 0 where all are.
-        whole: whether the crossings in the store are the first ones without a gap.
-        busy: how many processes did nothing but compute meanwhile.
+        oldest: seconds between the end of the first crossing that is not in the store and the kill; 0 if all are stored.
+        whole: whether the crossings in the store are the first ones, without a gap.
+        busy: how many other processes only computed meanwhile.
     """
 
     ended: int
@@ -63,7 +63,7 @@ class Killed(NamedTuple):
 
 
 def prepare(folder):
-    """Write the program and an empty file of times."""
+    """Write the program and an empty file of times; return the path of the file."""
     with open(os.path.join(folder, "agent.py"), "w", encoding="utf-8") as file:
         file.write(PROGRAM)
     times = os.path.join(folder, "times")
@@ -73,7 +73,7 @@ def prepare(folder):
 
 
 def kill_once(folder, seconds, *, load=True):
-    """Record a program into `folder`, kill it after so many seconds of crossings, and compare."""
+    """Record a program into `folder`, kill it after `seconds` of crossings, and compare the store with the times."""
     times = prepare(folder)
     command = [sys.executable, "-m", "autochron", "run", "--quiet", "--store", "t.db", "agent.py"]
     process = start(command, folder, env={"LOAD": "1"} if load else {})
@@ -83,28 +83,28 @@ def kill_once(folder, seconds, *, load=True):
     while not WORD.unpack_from(mapped)[0] and time.monotonic() < give_up:
         time.sleep(0.001)
     time.sleep(seconds)
-    killed = time.time()
+    kill_time = time.time()
     process.kill()
     process.communicate()
     ended = [when for (when,) in WORD.iter_unpack(mapped) if when]
-    numbers = _stored(os.path.join(folder, "t.db"), sum(when < killed - PROMISED for when in ended))
-    due = [number for number, when in enumerate(ended) if when < killed - PROMISED]
-    missing = [when for number, when in enumerate(ended) if number not in numbers and when < killed]
+    numbers = _stored(os.path.join(folder, "t.db"), sum(when < kill_time - PROMISED for when in ended))
+    due = [number for number, when in enumerate(ended) if when < kill_time - PROMISED]
+    missing = [when for number, when in enumerate(ended) if number not in numbers and when < kill_time]
     return Killed(
         len(due),
         len(numbers.intersection(due)),
-        max((killed - when for when in missing), default=0.0),
+        max((kill_time - when for when in missing), default=0.0),
         numbers == set(range(len(numbers))),
     )
 
 
-def _stored(path, wanted):
-    """Return the numbers of the crossings in the store, once the process that writes it has had time to end."""
+def _stored(path, expected_count):
+    """Return the numbers of the crossings in the store; wait up to ten seconds for its writing process to end."""
     give_up = time.monotonic() + 10
     while True:
-        found = {json.loads(each.input)["n"] for each in open_store(path).envelopes("last")}
-        if time.monotonic() > give_up or (len(found) >= wanted and not _is_written(path)):
-            return found
+        numbers = {json.loads(envelope.input)["n"] for envelope in open_store(path).envelopes("last")}
+        if time.monotonic() > give_up or (len(numbers) >= expected_count and not _is_written(path)):
+            return numbers
         time.sleep(0.01)
 
 
@@ -114,18 +114,18 @@ def _is_written(path):
 
 
 def kill_often(times, seed=0):
-    """Yield what each of so many kills left."""
+    """Kill a program `times` times, and yield the result of each kill."""
     choose = random.Random(seed)
     for _ in range(times):
         busy = choose.randrange(3)
         with tempfile.TemporaryDirectory() as folder, loaded(busy):
-            found = kill_once(folder, choose.uniform(0.06, 0.6), load=choose.random() < 0.5)
-        yield found._replace(busy=busy)
+            result = kill_once(folder, choose.uniform(0.06, 0.6), load=choose.random() < 0.5)
+        yield result._replace(busy=busy)
 
 
 @contextlib.contextmanager
 def loaded(processes):
-    """Keep the machine busy with so many processes that do nothing but compute."""
+    """Keep the machine busy with a number of processes that only compute."""
     busy = [
         subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]) for _ in range(processes)
     ]

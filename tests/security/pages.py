@@ -1,4 +1,4 @@
-"""Read a page as a browser does, and list the elements that are not expected."""
+"""Parse a page as a browser does, and list the elements that are not expected."""
 
 import html.parser
 
@@ -31,6 +31,6 @@ def read_html(page, *expected):
 
 
 def rendered(markdown, *expected):
-    """Render as GitHub does, near enough: CommonMark with tables and strikethrough."""
+    """Render Markdown nearly as GitHub does (CommonMark with tables and strikethrough), and read the page."""
     page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown)
     return read_html(page, *expected)

@@ -1,7 +1,7 @@
 """How secrets look: a description of each public rule of gitleaks and detect-secrets, independent of our own table.
 
-`<w36>` stands for 36 characters of an alphabet, `<w27-300>` for 27 to 300, `<>` for none; what stands between is literal.
-Nothing here is a secret, and samples are made at run time. What is generated in a sample is its secret part.
+`<w36>` stands for 36 characters of an alphabet, `<w27-300>` for 27 to 300, `<>` for none; the rest of a shape is literal.
+Nothing here is a secret: samples are generated at run time, and the generated parts of a sample are its secrets.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ DETECT_SECRETS = {
     "twilio": ["AC<l32>", "SK<x32>"],
 }
 
-# Values that only the name of a vendor tells: rule, vendor, value.
+# Values that are recognised only by the name of a vendor near them: rule, vendor, shape.
 BY_VENDOR = [
     ("adafruit-api-key", "adafruit", "<l32>"),
     ("adobe-client-id", "adobe", "<x32>"),
@@ -311,8 +311,8 @@ BY_VENDOR = [
     ("detect-secrets softlayer", "softlayer", "<l64>"),
 ]
 
-# Rules that tell by a name or by what is written around a value, whatever it looks like, and one that looks at file names.
-# Their tests are those of names and contexts.
+# Rules that recognise a value of any shape by a name or by the text around it, and one rule about file names. The tests of
+# names and contexts cover them.
 BY_CONTEXT = {
     "curl-auth-header",
     "curl-auth-user",
@@ -330,11 +330,11 @@ class Sample(NamedTuple):
 
     text: str
     secrets: tuple[str, ...]
-    """The parts that were generated: none of them may be left, unless too short to be told from other text."""
+    """The generated parts. Masking may leave only those that are too short to differ from ordinary text."""
 
 
 def make(shape: str, rng: random.Random, *, length: int | None = None) -> Sample:
-    """Make a sample; with a length, each part has at most that many characters, and so is too short."""
+    """Generate a sample. With `length`, each part has at most that many characters, so that it is too short."""
     parts: list[str] = []
     secrets: list[str] = []
     at = 0
@@ -351,11 +351,11 @@ def make(shape: str, rng: random.Random, *, length: int | None = None) -> Sample
 
 
 def _draw(letters: str, count: int, rng: random.Random) -> str:
-    """Draw characters; where an alphabet has digits, there is one: what has none reads as a word."""
+    """Draw random characters; include a digit if the alphabet has digits, because a text without one reads as a word."""
     while True:
         secret = "".join(rng.choice(letters) for _ in range(count))
         if count < 6 or not set(letters) >= set(_DIGITS) or any(letter.isdigit() for letter in secret):
-            # A sign at an end would be one of the sentence.
+            # A punctuation mark at an end would count as part of the surrounding sentence.
             if secret[-1].isalnum() and secret[0].isalnum():
                 return secret
         elif not set(letters) & set(_LOWER + _UPPER):

@@ -1,6 +1,6 @@
-"""Texts with a secret in them, of many kinds: what the tests plant, and what the figures of the page are counted with.
+"""Texts of many kinds with a secret in them, for the tests and for the figures of docs/security.md.
 
-`@` stands for the secret: no file of ours holds one.
+`@` stands for the secret, so that no file of the repository holds one.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ FRAMES_OF_ENCODED = [
 
 
 def encodings(text: str) -> dict[str, str]:
-    """Encode a text in each way that is looked into."""
+    """Return the text in each encoding that the redactor decodes."""
     raw = text.encode()
     return {
         "base64": base64.b64encode(raw).decode(),
@@ -218,7 +218,7 @@ ATOMS = [
 ]
 
 
-# Where a secret can stand in a string; the empty ones are its start and its end.
+# Texts around a secret. Where nothing stands before or after `{}`, the secret is at the start or end of the string.
 FRAMES_OF_FORMATS = [
     "{}",
     "{} is the key",
@@ -258,23 +258,23 @@ NAMES_OF_VENDORS = [
 
 
 def beside_vendors(rule: str, vendor: str, shape: str) -> Iterator[Sample]:
-    """Make samples of a value that the name of its vendor stands beside."""
+    """Yield samples of a value with the name of its vendor beside it."""
     rng = random.Random(rule + shape)
     for name in NAMES_OF_VENDORS:
         if "<d" in shape and "_id" in name:
-            continue  # of a user or a channel
+            continue  # such an id would be one of a user or a channel
         sample = make(shape, rng)
         text = name.replace("{v}", vendor).replace("{V}", vendor.upper()).replace("{s}", sample.text)
         yield Sample(text, sample.secrets)
 
 
 def left(secrets: tuple[str, ...], text: str) -> list[str]:
-    """List the secret parts that are still in a text; one of five characters may be anything."""
+    """List the secret parts that are still in a text. Parts of up to five characters may occur by chance and don't count."""
     return [secret for secret in secrets if len(secret) > 5 and secret in text]
 
 
 def in_json(text: str) -> str:
-    """Mask a text that stands in a body of ASCII."""
+    """Return a text masked inside a JSON body that escapes all but ASCII."""
     masked = json.loads(Redactor().mask(json.dumps({"a": [text], "n": 1}).encode()))
     assert masked["n"] == 1
     return masked["a"][0]
@@ -300,12 +300,12 @@ def cut(text: str, size: int) -> list[str]:
 
 
 def delta(text: str, index: int = 0) -> dict[str, object]:
-    """Make an event of a stream of a model."""
+    """Return an event of a model's stream."""
     return {"id": "c-1", "object": "chunk", "choices": [{"index": index, "delta": {"content": text}}]}
 
 
 def masked_in_json(text: str) -> str:
-    """Mask a text that stands in a body of UTF-8."""
+    """Return a text masked inside a JSON body in UTF-8."""
     value = json.loads(Redactor().mask(msgspec.json.encode({"a": [text]})))["a"][0]
     assert isinstance(value, str)
     return value

@@ -1,4 +1,4 @@
-"""Programs that are recorded into a store of their own, and what is in it then."""
+"""Programs that are recorded into a store of their own, and ways to read that store."""
 
 import contextlib
 import json
@@ -20,9 +20,9 @@ def step(n, text=""):
 
 
 def numbers(folder, store="t.db", trace="last"):
-    """The arguments of the crossings in a trace, sorted."""
-    found = open_store(os.path.join(folder, store)).envelopes(trace)
-    return sorted(json.loads(each.input)["n"] for each in found)
+    """Return the `n` arguments of the crossings in a trace, sorted."""
+    envelopes = open_store(os.path.join(folder, store)).envelopes(trace)
+    return sorted(json.loads(envelope.input)["n"] for envelope in envelopes)
 
 
 def is_sound(path):

@@ -1,4 +1,4 @@
-"""A block of a program writes into none of the program's own files."""
+"""A recording block writes into none of the program's own files."""
 
 import pytest
 
@@ -26,8 +26,8 @@ print(*recorded.problems)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_block_writes_into_no_file_of_the_programs(way, tmp_path):
-    """There the program's own process holds the store at first, and looks at its descriptors before each commit."""
+def test_a_recording_block_writes_into_no_file_of_the_program(way, tmp_path):
+    """The program's own process holds the store at first, and checks its descriptors before each commit."""
     write(tmp_path, {"agent.py": STEP + closing(way, BLOCK)})
     assert python(tmp_path, "agent.py") == (0, b"\n", b"")
     assert numbers(tmp_path) == list(range(41))

@@ -1,4 +1,4 @@
-"""Woven code is loaded only from a folder of the user's own, and only what autochron wrote there."""
+"""Woven code is loaded only from the user's own cache folder, and only if autochron wrote it."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from tests.security.agents import RULES
 
 @pytest.fixture
 def project(tmp_path):
-    """Return a program, and the folder of its woven code."""
+    """Return the folder of a program, and the cache folder of its woven code."""
     folder = tmp_path / "project"
     write(
         folder,
@@ -25,7 +25,7 @@ def project(tmp_path):
 
 
 def run(folder, cache, **env):
-    """Run the program; give what is said of it."""
+    """Run the program, check its result, and return what is written to standard error."""
     words = [sys.executable, "-m", "autochron", "run", "main.py"]
     write(folder, {"main.py": "import agent\n"})
     done = finish(
@@ -37,56 +37,56 @@ def run(folder, cache, **env):
 
 
 def entries(cache):
-    """List the entries."""
-    return sorted(each for each in cache.rglob("*") if each.is_file())
+    """List the files in the cache."""
+    return sorted(file for file in cache.rglob("*") if file.is_file())
 
 
-def test_the_folder_is_closed_to_others(project):
+def test_the_cache_folder_is_closed_to_other_users(project):
     run(*project)
     assert entries(project[1])
-    assert {oct(each.stat().st_mode & 0o777) for each in [project[1], *project[1].iterdir()]} == {"0o700"}
+    assert {oct(folder.stat().st_mode & 0o777) for folder in [project[1], *project[1].iterdir()]} == {"0o700"}
 
 
-def planted(cache):
-    """Replace each entry by one that runs something: woven code of another rule, signed by nobody."""
+def plant_code(cache):
+    """Replace the code in each cache entry by code with an effect, and keep the old signature."""
     import marshal
 
     code = compile("open('owned', 'w')\ndef act(n): return n\n", "agent.py", "exec")
-    for each in entries(cache):
-        data = each.read_bytes()
+    for file in entries(cache):
+        data = file.read_bytes()
         head, content = data[:32], data[32:]
         known, entry = marshal.loads(content)
         changed = marshal.dumps((known, (entry[0], entry[1], code, (), [])))
-        each.write_bytes(head + changed)
+        file.write_bytes(head + changed)
 
 
-def test_what_another_wrote_is_not_loaded(project):
+def test_a_cache_entry_that_was_replaced_is_not_loaded(project):
     folder, cache = project
     run(folder, cache)
-    planted(cache)
+    plant_code(cache)
     run(folder, cache)
     assert not (folder / "owned").exists()
 
 
-def test_what_was_signed_with_another_key_is_not_loaded(project, tmp_path):
+def test_a_cache_entry_that_was_signed_with_another_key_is_not_loaded(project, tmp_path):
     folder, cache = project
     run(folder, cache, XDG_CONFIG_HOME=str(tmp_path / "theirs"))
-    before = {each: each.read_bytes() for each in entries(cache)}
+    before = {file: file.read_bytes() for file in entries(cache)}
     run(folder, cache, XDG_CONFIG_HOME=str(tmp_path / "ours"))
-    assert {each: each.read_bytes() for each in before} != before
+    assert {file: file.read_bytes() for file in before} != before
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o770])
-def test_an_open_folder_is_left_alone_and_told_of(project, mode):
+def test_a_cache_folder_open_to_others_is_reported_and_not_used(project, mode):
     folder, cache = project
     cache.mkdir()
     cache.chmod(mode)
-    said = run(folder, cache)
-    assert "is not used: it is open to others; make it your own with mode 0700 (unsafe-cache)" in said
+    errors = run(folder, cache)
+    assert "is not used: it is open to others; make it your own with mode 0700 (unsafe-cache)" in errors
     assert entries(cache) == []
 
 
-def test_a_link_is_left_alone_and_told_of(project, tmp_path):
+def test_a_cache_folder_that_is_a_link_is_reported_and_not_used(project, tmp_path):
     folder, cache = project
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     cache.symlink_to(tmp_path / "elsewhere")
@@ -95,20 +95,20 @@ def test_a_link_is_left_alone_and_told_of(project, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_another_users_folder_is_left_alone_and_told_of(project):
+def test_a_cache_folder_of_another_user_is_reported_and_not_used(project):
     folder, cache = project
     run(folder, cache)
-    for each in [cache, *cache.rglob("*")]:
-        os.chown(each, 65534, 65534)
+    for path in [cache, *cache.rglob("*")]:
+        os.chown(path, 65534, 65534)
     assert "is not used: it belongs to another user" in run(folder, cache)
 
 
-def test_an_entry_that_is_a_link_is_not_read(project, tmp_path):
+def test_a_cache_entry_that_is_a_link_is_not_read(project, tmp_path):
     folder, cache = project
     run(folder, cache)
-    for each in entries(cache):
-        target = tmp_path / each.name
-        each.rename(target)
-        each.symlink_to(target)
+    for file in entries(cache):
+        target = tmp_path / file.name
+        file.rename(target)
+        file.symlink_to(target)
     run(folder, cache)
-    assert not any(each.is_symlink() for each in entries(cache))
+    assert not any(file.is_symlink() for file in entries(cache))

@@ -1,4 +1,4 @@
-"""`replay.call()` calls what the project defines, and imports what is the project's."""
+"""`replay.call()` calls only functions that the project defines, and imports only the project's modules."""
 
 import sys
 
@@ -40,7 +40,7 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Record a call."""
+    """Record a call of `shop.sell`, and return the folder."""
     folder = tmp_path_factory.mktemp("shop")
     write(
         folder,
@@ -56,17 +56,17 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def call(recorded, monkeypatch):
-    """Make the call again, of another function, as it is imported from the folder."""
+    """Return a function that repeats the recorded call, optionally with another target."""
     monkeypatch.chdir(recorded)
     trace = read_trace("call.jsonl")
 
-    def made(target=None):
+    def repeat(target=None):
         header = trace.header
         if target is not None:
             header = structs.replace(header, command=structs.replace(header.command, target=target))
         return call_again(WholeRecord(structs.replace(trace, header=header)), str(recorded))
 
-    yield made
+    yield repeat
     sys.modules.pop("shop", None)
 
 
@@ -90,7 +90,7 @@ def test_a_function_of_the_project_is_called(call):
         ("shop:Desk.helper", "shop:Desk.helper is no function of the project"),
     ],
 )
-def test_another_is_not(call, target, reason):
+def test_any_other_target_is_refused_and_not_imported(call, target, reason):
     before = set(sys.modules)
     with pytest.raises(UsageError) as refused:
         call(target)

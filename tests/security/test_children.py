@@ -1,4 +1,4 @@
-"""`AUTOCHRON_CHILD` is heeded only where a process of the user has set it."""
+"""`AUTOCHRON_CHILD` is obeyed only if a process of the same user has set it."""
 
 import json
 import os
@@ -26,8 +26,8 @@ PARTS = "def act(n):\n    return n + 1\n"
 
 
 @pytest.fixture
-def told(tmp_path):
-    """Record a program that starts a process; give what that was told."""
+def context(tmp_path):
+    """Record a program that starts a child process; return the child's context, from its environment variable."""
     rules = RULES + '\n[[boundary]]\nname = "part"\nkind = "tool"\ndefine = "agent_parts:act"\n'
     write(tmp_path, {"agent.py": AGENT, "child.py": CHILD, "agent_parts.py": PARTS, "autochron.toml": rules})
     done = autochron(tmp_path, "run", "agent.py")
@@ -37,19 +37,19 @@ def told(tmp_path):
 
 
 def crossings(folder):
-    """List what the last trace holds."""
+    """Return the sorted names of the crossings in the last trace."""
     done = autochron(folder, "traces", "show", "--json", "last")
-    return sorted(each["name"] for each in json.loads(done.text)["envelopes"])
+    return sorted(envelope["name"] for envelope in json.loads(done.text)["envelopes"])
 
 
-def start_again(folder, told, *flags, **more):
-    """Start the child with what somebody told it; it always does what it does alone."""
-    done = python(folder, *flags, "child.py", env={"AUTOCHRON_CHILD": told, **more})
+def start_child(folder, context, *flags, **more):
+    """Start the child with a value of the variable; check that its output is the same as without it."""
+    done = python(folder, *flags, "child.py", env={"AUTOCHRON_CHILD": context, **more})
     assert (done.status, done.text, done.said) == (0, "6\n", ""), done.said
 
 
-def test_what_a_parent_said_is_believed(told, tmp_path):
-    start_again(tmp_path, json.dumps(told, separators=(",", ":")))
+def test_a_context_from_the_parent_is_obeyed(context, tmp_path):
+    start_child(tmp_path, json.dumps(context, separators=(",", ":")))
     assert crossings(tmp_path) == ["act", "part", "part"]
 
 
@@ -67,40 +67,40 @@ def test_what_a_parent_said_is_believed(told, tmp_path):
     ],
     ids=lambda change: "-".join(change),
 )
-def test_what_anybody_else_says_is_not_heeded(told, tmp_path, change):
-    start_again(tmp_path, json.dumps({**told, **change}, separators=(",", ":")))
+def test_a_changed_context_is_ignored(context, tmp_path, change):
+    start_child(tmp_path, json.dumps({**context, **change}, separators=(",", ":")))
     assert crossings(tmp_path) == ["act", "part"]
     assert not (tmp_path / "other.db").exists()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "variable",
     ["", "{", "[]", "null", '{"mode":"replay"}', "\udcff", '{"mode":"record","process":1,"place":"x"}'],
 )
-def test_what_means_nothing_is_not_heeded(tmp_path, said):
+def test_a_malformed_context_is_ignored(tmp_path, variable):
     write(tmp_path, {"child.py": CHILD, "agent_parts.py": PARTS})
-    start_again(tmp_path, said)
+    start_child(tmp_path, variable)
 
 
 @pytest.mark.parametrize("flag", ["-I", "-E"])
-def test_without_an_environment_nothing_is_heeded(told, tmp_path, flag):
+def test_a_context_is_ignored_where_python_ignores_the_environment(context, tmp_path, flag):
     if flag == "-I":
         (tmp_path / "child.py").write_text(PARTS + "print(act(5))\n")
-    start_again(tmp_path, json.dumps(told, separators=(",", ":")), flag)
+    start_child(tmp_path, json.dumps(context, separators=(",", ":")), flag)
     assert crossings(tmp_path) == ["act", "part"]
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o660, 0o777])
-def test_a_key_that_others_may_read_is_none(told, tmp_path, mode):
+def test_a_context_is_ignored_if_others_can_read_its_key(context, tmp_path, mode):
     copy = tmp_path / "user.key"
-    copy.write_bytes(Path(told["key"]).read_bytes())
+    copy.write_bytes(Path(context["key"]).read_bytes())
     copy.chmod(mode)
-    start_again(tmp_path, json.dumps({**told, "key": str(copy)}, separators=(",", ":")))
+    start_child(tmp_path, json.dumps({**context, "key": str(copy)}, separators=(",", ":")))
     assert crossings(tmp_path) == ["act", "part"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a set-uid process")
-def test_a_process_with_more_rights_heeds_nothing(told, tmp_path):
+def test_a_set_uid_process_ignores_the_context(context, tmp_path):
     code = (
         "import os, sys\n"
         "os.setresuid(65534, 0, 0)\n"
@@ -109,7 +109,7 @@ def test_a_process_with_more_rights_heeds_nothing(told, tmp_path):
         "child.start()\n"
         "print('autochron.program.join' in sys.modules)\n"
     )
-    environment = {**os.environ, "AUTOCHRON_CHILD": json.dumps(told, separators=(",", ":"))}
+    environment = {**os.environ, "AUTOCHRON_CHILD": json.dumps(context, separators=(",", ":"))}
     quiet = {key: value for key, value in environment.items() if key != "AUTOCHRON_CHILD"}
     done = subprocess.run(
         [sys.executable, "-c", f"import os\nos.environ.update({environment!r})\n{code}"],

@@ -1,4 +1,4 @@
-"""What is claimed at the end has been counted in the store."""
+"""The number of recorded crossings that a run reports has been counted in the store."""
 
 import os
 import re
@@ -21,30 +21,32 @@ sys.exit(3)
 """
 
 
-def assert_told(result, folder):
-    """The program is as it would be; what is claimed is there, and the rest is called lost."""
+def assert_loss_reported(result, folder):
+    """Check that the program ran normally, that the reported crossings are stored, and that the rest is reported as lost."""
     assert (result.status, result.out) == (3, b"".join(b"%d\n" % n for n in range(200)))
     assert "Traceback" not in result.said
-    recorded, of = map(int, re.search(r"autochron: (\d+) of (\d+) crossings recorded", result.said).groups())
-    assert of == 200
+    recorded, total = map(
+        int, re.search(r"autochron: (\d+) of (\d+) crossings recorded", result.said).groups()
+    )
+    assert total == 200
     assert recorded < 200
     assert numbers(folder) == sorted(set(numbers(folder)))
     assert len(numbers(folder)) == recorded
     assert f"lost: {200 - recorded} crossings could not be written (lost)" in result.said
 
 
-def test_a_store_that_may_not_grow_is_told_of(tmp_path):
-    """A limit of the process stands for a quota and a full disk: SQLite sees each as a write that fails."""
+def test_a_store_that_cannot_grow_is_reported(tmp_path):
+    """A file size limit of the process stands in for a quota or a full disk: SQLite sees each as a failed write."""
     begin = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 os.execv(sys.executable, [sys.executable, "-m", "autochron", "run", "--store", "t.db", "agent.py"])
 """
     write(tmp_path, {"agent.py": STEP + REFUSED})
-    assert_told(python(tmp_path, "-c", begin), tmp_path)
+    assert_loss_reported(python(tmp_path, "-c", begin), tmp_path)
 
 
-def test_a_file_system_that_is_full_is_told_of(tmp_path):
+def test_a_full_file_system_is_reported(tmp_path):
     mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(tmp_path)]
     if shutil.which("unshare") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("needs the right to mount a file system")
@@ -53,10 +55,10 @@ def test_a_file_system_that_is_full_is_told_of(tmp_path):
     write(tmp_path, {"agent.py": STEP + REFUSED})
     begin = "mount -t tmpfs -o size=600k tmpfs small && $0 -m autochron run --store small/t.db agent.py; status=$?; "
     command = ["unshare", "--mount", "sh", "-c", begin + "cp small/* .; exit $status", sys.executable]
-    assert_told(finish(start(command, tmp_path)), tmp_path)
+    assert_loss_reported(finish(start(command, tmp_path)), tmp_path)
 
 
-def test_a_limit_that_the_program_sets_itself_is_its_own(tmp_path):
+def test_a_file_size_limit_that_the_program_sets_does_not_limit_the_store(tmp_path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
     code = f"{limit}for n in range(50): step(n, str(n) * 99)\n"
     result = record(tmp_path, code)
@@ -64,7 +66,7 @@ def test_a_limit_that_the_program_sets_itself_is_its_own(tmp_path):
     assert numbers(tmp_path) == list(range(50))
 
 
-def test_a_table_that_is_taken_away_is_told_of(tmp_path):
+def test_a_table_that_disappears_is_reported(tmp_path):
     """Another process breaks the store while it is recorded into."""
     code = """
 import sqlite3
@@ -82,7 +84,7 @@ sys.exit(3)
     assert "crossings could not be written (lost)" in result.said
 
 
-def test_what_was_lost_is_told_by_a_quiet_run_too(tmp_path):
+def test_a_quiet_run_reports_lost_crossings_too(tmp_path):
     code = """
 import sqlite3
 for n in range(51): step(n)
@@ -97,7 +99,7 @@ other = sqlite3.connect("t.db", timeout=30); other.execute("DELETE FROM crossing
     )
 
 
-def test_a_trace_that_is_deleted_is_not_claimed(tmp_path):
+def test_deleted_crossings_are_not_reported_as_recorded(tmp_path):
     code = """
 import sqlite3
 for n in range(51): step(n)
@@ -112,7 +114,7 @@ other = sqlite3.connect("t.db", timeout=30); other.execute("DELETE FROM crossing
     assert f"lost: {51 - left} crossings could not be written (lost)" in result.said
 
 
-def test_a_crossing_that_never_ended_is_neither_claimed_nor_called_lost(tmp_path):
+def test_a_crossing_that_never_ended_is_reported_neither_as_recorded_nor_as_lost(tmp_path):
     code = """
 import threading
 threading.Thread(target=wait, daemon=True).start()
@@ -129,9 +131,9 @@ for n in range(3): wait(n)
     assert numbers(tmp_path) == [0, 1, 2]
 
 
-def test_a_folder_that_can_t_be_written_is_told_before_the_program_starts(tmp_path):
+def test_an_unwritable_folder_is_reported_before_the_program_starts(tmp_path):
     if os.geteuid() == 0:
-        place = "/proc/t.db"  # root writes every folder but such ones
+        place = "/proc/t.db"  # root can write to every other folder
     else:
         (tmp_path / "closed").mkdir(mode=0o500)
         place = "closed/t.db"

@@ -1,4 +1,4 @@
-"""A replay rebuilds values of an allowed set, and calls nothing that the trace names."""
+"""Decoding rebuilds only values of allowed types, and calls nothing that the trace names."""
 
 import collections
 import dataclasses
@@ -25,7 +25,7 @@ from tests.security.decoding import CALLED, LIBRARY, RAN, decoded, fuzz, warm
 from tests.security.hostile import HOSTILE
 from tests.security.watched import watched
 
-# Streams between tasks are made open, and forgotten so where what stands around them is refused.
+# Streams between tasks are built open. They are garbage-collected unclosed when the value around them is refused.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
@@ -34,12 +34,12 @@ def factory():
     CALLED.append("factory")
 
 
-def own(name):
+def own_name(name):
     return f"{__name__}:{name}"
 
 
 class Tool:
-    """A class of the project that is no value."""
+    """A class of the project that is no value type."""
 
     def run(self):
         return "run"
@@ -47,7 +47,7 @@ class Tool:
 
 @dataclasses.dataclass
 class Order:
-    """A value of the project."""
+    """A value type of the project."""
 
     number: int = 0
 
@@ -78,12 +78,12 @@ REFUSED = {
     "a class that acts": {"$ref": "subprocess:Popen"},
     "a function of a library": {"$ref": "json:loads"},
     "through a module": {"$ref": f"{__name__}:os.system"},
-    "an import of the project": {"$ref": own("subprocess")},
-    "a name that was imported": {"$ref": own("watched")},
-    "through an object": {"$ref": own("LIBRARY.function")},
-    "through a function": {"$ref": own("factory.__globals__")},
-    "a method": {"$ref": own("Tool.run")},
-    "what is neither": {"$ref": own("REFUSED")},
+    "an import of the project": {"$ref": own_name("subprocess")},
+    "a name that was imported": {"$ref": own_name("watched")},
+    "through an object": {"$ref": own_name("LIBRARY.function")},
+    "through a function": {"$ref": own_name("factory.__globals__")},
+    "a method": {"$ref": own_name("Tool.run")},
+    "what is neither": {"$ref": own_name("REFUSED")},
     "a library's class that is no value": {"$ref": "installed_library:Plain"},
     "a module": {"$module": "os"},
     "a module of a library": {"$module": "installed_library"},
@@ -98,13 +98,18 @@ REFUSED = {
         "$type.default": {"$tuple": []},
     },
     "a class that is no value": {"$type": "subprocess:Popen", "args": "true"},
-    "a project's class that is no value": {"$type": own("Tool")},
+    "a project's class that is no value": {"$type": own_name("Tool")},
     "what is forgotten": {"$type": "installed_library:Forgotten", "a": 1},
     "a dictionary that is forgotten": {"$type": "installed_library:Deleted", "$type.value": {}},
     "a struct with a hook": {"$type": "installed_library:Struct", "a": 1},
     "a flag with a hook": {"$enum": "installed_library:Level", "value": 6},
-    "in front of a method": {"$type": own("Order"), "number": 1, "$type.beside": ["total"], "total": 3},
-    "in front of a property": {"$type": own("Order"), "number": 1, "$type.beside": ["label"], "label": 3},
+    "in front of a method": {"$type": own_name("Order"), "number": 1, "$type.beside": ["total"], "total": 3},
+    "in front of a property": {
+        "$type": own_name("Order"),
+        "number": 1,
+        "$type.beside": ["label"],
+        "label": 3,
+    },
     "in front of a library's method": {
         "$type": "installed_library:Record",
         "a": 1,
@@ -112,18 +117,18 @@ REFUSED = {
         "run": 3,
     },
     "in front of a special method": {
-        "$type": own("Order"),
+        "$type": own_name("Order"),
         "$type.beside": ["__eq__"],
         "$type.state": {"__eq__": 3},
     },
     "in front of the class": {
-        "$type": own("Order"),
+        "$type": own_name("Order"),
         "$type.beside": ["__class__"],
         "$type.state": {"__class__": 3},
     },
-    "in front of a model's method": {"$type": own("Model"), "number": 1, "model_dump": 3},
-    "in a model's extra": {"$type": own("Model"), "number": 1, "$type.extra": {"model_dump": 3}},
-    "in a model's private": {"$type": own("Model"), "number": 1, "$type.private": {"model_dump": 3}},
+    "in front of a model's method": {"$type": own_name("Model"), "number": 1, "model_dump": 3},
+    "in a model's extra": {"$type": own_name("Model"), "number": 1, "$type.extra": {"model_dump": 3}},
+    "in a model's private": {"$type": own_name("Model"), "number": 1, "$type.private": {"model_dump": 3}},
     "in front of an exception's method": {
         "$error": "builtins:ValueError",
         "args": [],
@@ -134,9 +139,9 @@ REFUSED = {
         "$type.value": [],
         "append": 3,
     },
-    "a field that is gone": {"$type": own("Order"), "number": 1, "price": 3},
+    "a field that is gone": {"$type": own_name("Order"), "number": 1, "price": 3},
     "an exception that is none": {"$error": "builtins:int", "args": [7]},
-    "an exception that is a function": {"$error": own("factory"), "args": []},
+    "an exception that is a function": {"$error": own_name("factory"), "args": []},
     "an enumeration that is none": {"$enum": "builtins:int", "value": 7},
     "an unknown tag": {"$exec": "1"},
     "an unknown constant": {"$constant": "__import__"},
@@ -159,20 +164,22 @@ REFUSED = {
 
 @pytest.mark.parametrize("node", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("around", ["alone", "in a list", "in a value"])
-def test_what_is_refused(node, around):
-    wrapped = {"alone": node, "in a list": [1, node], "in a value": {"$type": own("Order"), "number": node}}[
-        around
-    ]
+def test_a_forbidden_node_is_refused_and_runs_nothing(node, around):
+    wrapped = {
+        "alone": node,
+        "in a list": [1, node],
+        "in a value": {"$type": own_name("Order"), "number": node},
+    }[around]
     body = json.dumps(wrapped).encode()
-    seen, made, refused = decoded(body)
+    seen, value, error = decoded(body)
     assert (seen.found, RAN, CALLED) == ([], [], [])
-    assert refused is not None, made
-    assert str(refused).isprintable()
+    assert error is not None, value
+    assert str(error).isprintable()
 
 
 ADMITTED = {
-    "a function of the project": ({"$ref": own("factory")}, factory),
-    "a class of the project": ({"$ref": own("Tool")}, Tool),
+    "a function of the project": ({"$ref": own_name("factory")}, factory),
+    "a class of the project": ({"$ref": own_name("Tool")}, Tool),
     "a value type": ({"$ref": "datetime:date"}, __import__("datetime").date),
     "a builtin type": ({"$ref": "builtins:dict"}, dict),
     "an exception": ({"$ref": "builtins:ValueError"}, ValueError),
@@ -188,31 +195,35 @@ ADMITTED = {
         collections.defaultdict(list),
     ),
     "a factory of the project": (
-        {"$type": "collections:defaultdict", "$type.value": {}, "$type.default": {"$ref": own("factory")}},
+        {
+            "$type": "collections:defaultdict",
+            "$type.value": {},
+            "$type.default": {"$ref": own_name("factory")},
+        },
         collections.defaultdict(factory),
     ),
 }
 
 
 @pytest.mark.parametrize(("node", "value"), ADMITTED.values(), ids=ADMITTED)
-def test_what_is_made(node, value):
+def test_an_allowed_node_is_decoded_and_runs_nothing(node, value):
     with watched() as seen:
-        made = codec.decode(json.dumps(node).encode())
+        decoded_value = codec.decode(json.dumps(node).encode())
     assert (seen.found, RAN, CALLED) == ([], [], [])
     if value is not None:
-        assert made == value
-        assert type(made) is type(value)
+        assert decoded_value == value
+        assert type(decoded_value) is type(value)
 
 
 @pytest.mark.parametrize(
     "value", [print, json.loads, json, subprocess.Popen, LIBRARY.function, Tool().run, LIBRARY.Forgotten()]
 )
-def test_what_would_be_refused_is_opaque_when_it_is_recorded(value):
+def test_a_value_that_decoding_would_refuse_is_encoded_as_opaque(value):
     assert codec.encode(value).opaque != ()
-    RAN.clear()  # `__del__` of the last one
+    RAN.clear()  # the last value runs its `__del__`
 
 
-# --- whatever is written in a trace ----------------------------------------------------------------------------------------
+# --- arbitrary trees and mutated traces --------------------------------------------------------------------
 NAMES = st.sampled_from(
     [
         *(
@@ -251,7 +262,7 @@ NAMES = st.sampled_from(
         *(f"installed_library:{name}" for name in vars(LIBRARY) if not name.startswith("__")),
         *(f"tests.envelope.sample_types:{name}" for name in vars(sample_types) if not name.startswith("__")),
         *(
-            own(name)
+            own_name(name)
             for name in (
                 "Tool",
                 "Tool.run",
@@ -353,32 +364,32 @@ LEAVES = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | NAMES
     | KEYS
-    | st.sampled_from([each for each in HOSTILE if "\ud800" not in each])
+    | st.sampled_from([text for text in HOSTILE if "\ud800" not in text])
 )
 
 
 def _nodes(children):
-    def node(tag, held, more):
-        return {tag: held, **more}
+    def node(tag, content, fields):
+        return {tag: content, **fields}
 
-    more = st.dictionaries(KEYS, children, max_size=4)
+    fields = st.dictionaries(KEYS, children, max_size=4)
     return (
         st.lists(children, max_size=4)
         | st.dictionaries(KEYS | st.text(max_size=5), children, max_size=4)
-        | st.builds(node, TAGS, children | NAMES, more)
-        | st.builds(node, st.sampled_from(["$type", "$error", "$enum", "$ref"]), NAMES, more)
+        | st.builds(node, TAGS, children | NAMES, fields)
+        | st.builds(node, st.sampled_from(["$type", "$error", "$enum", "$ref"]), NAMES, fields)
     )
 
 
 TREES = st.recursive(LEAVES, _nodes, max_leaves=12)
 
 
-def attempt(body):
-    """Decode; give what ran that should not have."""
-    seen, _, refused = decoded(body)
+def problems_of(body):
+    """Decode a body, and return descriptions of everything that ran and should not have."""
+    seen, _, error = decoded(body)
     problems = [*seen.found, *RAN, *CALLED]
-    if refused is not None and not str(refused).replace("\n", "").replace("\t", "").isprintable():
-        problems.append(f"not one line: {refused}")
+    if error is not None and not str(error).replace("\n", "").replace("\t", "").isprintable():
+        problems.append(f"not one line: {error}")
     return problems
 
 
@@ -386,13 +397,13 @@ def _run_trees(count):
     @fuzz(count)
     @given(TREES)
     def run(tree):
-        assert attempt(json.dumps(tree).encode()) == []
+        assert problems_of(json.dumps(tree).encode()) == []
 
     run()
 
 
 class Finder:
-    """A finder as an installed library may bring it."""
+    """A meta path finder, as an installed library may add it."""
 
     def __init__(self):
         self.asked = []
@@ -401,19 +412,19 @@ class Finder:
         self.asked.append(args[0])
 
 
-def test_finders_are_asked_for_the_zones_alone(monkeypatch):
+def test_import_finders_are_queried_for_time_zones_only(monkeypatch):
     finder = Finder()
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
-    hostile = [each for each in HOSTILE if not each.isalnum()]
+    hostile = [text for text in HOSTILE if not text.isalnum()]
     for name in [*hostile, "os:system", "os.system", "a/../b", "a/./b", "a//b", "/a", "a/", "a b/c", "", "é"]:
-        assert attempt(json.dumps({"$zone": name}).encode()) == []
+        assert problems_of(json.dumps({"$zone": name}).encode()) == []
     assert finder.asked == []
     for name in ["os", "Mars/Base"]:
-        assert attempt(json.dumps({"$zone": name}).encode()) == []
+        assert problems_of(json.dumps({"$zone": name}).encode()) == []
     assert {name.partition(".")[0] for name in finder.asked} == {"tzdata"}
 
 
-def test_every_zone_is_known():
+def test_every_time_zone_is_restored():
     names = sorted(zoneinfo.available_timezones())
     assert names
     for name in names:
@@ -421,25 +432,25 @@ def test_every_zone_is_known():
 
 
 def _corpus():
-    """Return the outcomes of real traces."""
-    found = set()
+    """Return the bodies of the outcomes in the traces of `incidents`."""
+    contents = set()
     for path in glob.glob(
         os.path.join(os.path.dirname(__file__), "..", "..", "incidents", "*", "trace.jsonl")
     ):
-        for each in read_trace(path).envelopes:
-            outcome = each.outcome
+        for envelope in read_trace(path).envelopes:
+            outcome = envelope.outcome
             bodies = [*outcome.items, outcome.end] if isinstance(outcome, Streamed) else [outcome]
             for body in bodies:
-                held = (
+                content = (
                     body.value
                     if isinstance(body, Returned)
                     else body.error
                     if isinstance(body, Raised)
                     else body
                 )
-                if isinstance(held, bytes) and 1 < len(held) < 4000:
-                    found.add(held)
-    return sorted(found)
+                if isinstance(content, bytes) and 1 < len(content) < 4000:
+                    contents.add(content)
+    return sorted(contents)
 
 
 def _run_mutants(count):
@@ -473,32 +484,32 @@ def _run_mutants(count):
         for at, length, piece in edits:
             at %= len(body) + 1
             body = body[:at] + piece + body[at + length :]
-        assert attempt(body) == []
+        assert problems_of(body) == []
 
     run()
 
 
-def test_any_tree_runs_nothing():
+def test_decoding_any_tree_runs_nothing():
     _run_trees(500)
 
 
-def test_any_mutant_of_a_real_trace_runs_nothing():
+def test_decoding_any_mutant_of_a_real_body_runs_nothing():
     _run_mutants(500)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(1_800)
-def test_any_of_many_trees_runs_nothing():
+def test_decoding_any_of_many_trees_runs_nothing():
     _run_trees(120_000)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(1_800)
-def test_any_of_many_mutants_runs_nothing():
+def test_decoding_any_of_many_mutants_runs_nothing():
     _run_mutants(80_000)
 
 
-def test_enum_members_are_looked_up(monkeypatch):
+def test_enum_members_are_looked_up_by_name(monkeypatch):
     assert codec.decode(b'{"$enum":"installed_library:Level","name":"LOW"}') is LIBRARY.Level.LOW
     assert isinstance(LIBRARY.Level.LOW, enum.Enum)
     assert msgspec.json.decode(b"1") == 1

@@ -1,4 +1,4 @@
-"""What is damaged or edited is refused in one line."""
+"""Damaged or edited values, trace files and stores are refused with a message of one line."""
 
 import contextlib
 import glob
@@ -34,13 +34,13 @@ def _warm():
     ],
     ids=range(21),
 )  # fmt: skip
-def test_what_is_no_value_is_told_in_one_line(body):
-    seen, _, refused = decoded(body)
+def test_a_malformed_body_is_refused_in_one_line(body):
+    seen, _, error = decoded(body)
     assert seen.found == []
-    assert refused is None or str(refused).isprintable()
+    assert error is None or str(error).isprintable()
 
 
-BESIDE = {
+MALFORMED_META = {
     "no object": [1],
     "a response without a body": {"response": {"status": 200}},
     "a response that is a text": {"response": "ok"},
@@ -52,12 +52,12 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
-def test_what_stands_beside_an_outcome_has_its_form(tmp_path, beside):
+@pytest.mark.parametrize("meta", MALFORMED_META.values(), ids=MALFORMED_META)
+def test_malformed_meta_in_a_trace_file_is_refused(tmp_path, meta):
     with open("incidents/budget/trace.jsonl", encoding="utf-8") as file:
         lines = file.read().splitlines()
     changed = json.loads(lines[1])
-    changed["meta"] = beside
+    changed["meta"] = meta
     lines[1] = json.dumps(changed)
     edited = tmp_path / "trace.jsonl"
     edited.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -65,7 +65,7 @@ def test_what_stands_beside_an_outcome_has_its_form(tmp_path, beside):
         read_trace(str(edited), reseal=True)
 
 
-def test_so_it_has_in_a_store(tmp_path):
+def test_malformed_meta_in_a_store_is_refused(tmp_path):
     write(tmp_path, {"agent.py": STEP + "step(1)\n"})
     assert autochron(tmp_path, "run", "--store", "t.db", "agent.py").status == 0
     with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as connection, connection:
@@ -78,7 +78,7 @@ def test_so_it_has_in_a_store(tmp_path):
 
 @fuzz(300)
 @given(data=st.data())
-def test_a_trace_file_that_was_edited_is_refused_or_read(data, tmp_path_factory):
+def test_reading_an_edited_trace_file_runs_nothing(data, tmp_path_factory):
     path = data.draw(st.sampled_from(sorted(glob.glob("incidents/*/trace.jsonl"))))
     with open(path, "rb") as file:
         text = file.read()
@@ -92,5 +92,5 @@ def test_a_trace_file_that_was_edited_is_refused_or_read(data, tmp_path_factory)
             with contextlib.suppress(AutochronError):
                 read_trace(str(edited), reseal=reseal)
     assert [
-        each for each in seen.found if not each.startswith(("event open", "event os.", "call posix."))
+        event for event in seen.found if not event.startswith(("event open", "event os.", "call posix."))
     ] == []

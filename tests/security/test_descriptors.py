@@ -1,4 +1,4 @@
-"""A program that closes, or takes, any descriptor harms no file of its own and loses no record."""
+"""A program that closes or reuses any descriptor damages none of its own files and loses no crossing."""
 
 import os
 import time
@@ -64,7 +64,7 @@ if os.environ.get("STAYS"):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("program", ["alone", "forked"])
-def test_a_program_that_closes_all_descriptors_has_its_files_to_itself(way, program, tmp_path):
+def test_nothing_is_written_into_files_of_a_program_that_closes_all_descriptors(way, program, tmp_path):
     result = record(tmp_path, closing(way, {"alone": ALONE, "forked": FORKED}[program]))
     assert (result.status, result.out, result.err) == (0, b"whole\n", b"")
     assert numbers(tmp_path) == list(range(61))
@@ -72,7 +72,7 @@ def test_a_program_that_closes_all_descriptors_has_its_files_to_itself(way, prog
 
 
 @pytest.mark.parametrize("stays", ["1", ""], ids=["the program stays", "the program goes"])
-def test_a_daemon_that_was_forked_twice_has_its_files_to_itself(stays, tmp_path):
+def test_nothing_is_written_into_files_of_a_daemon_that_was_forked_twice(stays, tmp_path):
     result = record(tmp_path, closing("closerange", DAEMON), env={"STAYS": stays})
     assert (result.status, result.out) == (0, b"whole\n" if stays else b"")
     give_up = time.monotonic() + 30
@@ -83,7 +83,7 @@ def test_a_daemon_that_was_forked_twice_has_its_files_to_itself(stays, tmp_path)
         assert (tmp_path / f"daemon{n}.txt").read_bytes() == f"own {n};".encode() * 60
 
 
-def test_the_program_holds_no_descriptor_of_the_store(tmp_path):
+def test_the_program_has_no_descriptor_of_the_store_open(tmp_path):
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("lists descriptors as Linux does")
     code = """

@@ -1,4 +1,4 @@
-"""Each escaping function keeps a text in its place, and what can be read back is the text itself."""
+"""Each escaping function keeps a text within its syntactic place, and parsing the result yields the same text."""
 
 import ast
 import io
@@ -15,7 +15,7 @@ from tests.security.pages import read_html, rendered
 
 
 @with_hostile
-def test_a_python_string_means_the_text(text):
+def test_a_python_string_evaluates_to_the_text(text):
     written = escaping.python_string(text)
     assert ast.literal_eval(written) == text
     assert written.isprintable()
@@ -24,14 +24,14 @@ def test_a_python_string_means_the_text(text):
 
 
 @with_hostile
-def test_a_docstring_means_the_text(text):
+def test_a_docstring_evaluates_to_the_text(text):
     module = ast.parse(f'"""{escaping.python_docstring(text)}"""\nx = 1\n')
     assert ast.literal_eval(module.body[0].value) == text
     assert len(module.body) == 2
 
 
 @with_hostile
-def test_a_comment_stays_one(text):
+def test_a_python_comment_stays_a_single_comment(text):
     source = f"x = 1  # {escaping.python_comment(text)}\ny = 2\n"
     kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(source).readline)]
     assert kinds.count(tokenize.COMMENT) == 1
@@ -39,31 +39,31 @@ def test_a_comment_stays_one(text):
 
 
 @with_hostile
-def test_a_string_of_toml_means_the_text(text):
+def test_a_toml_string_parses_to_the_text(text):
     written = escaping.toml_string(text)
     assert tomli.loads(f"a = {written}\nb = 1\n") == {
-        "a": "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in text),
+        "a": "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text),
         "b": 1,
     }
     assert "\n" not in written
 
 
 @with_hostile
-def test_text_of_html_has_no_elements(text):
+def test_html_text_has_no_elements(text):
     text = well_formed(text)
     page = read_html(f'<p title="{escaping.html_text(text)}">{escaping.html_text(text)}</p>', "p")
     assert (page.other, page.text) == ([], escaping.visible(text, keep="\n\t"))
 
 
 @with_hostile
-def test_json_in_a_script_does_not_end_it(text):
+def test_json_in_a_script_element_does_not_end_the_element(text):
     written = escaping.html_json(escaping.python_string(well_formed(text)))
     assert "<" not in written
     assert ast.literal_eval(written) == well_formed(text)
 
 
 @with_hostile
-def test_markdown_text_is_no_markup(text):
+def test_markdown_text_has_no_markup(text):
     text = well_formed(text)
     page = rendered(f"Before {escaping.markdown_text(text)} after\n", "p")
     assert page.other == []
@@ -72,12 +72,12 @@ def test_markdown_text_is_no_markup(text):
     assert alone.other == []
 
 
-def test_markdown_text_with_spaces_in_front_is_no_block_of_code():
+def test_markdown_text_with_leading_spaces_is_no_code_block():
     assert rendered(f"- {escaping.markdown_text('     text')}\n", "ul", "li", "p").other == []
 
 
 @with_hostile
-def test_markdown_code_is_one_span(text):
+def test_markdown_code_is_a_single_code_span(text):
     text = well_formed(text)
     shown = escaping.visible(text).replace("|", "¦")
     page = rendered(f"Before {escaping.markdown_code(text)} after\n", "p", "code")
@@ -90,7 +90,7 @@ def test_markdown_code_is_one_span(text):
 
 
 @with_hostile
-def test_a_block_of_markdown_ends_where_it_should(text):
+def test_a_markdown_code_block_contains_the_whole_text_and_nothing_else(text):
     text = well_formed(text)
     page = rendered(f"{escaping.markdown_block(text)}\n\nafter\n", "pre", "code", "p")
     assert page.other == []
@@ -98,8 +98,8 @@ def test_a_block_of_markdown_ends_where_it_should(text):
     assert page.text.count("after") == escaping.visible(text, keep="\n\t").count("after") + 1
 
 
-@pytest.mark.parametrize("text", [each for each in HOSTILE if "\x00" not in each and "\ud800" not in each])
-def test_a_word_of_a_shell_is_the_text(text, tmp_path):
+@pytest.mark.parametrize("text", [text for text in HOSTILE if "\x00" not in text and "\ud800" not in text])
+def test_a_shell_word_expands_to_the_text(text, tmp_path):
     line = f"printf %s {escaping.shell_word(text)}"
     done = subprocess.run(
         ["bash", "-c", line],

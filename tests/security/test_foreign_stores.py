@@ -1,4 +1,4 @@
-"""A store is read as data: nothing that it holds beside its tables runs, and where it lies makes it nobody's own."""
+"""A store is read as data: its triggers and views run nothing, and its location does not make it trusted."""
 
 import contextlib
 import re
@@ -23,31 +23,31 @@ READS = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Record a program."""
+def sender(tmp_path_factory):
+    """Record a program, and return its folder."""
     return recorded(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def received(made, tmp_path):
-    """Return a folder with the same program, and a store that somebody sent, where one's own would lie."""
+def received(sender, tmp_path):
+    """Return a folder with the same program, and somebody else's store in the place of the user's own."""
     write(tmp_path, FILES)
     (tmp_path / ".autochron").mkdir()
-    shutil.copy(made / ".autochron" / "traces.db", tmp_path / ".autochron" / "traces.db")
+    shutil.copy(sender / ".autochron" / "traces.db", tmp_path / ".autochron" / "traces.db")
     return tmp_path
 
 
 @contextlib.contextmanager
 def opened(folder):
-    """Open the store, to prepare or to see what is in it."""
+    """Open the store of a folder, to change it or to look into it."""
     with contextlib.closing(sqlite3.connect(folder / ".autochron" / "traces.db")) as connection, connection:
         yield connection
 
 
-def test_a_store_that_lies_in_your_folder_is_not_taken_for_yours(received):
+def test_a_foreign_store_in_the_users_folder_is_not_trusted(received):
     done = autochron(received, "replay", "last")
     assert (done.status, "and was not recorded here" in done.said, "--trust " in done.said) == (2, True, True)
-    assert autochron(received, "traces", "list").status == 0  # to look at it nobody is asked
+    assert autochron(received, "traces", "list").status == 0  # reading needs no trust
     assert not (received / "ran").exists()
 
 
@@ -69,11 +69,11 @@ def test_reading_a_store_runs_no_trigger_and_changes_nothing(received):
 
 
 @pytest.mark.parametrize(
-    "made_of", ["TRIGGER t AFTER INSERT ON crossing BEGIN DELETE FROM trace; END", "VIEW v AS SELECT 1"]
+    "definition", ["TRIGGER t AFTER INSERT ON crossing BEGIN DELETE FROM trace; END", "VIEW v AS SELECT 1"]
 )
-def test_nothing_is_recorded_into_a_store_that_would_do_more(received, made_of):
+def test_recording_into_a_store_with_triggers_or_views_is_refused(received, definition):
     with opened(received) as store:
-        store.execute(f"CREATE {made_of}")
+        store.execute(f"CREATE {definition}")
         before = [*store.iterdump()]
     done = autochron(received, "run", "agent.py")
     assert (done.status, done.out) == (2, b"")
@@ -84,7 +84,7 @@ def test_nothing_is_recorded_into_a_store_that_would_do_more(received, made_of):
         assert [*store.iterdump()] == before
 
 
-# A view in the place of a table is asked for; what it calls may only compute.
+# A view can stand in the place of a table that we query. Functions that it calls must not have side effects.
 ACTS = {
     "a library": "load_extension('./evil.so')",
     "a tokenizer": "fts3_tokenizer('simple', x'0000000000000000')",
@@ -94,19 +94,20 @@ ACTS = {
 }
 
 
-@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+@pytest.mark.parametrize("call", ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize("table", ["trace", "crossing"])
-def test_a_view_in_the_place_of_a_table_can_do_nothing(received, act, table):
+def test_a_view_in_the_place_of_a_table_has_no_side_effects(received, call, table):
     with opened(received) as store:
         columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
         store.execute(f"ALTER TABLE {table} RENAME TO held")
         shown = ", ".join(
-            f"coalesce(CAST({act} AS TEXT), {each}) AS {each}" if each == "name" else each for each in columns
+            f"coalesce(CAST({call} AS TEXT), {column}) AS {column}" if column == "name" else column
+            for column in columns
         )
         store.execute("PRAGMA legacy_alter_table=1")
         store.execute(f"CREATE VIEW {table} AS SELECT {shown} FROM held")
-    before = sorted(each.name for each in received.iterdir())
+    before = sorted(file.name for file in received.iterdir())
     done = autochron(received, "traces", *("list" if table == "trace" else "show last").split())
     assert (done.status, done.text, done.said.count("\n")) == (2, "", 1)
     assert re.search("can't be used \\((no such function|not authorized|unsafe use of)", done.said), done.said
-    assert sorted(each.name for each in received.iterdir()) == before
+    assert sorted(file.name for file in received.iterdir()) == before

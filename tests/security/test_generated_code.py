@@ -1,4 +1,4 @@
-"""Whatever a trace holds, the files of its incident say what they are made to say."""
+"""The files of an incident have their intended structure, whatever text its trace holds."""
 
 import os
 import re
@@ -31,19 +31,19 @@ def agent(tmp_path_factory):
     return folder
 
 
-def written(wanted, tree):
-    """Write an incident; give it, or why it was refused."""
+def write_incident(request, tree):
+    """Write an incident; return it and no message, or None and the message of the refusal."""
     try:
-        return create.write(wanted, tree), ""
+        return create.write(request, tree), ""
     except AutochronError as error:
         return None, str(error)
 
 
 @pytest.mark.parametrize("mode", ["script", "block"])
 @pytest.mark.parametrize(
-    "text", [each for each in HOSTILE if "\ud800" not in each], ids=lambda text: ascii(text[:12])
+    "text", [text for text in HOSTILE if "\ud800" not in text], ids=lambda text: ascii(text[:12])
 )
-def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, text, mode, monkeypatch):
+def test_an_incident_of_a_hostile_trace_has_the_intended_structure(agent, tmp_path, text, mode, monkeypatch):
     monkeypatch.chdir(agent)
     trace = doctored(read_trace(str(agent / "plain.jsonl")), text)
     command = structs.replace(trace.header.command, mode=mode)
@@ -52,19 +52,19 @@ def test_an_incident_of_a_hostile_trace_says_what_it_should(agent, tmp_path, tex
     record = WholeRecord(read_trace(str(tmp_path / "hostile.jsonl")))
     for live in (("kind:tool",), ("kind:tool", text)):
         folder = tmp_path / f"incident{len(live)}"
-        wanted = create.IncidentRequest(
+        request = create.IncidentRequest(
             record, load_rules(str(agent / "autochron.toml")), live, None, str(folder), allow_unwoven=True
         )
         tree = draw_trace(record, record.get, None).lines()
-        made, refused = written(wanted, tree)
-        if made is None:
-            assert len(live) == 2  # the text is no plan
-            assert refused.replace("\n", "").replace("\t", "").isprintable()
+        incident, message = write_incident(request, tree)
+        if incident is None:
+            assert len(live) == 2  # the text is no valid selector
+            assert message.replace("\n", "").replace("\t", "").isprintable()
             assert not folder.exists()
             continue
-        test = os.path.basename(made.test)
+        test = os.path.basename(incident.test)
         check_files(folder, test)
-        volatile = create.test_text(wanted, [(text, text), (f"output.{text}", text)])
+        volatile = create.test_text(request, [(text, text), (f"output.{text}", text)])
         assert re.findall(r"^import .*|^    [a-z]\w*\(.*", volatile, re.MULTILINE) == ["import pytest"]
         (folder / test).write_text(volatile, encoding="utf-8")
         check_files(folder, test)

@@ -1,4 +1,4 @@
-"""The key of a user is read and written by that user alone, and is never in a trace."""
+"""A user's key can be read and written by that user alone, and is never in a trace."""
 
 import json
 import os
@@ -18,8 +18,8 @@ act("hunter" + "2Xq")
 TELL = "from autochron import user_key; print(user_key.key_file()); print(user_key.user_key(b'x'))"
 
 
-def told(folder):
-    """Return the file of the key and the key of a purpose, as a process finds them; nothing where there is none."""
+def file_and_key(folder):
+    """Return the path of the key file and a derived key, as a new process prints them."""
     places = {"XDG_CONFIG_HOME": str(folder / "settings"), "TMPDIR": str(folder / "temporary")}
     (folder / "temporary").mkdir(exist_ok=True)
     done = python(folder, "-c", TELL, env=places)
@@ -27,34 +27,34 @@ def told(folder):
     return done.text.splitlines()
 
 
-def test_it_is_made_once_and_closed_to_others(tmp_path):
-    file, key = told(tmp_path)
+def test_the_key_is_created_once_and_closed_to_other_users(tmp_path):
+    file, key = file_and_key(tmp_path)
     assert file == str(tmp_path / "settings" / "autochron" / "user.key")
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(os.path.dirname(file)).st_mode) == 0o700
-    assert told(tmp_path) == [file, key]
+    assert file_and_key(tmp_path) == [file, key]
     assert [*(tmp_path / "temporary").iterdir()] == []
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o602])
-def test_one_that_others_can_read_or_write_is_not_used(tmp_path, mode):
-    file, key = told(tmp_path)
+def test_a_key_that_others_can_read_or_write_is_not_used(tmp_path, mode):
+    file, key = file_and_key(tmp_path)
     os.chmod(file, mode)
-    other, another = told(tmp_path)
-    assert other.startswith(str(tmp_path / "temporary"))
-    assert stat.S_IMODE(os.stat(other).st_mode) == 0o600
-    assert another != key
+    other_file, other_key = file_and_key(tmp_path)
+    assert other_file.startswith(str(tmp_path / "temporary"))
+    assert stat.S_IMODE(os.stat(other_file).st_mode) == 0o600
+    assert other_key != key
 
 
-def test_a_link_is_not_used(tmp_path):
-    file, key = told(tmp_path)
+def test_a_key_file_that_is_a_link_is_not_used(tmp_path):
+    file, key = file_and_key(tmp_path)
     os.rename(file, tmp_path / "moved")
     os.symlink(tmp_path / "moved", file)
-    assert told(tmp_path)[1] != key
+    assert file_and_key(tmp_path)[1] != key
 
 
-def test_it_is_never_in_a_trace(tmp_path):
-    """Nor is the key of the digests of masked values, which is another."""
+def test_the_key_is_never_in_a_trace(tmp_path):
+    """Neither is the other key, which the digests of masked values use."""
     write(tmp_path, {"agent.py": AGENT, "autochron.toml": RULES})
     settings = {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
     for words in (

@@ -1,4 +1,4 @@
-"""A crossing that ended 50 ms before a `kill -9` of the program is in the store, where a processor is free."""
+"""A crossing that ended 50 ms before a `kill -9` of the program is in the store, if a processor is free."""
 
 import os
 import signal
@@ -12,28 +12,28 @@ from tests.security import kills
 from tests.security.storing import FIND, STEP, linux, numbers
 
 STARVED = 0.25
-"""Seconds that it may take where tests keep every processor busy, and the load of the tests comes on top."""
+"""Seconds until a crossing is safe when tests run on every processor and the load of this test comes on top."""
 
 
 @pytest.mark.slow
-def test_what_ended_before_a_kill_is_there_whatever_the_load():
-    found = list(kills.kill_often(8))
-    assert sum(each.ended for each in found) > 0
-    assert [each for each in found if not each.whole or each.oldest > STARVED] == []
+def test_crossings_that_ended_before_a_kill_are_stored_under_any_load():
+    kill_results = list(kills.kill_often(8))
+    assert sum(result.ended for result in kill_results) > 0
+    assert [result for result in kill_results if not result.whole or result.oldest > STARVED] == []
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3_600)
-def test_what_ended_50_ms_before_each_of_500_kills_is_there():
-    """On a machine that does nothing else."""
-    found = list(kills.kill_often(500, seed=1))
-    assert sum(each.ended for each in found) > 0
-    assert all(each.whole and each.oldest < STARVED for each in found)
-    assert [each for each in found if not each.busy and each.kept < each.ended] == []
+def test_crossings_that_ended_50_ms_before_each_of_500_kills_are_stored():
+    """This holds on a machine that does nothing else."""
+    kill_results = list(kills.kill_often(500, seed=1))
+    assert sum(result.ended for result in kill_results) > 0
+    assert all(result.whole and result.oldest < STARVED for result in kill_results)
+    assert [result for result in kill_results if not result.busy and result.kept < result.ended] == []
 
 
 @linux
-def test_all_that_was_sent_is_there_however_far_behind_the_store_process_is(tmp_path):
+def test_crossings_sent_before_a_kill_are_stored_even_if_the_store_process_is_far_behind(tmp_path):
     code = """
 store = store_process()
 os.kill(store, 19)

@@ -1,7 +1,7 @@
-"""Masking is linear in its input: texts made to be read again and again are masked within a budget of processor time.
+"""Masking takes time linear in its input: texts built to provoke backtracking are masked within a CPU-time budget.
 
-The budget is of the kernel, in a process of its own: a signal ends that where one format takes more. A linear one takes a
-fiftieth.
+The masking runs in a process of its own, whose kernel timer ends it by a signal when one format exceeds the budget.
+A linear format takes a fiftieth of it.
 """
 
 from __future__ import annotations
@@ -75,9 +75,11 @@ print("done", flush=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [8_000, pytest.param(100_000, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("what", ["formats", "texts", "contexts"])
-def test_masking_is_linear_in_its_input(what: str, size: int) -> None:
-    words = [sys.executable, "-c", CHILD, what, str(size)]
-    found = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert found.stderr == ""
-    assert found.stdout.split()[-1] == "done"  # else what took too long
+@pytest.mark.parametrize("part", ["formats", "texts", "contexts"])
+def test_masking_takes_time_linear_in_its_input(part: str, size: int) -> None:
+    words = [sys.executable, "-c", CHILD, part, str(size)]
+    result = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert result.stderr == ""
+    assert (
+        result.stdout.split()[-1] == "done"
+    )  # otherwise the last line names the text or format that took too long

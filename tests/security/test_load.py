@@ -1,4 +1,4 @@
-"""Load, threads, forks and SIGTERM lose no record."""
+"""No crossing is lost under load, with many threads, with forks, and on SIGTERM."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tests.security.storing import STEP, numbers, record
 
 
 @pytest.mark.slow
-def test_payloads_larger_than_the_memory_that_is_shared(tmp_path):
+def test_payloads_larger_than_the_shared_memory_are_recorded(tmp_path):
     code = """
 if not os.fork():
     step(4, "y" * 5_000_000)
@@ -24,12 +24,12 @@ step(3)
 """
     result = record(tmp_path, code)
     assert (result.status, result.err) == (0, b"")
-    found = {
-        json.loads(each.input)["n"]: json.loads(each.input)["text"]
-        for each in open_store(f"{tmp_path}/t.db").envelopes("last")
+    texts = {
+        json.loads(envelope.input)["n"]: json.loads(envelope.input)["text"]
+        for envelope in open_store(f"{tmp_path}/t.db").envelopes("last")
     }
-    wanted = {n: "x" * 50_000_000 + str(n) for n in range(2)} | {3: "", 4: "y" * 5_000_000}
-    assert found == wanted
+    expected = {n: "x" * 50_000_000 + str(n) for n in range(2)} | {3: "", 4: "y" * 5_000_000}
+    assert texts == expected
 
 
 SERVICE = """
@@ -38,7 +38,7 @@ def handle(n):
 """
 
 
-def test_1000_traces_of_calls_a_second(tmp_path):
+def test_1000_traces_of_calls_are_recorded_completely(tmp_path):
     main = "import service, time\nbegan = time.monotonic()\nfor n in range(1000): service.handle(n)\n"
     rules = 'version = 1\nproject = ["."]\n[[trace]]\ntarget = "service:handle"\n'
     write(tmp_path, {"service.py": STEP + SERVICE, "agent.py": main, "autochron.toml": rules})
@@ -46,16 +46,18 @@ def test_1000_traces_of_calls_a_second(tmp_path):
     assert result.status == 0
     assert "lost" not in result.said
     store = open_store(str(tmp_path / "t.db"))
-    found = [each for each in store.summaries() if each.header.name == "service:handle"]
-    assert [(each.crossings, each.complete) for each in found] == [(1, True)] * 1000
-    seen = sorted(
-        json.loads(envelope.input)["n"] for each in found for envelope in store.envelopes(each.header.id)
+    summaries = [summary for summary in store.summaries() if summary.header.name == "service:handle"]
+    assert [(summary.crossings, summary.complete) for summary in summaries] == [(1, True)] * 1000
+    arguments = sorted(
+        json.loads(envelope.input)["n"]
+        for summary in summaries
+        for envelope in store.envelopes(summary.header.id)
     )
-    assert seen == list(range(1000))
+    assert arguments == list(range(1000))
     assert not os.path.exists(tmp_path / "t.db-wal")
 
 
-def test_sigterm_under_load_loses_nothing_that_was_printed(tmp_path):
+def test_sigterm_under_load_loses_no_crossing_whose_result_was_printed(tmp_path):
     code = """
 import threading
 def work(start):
@@ -73,11 +75,11 @@ time.sleep(60)
     process.send_signal(signal.SIGTERM)
     result = finish(process)
     assert (result.status, result.err) == (-signal.SIGTERM, b"")
-    # What a thread did after the handler had begun is cut off with it.
+    # Only lines read before the signal are compared: what a thread does after the handler has begun may be cut off.
     assert set(map(int, lines)) <= set(numbers(tmp_path))
 
 
-def test_4_processes_with_32_threads_each(tmp_path):
+def test_4_processes_with_32_threads_each_lose_nothing(tmp_path):
     code = """
 import threading
 def work(start):
@@ -96,7 +98,7 @@ for k in range(4): assert os.wait()[1] == 0
     assert numbers(tmp_path) == list(range(2560))
 
 
-def test_more_forks_than_can_share_memory_lose_nothing(tmp_path):
+def test_more_forks_than_fit_into_the_shared_memory_lose_nothing(tmp_path):
     code = """
 children = []
 for n in range(80):

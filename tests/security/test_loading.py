@@ -1,4 +1,4 @@
-"""Loading, showing, diffing, importing and exporting a trace makes no object and calls nothing of it."""
+"""Loading, showing, comparing, importing and exporting a trace builds no object and calls nothing that it names."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.cli.processes import python, write
 from tests.security.agents import recorded
 from tests.security.hostile import HOSTILE
 
-# What a trace may name: what acts, what an import would run, and a value type of a module that is there already.
+# What a trace can name: functions with effects, modules with code to import, and a value type of an imported module.
 NAMES = [
     "os:system",
     "subprocess:Popen",
@@ -43,7 +43,7 @@ class Meta(type):
 class Quote(metaclass=Meta):
     __new__ = __init__ = __setstate__ = __reduce__ = __repr__ = __str__ = __del__ = __eq__ = __hash__ = run
 """
-# Runs our commands one after the other, in a process that hears every audit event and every call.
+# Runs our commands one after the other, in a process that observes every audit event and every call.
 GUARD = """
 import contextlib, io, json, os, sys
 import present
@@ -102,7 +102,7 @@ COMMANDS = {
 
 
 def bodies():
-    """Return outcomes that name something to make or to call, in each way that a trace has for that."""
+    """Yield outcomes that name something to build or to call, in each form that a trace has for that."""
     for name in NAMES:
         yield Returned(json.dumps({"$type": name, "args": "touch owned", "price": 1}).encode())
         yield Returned(json.dumps([{"$ref": name}, {"$module": name.partition(":")[0]}]).encode())
@@ -117,8 +117,8 @@ def bodies():
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory):
-    """Run each command on a hostile trace, watched; give how it ended, what was seen and what was said."""
+def guarded(tmp_path_factory):
+    """Run each command on a hostile trace under the guard; return the folder, and each command's status, events, output."""
     folder = recorded(tmp_path_factory.mktemp("sent"))
     trace = read_trace(str(folder / "trace.jsonl"))
     (first,) = trace.envelopes
@@ -133,10 +133,13 @@ def watched(tmp_path_factory):
         )
         for number, outcome in enumerate(bodies(), 1)
     ]
-    one, other = [letter for letter in "XYZ" if not trace.header.id.endswith(letter)][:2]
-    for name, last, changed in (("sent", one, envelopes), ("other", other, envelopes[::-1])):
+    sent_letter, other_letter = [letter for letter in "XYZ" if not trace.header.id.endswith(letter)][:2]
+    for name, last, changed in (("sent", sent_letter, envelopes), ("other", other_letter, envelopes[::-1])):
         header = structs.replace(trace.header, id=trace.header.id[:-1] + last)
-        renumbered = tuple(structs.replace(each, seq=at, nth=at) for at, each in enumerate(changed, 1))
+        renumbered = tuple(
+            structs.replace(envelope, seq=position, nth=position)
+            for position, envelope in enumerate(changed, 1)
+        )
         write_trace(
             structs.replace(trace, header=header, envelopes=renumbered), str(folder / f"{name}.jsonl")
         )
@@ -148,18 +151,18 @@ def watched(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_of_a_trace_is_made_or_called(watched, command):
-    folder, done = watched
-    status, seen, out, said = done[" ".join(COMMANDS[command])]
+def test_no_command_builds_or_calls_anything_that_a_trace_names(guarded, command):
+    folder, results = guarded
+    status, seen, out, errors = results[" ".join(COMMANDS[command])]
     assert seen == []
-    assert (status, said) == (1 if "diff" in command else 0, said if "import" in command else ""), said
+    assert (status, errors) == (1 if "diff" in command else 0, errors if "import" in command else ""), errors
     assert command in {"import", "export"} or out
     assert not os.path.exists(folder / "owned")
     assert not os.path.exists(folder / "ran")
 
 
-def test_what_was_exported_again_is_what_was_sent(watched):
-    folder, _ = watched
+def test_an_imported_trace_is_exported_unchanged(guarded):
+    folder, _ = guarded
     assert (
         read_trace(str(folder / "again.jsonl")).envelopes == read_trace(str(folder / "sent.jsonl")).envelopes
     )

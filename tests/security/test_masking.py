@@ -1,4 +1,4 @@
-"""What is known as a secret is masked before anything is written, whichever way it is looked for."""
+"""Recognised secrets are masked before anything is written, with and without the quick pre-check."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ print(found["text"])
 """
 
 
-def test_a_run_keeps_no_secret_that_its_tools_read(tmp_path: Path) -> None:
-    said = "\n".join(text.replace("@", VALUE) for text in TEXTS)
+def test_a_run_stores_no_secret_that_its_tools_return(tmp_path: Path) -> None:
+    contents = "\n".join(text.replace("@", VALUE) for text in TEXTS)
     command = ["curl", "-u", f"bob:{VALUE}", "https://example.invalid"]
     (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n")
-    (tmp_path / "agent.py").write_text(PROGRAM.replace("SAID", repr(said)).replace("COMMAND", repr(command)))
+    (tmp_path / "agent.py").write_text(
+        PROGRAM.replace("SAID", repr(contents)).replace("COMMAND", repr(command))
+    )
     run = [sys.executable, "-m", "autochron"]
-    made = subprocess.run(
+    recorded = subprocess.run(
         [*run, "run", "agent.py", "--token", VALUE], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert made.returncode == 0, made.stderr
-    assert made.stdout == f"{said}\n".replace("\r", "")
-    assert VALUE not in made.stderr
+    assert recorded.returncode == 0, recorded.stderr
+    assert recorded.stdout == f"{contents}\n".replace("\r", "")
+    assert VALUE not in recorded.stderr
     for arguments in (["show", "last", "--full"], ["export", "last", "trace.jsonl"]):
-        told = subprocess.run(
+        printed = subprocess.run(
             [*run, "traces", *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
         )
-        assert VALUE not in told.stdout
-    kept = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "agent.py"]
-    assert [file.name for file in kept if VALUE.encode() in file.read_bytes()] == []
+        assert VALUE not in printed.stdout
+    files = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "agent.py"]
+    assert [file.name for file in files if VALUE.encode() in file.read_bytes()] == []
     assert b"[masked]" in (tmp_path / "trace.jsonl").read_bytes()
 
 
@@ -120,8 +122,8 @@ _json = st.recursive(
 )
 
 
-class _Open(Redactor):
-    """Masks with every gate open: the definition of what masking means."""
+class _UncheckedRedactor(Redactor):
+    """A redactor without the quick checks: it defines what masking has to do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +141,7 @@ class _Open(Redactor):
 
 @settings(max_examples=500, deadline=None)
 @given(_json, st.integers(0, 2))
-def test_the_quick_look_never_misses(value: object, style: int) -> None:
+def test_the_quick_check_never_misses_a_secret(value: object, style: int) -> None:
     body = (
         msgspec.json.encode(value)
         if style == 0
@@ -147,7 +149,7 @@ def test_the_quick_look_never_misses(value: object, style: int) -> None:
     )
     masked = Redactor().mask(body)
     json.loads(masked)
-    assert masked == _Open().mask(body)
-    # A secret inside a field's name: what is left of the name may be a secret's name itself, and then more is masked.
+    assert masked == _UncheckedRedactor().mask(body)
+    # When a secret inside a field's name is masked, the rest may be a secret name itself, and a second pass masks more.
     assume(not re.search(rb"\[masked\][^\"]*\"\s*:", masked))
     assert Redactor().mask(masked) == masked

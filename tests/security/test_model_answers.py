@@ -1,4 +1,4 @@
-"""autochron itself runs nothing that a model answers: names of tools, arguments and texts are data."""
+"""autochron runs nothing from a model's answer: tool names, arguments and texts are data."""
 
 import pytest
 
@@ -14,11 +14,14 @@ from tests.security.incident_files import AGENT, RULES, check_files
     "text",
     [
         HOSTILE[0],
-        *(pytest.param(each, marks=pytest.mark.thorough) for each in (HOSTILE[6], HOSTILE[20], "\ud800")),
+        *(
+            pytest.param(hostile, marks=pytest.mark.thorough)
+            for hostile in (HOSTILE[6], HOSTILE[20], "\ud800")
+        ),
     ],
     ids=["newline", "call", "terminal", "half"],
 )
-def test_what_a_model_names_a_tool_runs_nothing(tmp_path, text):
+def test_a_tool_name_from_a_model_runs_nothing(tmp_path, text):
     from json import dumps
 
     write(
@@ -28,8 +31,10 @@ def test_what_a_model_names_a_tool_runs_nothing(tmp_path, text):
     done = command(tmp_path, "run", "agent.py")
     assert done.status == 0, done.said
     assert done.said.replace("\n", "").isprintable()
-    made = command(tmp_path, "incident", "new", "last", "incidents/one", "--live", "kind:tool", env=PLUGINS)
-    assert "Traceback" not in made.said
+    created = command(
+        tmp_path, "incident", "new", "last", "incidents/one", "--live", "kind:tool", env=PLUGINS
+    )
+    assert "Traceback" not in created.said
     folder = tmp_path / "incidents" / "one"
     check_files(folder, "test_one.py")
     ran = python(tmp_path, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "incidents/one", env=PLUGINS)

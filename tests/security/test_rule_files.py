@@ -1,4 +1,4 @@
-"""A rule file is data: nothing of it is evaluated when it is read."""
+"""A rule file is data: reading it evaluates nothing that is written in it."""
 
 import pytest
 import tomli
@@ -26,7 +26,7 @@ CODE = [
     "$(touch owned)",
     "!!python/object/apply:os.system ['touch owned']",
 ]
-# Each place of a rule file that holds a text.
+# A rule file with a slot for each key that holds text.
 FILE = """version = 1
 packs = [{packs}]
 project = [{project}]
@@ -64,31 +64,31 @@ CANARY = "open('owned', 'w').close()\n\ndef run(): pass\n"
 
 
 def read(text):
-    """Read a rule file, watched; give what ran, and why it was refused."""
-    refused = None
+    """Read a rule file while watching; return the unexpected events, and the error if the file was refused."""
+    refusal = None
     with open("autochron.toml", "w", encoding="utf-8") as file:
         file.write(text)
-    for _ in range(2):  # what is imported late is there when it is read again
+    for _ in range(2):  # the first reading does the lazy imports, the second is judged
         with watched() as seen:
             try:
                 load_rules("autochron.toml")
             except AutochronError as error:
-                refused = error
-    # A pattern of code is parsed; what is run is an event `exec`.
+                refusal = error
+    # A code pattern is parsed, which raises `compile`. Running it would raise `exec`.
     ours = ("event open ", "event compile ", "event os.listdir ")
-    # What stands nearest to a name that isn't known is sought with difflib.
-    found = [each for each in seen.found if not each.startswith(ours)]
-    return [each for each in found if not each.endswith(("/difflib.py", "/heapq.py"))], refused
+    # The nearest name to an unknown one is found with difflib.
+    events = [event for event in seen.found if not event.startswith(ours)]
+    return [event for event in events if not event.endswith(("/difflib.py", "/heapq.py"))], refusal
 
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
-    """Work where a module lies that the rules name."""
+    """Work in a folder with a module that the rules name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "canary.py").write_text(CANARY)
     yield
-    assert {each.name for each in tmp_path.iterdir()} <= {"autochron.toml", "canary.py"}
+    assert {file.name for file in tmp_path.iterdir()} <= {"autochron.toml", "canary.py"}
 
 
 def test_plain_rules_are_read():
@@ -97,15 +97,15 @@ def test_plain_rules_are_read():
 
 @pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
 @pytest.mark.parametrize("place", PLAIN)
-def test_nothing_of_a_rule_file_is_evaluated(place):
-    for text in [*CODE, *(each for each in HOSTILE if "\ud800" not in each)]:
-        ran, _ = read(FILE.format(**{**PLAIN, place: toml_string(text)}))
-        assert ran == [], text
+def test_text_in_any_place_of_a_rule_file_is_not_evaluated(place):
+    for text in [*CODE, *(hostile for hostile in HOSTILE if "\ud800" not in hostile)]:
+        events, _ = read(FILE.format(**{**PLAIN, place: toml_string(text)}))
+        assert events == [], text
 
 
 @pytest.mark.parametrize("text", CODE)
-def test_a_name_calls_nothing(text):
-    """It takes attributes and keys of an argument, and is no format of Python."""
+def test_a_name_template_calls_nothing(text):
+    """A template reads attributes and keys of an argument. It is no Python format string."""
 
     class Tool:
         def run(self):
@@ -119,13 +119,13 @@ def test_a_name_calls_nothing(text):
     assert seen.found == []
     if template is not None:
         try:
-            formed = template.form({"tool": Tool(), "run": Tool().run}, NameFacts("f", "f", "agent"))
+            name = template.form({"tool": Tool(), "run": Tool().run}, NameFacts("f", "f", "agent"))
         except RuleError:
-            return  # it isn't there, or is no text
-        assert formed == text
+            return  # the field does not exist, or is no text
+        assert name == text
 
 
-def test_a_rule_file_that_is_none_is_refused():
+def test_a_file_that_is_no_toml_is_refused_and_runs_nothing():
     for text in [
         "import os",
         "version = 1\npacks = __import__('os')",
@@ -133,5 +133,5 @@ def test_a_rule_file_that_is_none_is_refused():
     ]:
         with pytest.raises(tomli.TOMLDecodeError):
             tomli.loads(text)
-        ran, refused = read(text)
-        assert (ran, refused is None) == ([], False)
+        events, error = read(text)
+        assert (events, error is None) == ([], False)

@@ -1,4 +1,4 @@
-"""Secrets that their surroundings give away: text of many kinds, command lines, sign-in flows."""
+"""Secrets that are recognised by the text around them: configuration, command lines, sign-in flows and more."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("frame", FRAMES_OF_TEXTS)
-def test_a_secret_is_known_by_what_stands_around_it(text: str, frame: str) -> None:
+def test_a_secret_is_recognised_by_the_text_around_it(text: str, frame: str) -> None:
     planted = frame.replace("{}", text.replace("@", VALUE))
     masked = Redactor().mask_text(planted)
     assert VALUE not in masked
@@ -62,12 +62,12 @@ def test_a_secret_is_known_by_what_stands_around_it(text: str, frame: str) -> No
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_what_only_sounds_like_a_secret_stays(text: str) -> None:
+def test_text_that_only_looks_like_a_secret_is_unchanged(text: str) -> None:
     assert Redactor().mask_text(text) == text
     assert masked_in_json(text) == text
 
 
-def test_what_stands_around_a_secret_stays() -> None:
+def test_the_text_around_a_secret_is_unchanged() -> None:
     text = f"db:\n  password: {VALUE}  # the old one\n  user: bob\n"
     assert Redactor().mask_text(text) == "db:\n  password: [masked]  # the old one\n  user: bob\n"
     assert (

@@ -1,4 +1,4 @@
-"""Secrets inside of encoded text: the whole encoded text is masked."""
+"""Secrets inside encoded text: the whole encoded text is masked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.security.secret_texts import ENCODED, FRAMES_OF_ENCODED, VALUE, encod
 @pytest.mark.parametrize("text", ENCODED)
 @pytest.mark.parametrize("encoding", encodings("x"))
 @pytest.mark.parametrize("frame", FRAMES_OF_ENCODED)
-def test_an_encoded_secret_is_masked_whole(text: str, encoding: str, frame: str) -> None:
+def test_the_whole_encoded_text_of_a_secret_is_masked(text: str, encoding: str, frame: str) -> None:
     encoded = encodings(text)[encoding]
     planted = frame.replace("{}", encoded)
     assert Redactor().mask_text(planted) == frame.replace("{}", "[masked]")
@@ -25,18 +25,18 @@ def test_an_encoded_secret_is_masked_whole(text: str, encoding: str, frame: str)
 
 
 @pytest.mark.parametrize("encoding", encodings("x"))
-def test_encoded_text_without_a_secret_stays(encoding: str) -> None:
+def test_encoded_text_without_a_secret_is_unchanged(encoding: str) -> None:
     encoded = encodings("the quick brown fox jumps over the lazy dog, and max_tokens=500")[encoding]
     assert Redactor().mask_text(encoded) == encoded
 
 
-def test_bytes_that_are_compressed() -> None:
+def test_compressed_bytes_that_hold_a_secret_are_masked() -> None:
     packed = base64.b64encode(gzip.compress(f"password={VALUE}".encode())).decode()
     masked = Redactor().mask(msgspec.json.encode({"a": {"$bytes": packed}}))
     assert json.loads(masked) == {"a": {"$bytes": base64.b64encode(b"[masked]").decode()}}
 
 
-def test_a_bomb_is_not_unpacked_whole() -> None:
+def test_a_decompression_bomb_is_not_unpacked_in_full() -> None:
     bomb = base64.b64encode(gzip.compress(b"\0" * 500_000_000, 9)).decode()
     began = time.process_time()
     assert Redactor().mask_text(bomb) == bomb

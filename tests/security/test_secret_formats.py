@@ -1,4 +1,4 @@
-"""Secrets are masked by their format: each public rule of gitleaks and of detect-secrets, wherever a secret stands."""
+"""Secrets are recognised by their format, in any surrounding text: each public rule of gitleaks and detect-secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLES = 2
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_secret_is_masked_wherever_it_stands(shape: str) -> None:
+def test_a_secret_is_masked_in_any_surrounding_text(shape: str) -> None:
     rng = random.Random(shape)
     for _ in range(SAMPLES):
         sample = make(shape, rng)
@@ -36,7 +36,7 @@ def test_a_secret_is_masked_wherever_it_stands(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_all_formats_at_once_are_the_formats_one_by_one(shape: str) -> None:
+def test_masking_all_formats_at_once_equals_masking_them_one_by_one(shape: str) -> None:
     text = f"see\n{make(shape, random.Random(shape)).text}\nthere"
     one_by_one = text
     for pattern in load_patterns():
@@ -48,21 +48,21 @@ def test_all_formats_at_once_are_the_formats_one_by_one(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_stands_beside_a_secret_is_left(shape: str) -> None:
+def test_the_lines_around_a_secret_are_unchanged(shape: str) -> None:
     sample = make(shape, random.Random(shape))
     if shape.startswith("-----BEGIN EC"):
-        return  # without its end it goes on
+        return  # the sample has no end mark, so the secret extends to the end of the text
     masked = Redactor().mask_text(f"the first line\n{sample.text}\nthe last line")
     assert masked.startswith("the first line\n")
     assert masked.endswith("\nthe last line")
 
 
 def _too_short(shape: str) -> str:
-    """Return a text that starts as a secret does, and ends at once."""
+    """Return a text that starts like a secret and ends after three characters of each part."""
     return make(shape, random.Random(shape), length=3).text
 
 
-# Of these the beginning tells, whatever its length, or the whole, of which three characters a part are enough.
+# These are recognised by their beginning at any length, or are complete with three characters per part.
 _ANY_LENGTH = {
     *(
         "basic_auth",
@@ -74,14 +74,14 @@ _ANY_LENGTH = {
         "nuget-config-password",
     ),
     *("aws-amazon-bedrock-api-key-short-lived", "microsoft-teams-webhook", "slack"),
-    *("azure_storage_key", "freemius-secret-key"),  # by their names
+    *("azure_storage_key", "freemius-secret-key"),  # recognised by their names
     *("slack-bot-token", "slack-legacy-token", "slack-user-token", "slack-legacy-bot-token"),
 }
 
 
 @pytest.mark.parametrize("shape", [case for case in SHAPES if case.id.rpartition("-")[0] not in _ANY_LENGTH])
 @pytest.mark.parametrize("frame", ["{}", "see {} there", "key={}", "https://example.invalid/{}/x"])
-def test_what_is_too_short_stays(shape: str, frame: str) -> None:
+def test_a_text_too_short_for_a_secret_is_unchanged(shape: str, frame: str) -> None:
     text = frame.replace("{}", _too_short(shape))
     assert Redactor().mask_text(text) == text
 
@@ -113,20 +113,20 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_what_means_something_else_stays(text: str) -> None:
+def test_a_text_with_another_meaning_is_unchanged(text: str) -> None:
     assert Redactor().mask_text(text) == text
     assert in_json(text) == text
 
 
-def test_every_format_has_a_sample_here() -> None:
-    """Each of our formats masks a sample of a rule, or has its own example (test_redaction.py)."""
+def test_most_formats_mask_a_sample() -> None:
+    """The other formats have examples of their own, which test_redaction.py tests."""
     texts = [make(case.values[0], random.Random(1)).text for case in SHAPES]
     ours = {pattern.name for pattern in load_patterns() if any(pattern.mask(text) != text for text in texts)}
     assert len(ours) > 90
 
 
-def test_the_rules_are_all_described() -> None:
-    """Of gitleaks' 222 rules: 150 or so by format, the others by vendor or by context."""
+def test_all_rules_of_gitleaks_have_a_shape() -> None:
+    """gitleaks has 222 rules: about 150 by format, the others by vendor or by context."""
     rules = {
         *GITLEAKS,
         *BY_CONTEXT,
@@ -135,6 +135,6 @@ def test_the_rules_are_all_described() -> None:
     assert len(rules) == 222
 
 
-def test_the_needles_of_loose_formats_are_those_of_the_table() -> None:
+def test_the_loose_needles_are_those_of_the_loose_formats() -> None:
     loose = {needle for pattern in load_patterns() if pattern.loose for needle in pattern.needles}
     assert set(LOOSE_NEEDLES) == loose

@@ -1,4 +1,4 @@
-"""No secret reaches the store or a report by a way around the bodies: names, paths, ledgers, reports, command lines."""
+"""No secret outside the bodies reaches the store or a report: names, paths, ledgers, reports, command lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _command(folder: Path, *arguments: str, status: int = 0) -> str:
 
 
 def _search(folder: Path) -> list[str]:
-    """Return the files that are ours and hold the secret in their content."""
+    """Return the files, other than the program, that contain the secret."""
     return [
         str(file.relative_to(folder))
         for file in folder.rglob("*")
@@ -45,10 +45,10 @@ find("SECRET"); find("b"); find("SECRET")
 """
 
 
-def test_the_names_of_crossings_and_traces(tmp_path: Path) -> None:
+def test_secrets_in_names_of_crossings_and_traces_are_masked(tmp_path: Path) -> None:
     _project(tmp_path, "", NAMES)
-    told = _command(tmp_path, "run", "--name", f"try-{SECRET}", "--report", "r.json", "agent.py")
-    assert SECRET not in told
+    output = _command(tmp_path, "run", "--name", f"try-{SECRET}", "--report", "r.json", "agent.py")
+    assert SECRET not in output
     for arguments in (["list"], ["show", "last"], ["export", "last", "t.jsonl"]):
         assert SECRET not in _command(tmp_path, "traces", *arguments)
     assert "call_[masked]" in _command(tmp_path, "traces", "show", "last")
@@ -73,10 +73,10 @@ keep()
 """
 
 
-def test_the_names_of_files(tmp_path: Path) -> None:
+def test_secrets_in_names_of_files_are_masked(tmp_path: Path) -> None:
     _project(tmp_path, "", FILES)
-    told = _command(tmp_path, "run", "--report", "r.json", "agent.py")
-    assert SECRET not in told
+    output = _command(tmp_path, "run", "--report", "r.json", "agent.py")
+    assert SECRET not in output
     for arguments in (["show", "last"], ["export", "last", "t.jsonl"]):
         assert SECRET not in _command(tmp_path, "traces", *arguments)
     assert _search(tmp_path) == []
@@ -98,10 +98,10 @@ find(Key())
 """
 
 
-def test_what_is_wrong_on_our_side_quotes_no_secret(tmp_path: Path) -> None:
+def test_reports_of_our_own_faults_quote_no_secret(tmp_path: Path) -> None:
     _project(tmp_path, "", FAULT)
-    told = _command(tmp_path, "run", "agent.py")
-    assert SECRET not in told
+    output = _command(tmp_path, "run", "agent.py")
+    assert SECRET not in output
     assert _search(tmp_path) == []
 
 
@@ -124,10 +124,10 @@ except ValueError as error:
 """
 
 
-def test_an_incident_and_its_reports(tmp_path: Path) -> None:
+def test_an_incident_and_its_reports_hold_no_secret(tmp_path: Path) -> None:
     _project(tmp_path, "", INCIDENT)
-    told = _command(tmp_path, "run", "--name", "it", "agent.py")
-    assert SECRET in told  # what the program prints is its own
+    output = _command(tmp_path, "run", "--name", "it", "agent.py")
+    assert SECRET in output  # the program's own output is not masked
     for arguments in (
         ["traces", "show", "last"],
         ["traces", "show", "last", "--json"],
@@ -140,18 +140,18 @@ def test_an_incident_and_its_reports(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--live", "--inputs"])
-def test_what_a_replay_says_of_a_divergence(tmp_path: Path, option: str) -> None:
+def test_the_report_of_a_divergence_holds_no_secret(tmp_path: Path, option: str) -> None:
     _project(tmp_path, "", INCIDENT)
     _command(tmp_path, "run", "agent.py")
-    other = "AKIA" + "QQQQODNN7EXAMPLE"
+    new_secret = "AKIA" + "QQQQODNN7EXAMPLE"
     program = (tmp_path / "agent.py").read_text()
-    (tmp_path / "agent.py").write_text(program.replace("refund(7,", "refund(8,").replace(SECRET, other))
-    wanted = ["--live", "refund[1]"] if option == "--live" else ["--inputs", "strict"]
+    (tmp_path / "agent.py").write_text(program.replace("refund(7,", "refund(8,").replace(SECRET, new_secret))
+    options = ["--live", "refund[1]"] if option == "--live" else ["--inputs", "strict"]
     done = subprocess.run(
-        [*RUN, "replay", "last", *wanted], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*RUN, "replay", "last", *options], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    said = "\n".join(
+    report = "\n".join(
         line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("failed:")
     )
-    assert SECRET not in said
-    assert other not in said
+    assert SECRET not in report
+    assert new_secret not in report

@@ -1,4 +1,4 @@
-"""A project's own secrets: `[redact]` in its rule file."""
+"""Secrets that a project defines itself, with `[redact]` in its rule file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _redactor(tmp_path: Path, text: str) -> Redactor:
 
 @pytest.mark.parametrize("value", RULED)
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_what_a_pattern_fits_is_masked(tmp_path: Path, value: object, pattern: str) -> None:
+def test_text_that_matches_a_pattern_is_masked(tmp_path: Path, value: object, pattern: str) -> None:
     redactor = _redactor(tmp_path, f'patterns = ["{pattern}"]')
     for body in (msgspec.json.encode(value), json.dumps(value).encode()):
         masked = redactor.mask(body)
@@ -39,12 +39,12 @@ def test_what_a_pattern_fits_is_masked(tmp_path: Path, value: object, pattern: s
         assert NUMBER.encode() in Redactor().mask(body)
 
 
-def test_a_group_tells_what_of_a_match_is_the_secret(tmp_path: Path) -> None:
+def test_only_the_group_named_secret_of_a_match_is_masked(tmp_path: Path) -> None:
     redactor = _redactor(tmp_path, 'patterns = ["customer (?P<secret>[0-9]{6}) of"]')
     assert redactor.mask_text("customer 123456 of 9") == "customer [masked] of 9"
 
 
-def test_names_are_words_at_the_end_of_a_field_name(tmp_path: Path) -> None:
+def test_a_name_matches_whole_words_at_the_end_of_a_field_name(tmp_path: Path) -> None:
     redactor = _redactor(tmp_path, 'names = ["account_number", "iban"]')
     body = b'{"myAccountNumber":"1","accountNumbers":"2","iban":"3","ibanity":"4"}'
     assert (
@@ -55,7 +55,7 @@ def test_names_are_words_at_the_end_of_a_field_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "reason"),
     [
         ("a(b", "is no regular expression"),
         ("x*", "fits the empty text"),
@@ -73,18 +73,18 @@ def test_names_are_words_at_the_end_of_a_field_name(tmp_path: Path) -> None:
         ("(?<=a+)Q", "is no regular expression"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(tmp_path: Path, pattern: str, said: str) -> None:
+def test_a_pattern_that_cannot_be_used_is_refused(tmp_path: Path, pattern: str, reason: str) -> None:
     with pytest.raises(RuleError) as caught:
         load_rules(_rules(tmp_path, f"patterns = [\n  'ACME-[0-9]{{8}}',\n  '{pattern}',\n]"))
     message = str(caught.value)
     assert message.startswith(f"autochron.toml:7: `patterns` has `{pattern}`, which")
-    assert said in message
+    assert reason in message
     assert message.endswith("(bad-rule)")
     assert "\n" not in message
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ('pattern = ["x"]', "[redact] has no key `pattern`; nearest is `patterns`"),
         ('patterns = "x"', "`patterns` must be an array of strings, and is a string"),
@@ -93,14 +93,14 @@ def test_a_pattern_that_cannot_be_used_is_refused(tmp_path: Path, pattern: str, 
         ('names = ["a:b"]', "`names` has `a:b`, which is no name"),
     ],
 )
-def test_a_table_that_means_nothing_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_malformed_redact_table_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(RuleError) as caught:
         load_rules(_rules(tmp_path, text))
     assert "autochron.toml:5: " in str(caught.value)
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
-def test_what_is_redacted_is_part_of_the_digest(tmp_path: Path) -> None:
+def test_redaction_rules_change_the_digest_of_the_rules(tmp_path: Path) -> None:
     texts = ["", 'patterns = ["ACME-[0-9]{8}"]', 'names = ["iban"]', "patterns = []"]
     digests = [load_rules(_rules(tmp_path, text)).digest for text in texts]
     assert len(set(digests)) == 3
@@ -119,16 +119,16 @@ print("it was NUMBER")
 """
 
 
-def test_a_run_keeps_nothing_that_the_rules_call_a_secret(tmp_path: Path) -> None:
+def test_a_run_stores_nothing_that_the_rules_call_a_secret(tmp_path: Path) -> None:
     _rules(tmp_path, 'patterns = ["ACME-[0-9]{8}"]\nnames = ["account_ref"]')
     (tmp_path / "agent.py").write_text(PROGRAM.replace("NUMBER", NUMBER))
     run = [sys.executable, "-m", "autochron"]
-    made = subprocess.run(
+    recorded = subprocess.run(
         [*run, "run", "agent.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert made.returncode == 0, made.stderr
-    assert NUMBER in made.stdout
-    assert NUMBER not in made.stderr
+    assert recorded.returncode == 0, recorded.stderr
+    assert NUMBER in recorded.stdout
+    assert NUMBER not in recorded.stderr
     for file in tmp_path.rglob(".autochron/*"):
         if file.is_file():
             content = file.read_bytes()

@@ -1,4 +1,4 @@
-"""The process that holds the store ends with the program, and the program goes on without it."""
+"""The process that writes the store ends with the program, and the program continues if that process is killed."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from tests.security.storing import FIND, STEP, linux, numbers, record
 
 @linux
 @pytest.mark.parametrize("when", ["before", "between", "while"])
-def test_the_program_writes_itself_when_the_store_process_is_killed(when, tmp_path):
+def test_the_program_writes_the_store_itself_when_the_store_process_is_killed(when, tmp_path):
     code = {
         "before": "step(0); time.sleep(0.1); os.kill(store_process(), 9)\nfor n in range(1, 300): step(n)\n",
         "between": "for n in range(150): step(n)\ntime.sleep(0.2); os.kill(store_process(), 9); time.sleep(0.2)\n"
@@ -28,7 +28,7 @@ def test_the_program_writes_itself_when_the_store_process_is_killed(when, tmp_pa
 
 
 @linux
-def test_the_store_process_uses_no_processor_while_nothing_crosses_and_is_nobodys_child(tmp_path):
+def test_an_idle_store_process_uses_no_cpu_and_is_no_child_of_the_program(tmp_path):
     code = """
 step(0); time.sleep(0.2)
 def fields():
@@ -73,7 +73,7 @@ def test_the_store_process_ends_with_the_program(end, tmp_path):
     assert not os.path.exists(tmp_path / "t.db-wal")
 
 
-def test_hooks_of_forks_are_the_programs_own(tmp_path):
+def test_the_recording_does_not_trigger_the_programs_fork_hooks(tmp_path):
     code = """
 os.register_at_fork(before=lambda: print("forks"))
 for n in range(100): step(n)

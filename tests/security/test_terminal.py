@@ -1,4 +1,4 @@
-"""A terminal obeys nothing of a trace."""
+"""Text from a trace contains no control sequence when it is shown on a terminal."""
 
 import pytest
 
@@ -15,7 +15,7 @@ CONTROLS = frozenset(
 
 
 @with_hostile
-def test_nothing_that_a_terminal_obeys_is_left(text):
+def test_escaped_text_has_no_control_characters(text):
     assert escaping.terminal_line(text).replace("\t", "").isprintable()
     assert not CONTROLS & set(escaping.visible(text))
     assert set(escaping.terminal_lines(text)) & CONTROLS <= {"\n", "\t"}
@@ -23,14 +23,14 @@ def test_nothing_that_a_terminal_obeys_is_left(text):
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Return a trace that was recorded."""
+    """Return a recorded trace."""
     return read_trace(str(recorded(tmp_path_factory.mktemp("made")) / "trace.jsonl"))
 
 
 @pytest.mark.parametrize(
-    "text", [each for each in HOSTILE if "\ud800" not in each], ids=lambda text: ascii(text[:10])
+    "text", [text for text in HOSTILE if "\ud800" not in text], ids=lambda text: ascii(text[:10])
 )
-def test_what_is_shown_of_a_hostile_trace_is_printable(trace, text, tmp_path, monkeypatch, capsys):
+def test_commands_print_a_hostile_trace_as_printable_text(trace, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_trace(doctored(trace, text), "hostile.jsonl")
     for words in (

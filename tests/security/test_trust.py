@@ -1,4 +1,4 @@
-"""`replay`, `incident new` and `impact` run what a trace names only where that may be."""
+"""`replay`, `incident new` and `impact` run the command of a trace only if the trace is trusted."""
 
 import os
 import pty
@@ -21,16 +21,16 @@ from tests.security.hostile import HOSTILE
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Record a program in a folder of its own."""
+def sender(tmp_path_factory):
+    """Record a program in a folder of its own, and return the folder."""
     return recorded(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
-def received(made, tmp_path):
-    """Return a folder with the same program, and the trace that somebody sent."""
+def received(sender, tmp_path):
+    """Return a folder with the same program, and a trace that somebody else recorded."""
     write(tmp_path, FILES)
-    shutil.copy(made / "trace.jsonl", tmp_path)
+    shutil.copy(sender / "trace.jsonl", tmp_path)
     return tmp_path
 
 
@@ -38,9 +38,9 @@ def has_run(folder):
     return (folder / "ran").exists()
 
 
-def command_of(said):
-    """Return the digest that a refusal names."""
-    return re.search(r"--trust ([0-9a-f]{16}) \(untrusted-trace\)", said)[1]
+def digest_in(message):
+    """Return the command digest that a refusal names."""
+    return re.search(r"--trust ([0-9a-f]{16}) \(untrusted-trace\)", message)[1]
 
 
 COMMANDS = {
@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_a_trace_of_another_folder_is_refused_and_says_how_to_go_on(received, words):
+def test_a_trace_from_another_folder_is_refused_and_the_message_says_how_to_trust_it(received, words):
     done = autochron(received, *words, env=PLUGINS)
     assert done.status == 2
     assert done.said.startswith("autochron: trace ")
@@ -60,30 +60,30 @@ def test_a_trace_of_another_folder_is_refused_and_says_how_to_go_on(received, wo
     assert f"{' '.join(words)} --trust " in done.said
     assert done.said.count("\n") == 1
     assert not has_run(received)
-    again = autochron(received, *words, "--trust", command_of(done.said), env=PLUGINS)
-    assert "untrusted" not in again.said
-    assert again.status in {0, 1}
+    trusted = autochron(received, *words, "--trust", digest_in(done.said), env=PLUGINS)
+    assert "untrusted" not in trusted.said
+    assert trusted.status in {0, 1}
 
 
 @pytest.mark.parametrize("trusted", ["", "0" * 16, "yes", "*"])
-def test_another_digest_is_no_yes(received, trusted):
+def test_a_wrong_digest_does_not_trust_a_trace(received, trusted):
     done = autochron(received, "replay", "trace.jsonl", "--trust", trusted)
     assert (done.status, has_run(received)) == (2, False)
 
 
-def test_what_was_recorded_here_is_not_asked_for(made):
-    assert autochron(made, "replay", "last").status == 0
-    assert autochron(made, "replay", "trace.jsonl").status == 0
+def test_a_trace_that_the_user_recorded_here_is_trusted(sender):
+    assert autochron(sender, "replay", "last").status == 0
+    assert autochron(sender, "replay", "trace.jsonl").status == 0
 
 
-def test_what_another_user_recorded_here_is_asked_for(made, tmp_path):
+def test_a_trace_that_another_user_recorded_here_is_not_trusted(sender, tmp_path):
     done = autochron(
-        made, "replay", "trace.jsonl", env={"XDG_CONFIG_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+        sender, "replay", "trace.jsonl", env={"XDG_CONFIG_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     )
     assert (done.status, "(untrusted-trace)" in done.said) == (2, True)
 
 
-def test_a_seal_is_of_one_command(made, received):
+def test_a_seal_holds_for_one_command_only(sender, received):
     trace = read_trace(str(received / "trace.jsonl"))
     for changes in (
         {"target": "other.py"},
@@ -94,13 +94,13 @@ def test_a_seal_is_of_one_command(made, received):
         command = structs.replace(trace.header.command, **changes)
         write_trace(
             structs.replace(trace, header=structs.replace(trace.header, command=command)),
-            str(made / "changed.jsonl"),
+            str(sender / "changed.jsonl"),
         )
-        done = autochron(made, "replay", "changed.jsonl")
+        done = autochron(sender, "replay", "changed.jsonl")
         assert (done.status, "(untrusted-trace)" in done.said) == (2, True), changes
 
 
-def test_what_git_tracks_is_not_asked_for(received):
+def test_a_trace_that_git_tracks_is_trusted(received):
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
     subprocess.run([*git, "init", "-q"], cwd=received, check=True)
     assert autochron(received, "replay", "trace.jsonl").status == 2
@@ -108,7 +108,7 @@ def test_what_git_tracks_is_not_asked_for(received):
     assert autochron(received, "replay", "trace.jsonl").status == 0
 
 
-def test_git_runs_nothing_that_its_settings_name(received):
+def test_asking_git_runs_no_program_from_its_settings(received):
     subprocess.run(["git", "init", "-q"], cwd=received, check=True)
     hook = received / "hook.sh"
     hook.write_text("#!/bin/sh\ntouch owned\n")
@@ -119,14 +119,14 @@ def test_git_runs_nothing_that_its_settings_name(received):
     assert not (received / "owned").exists()
 
 
-def test_a_script_outside_the_root_is_asked_for_even_where_it_was_recorded(tmp_path):
+def test_a_script_outside_the_root_is_not_trusted_even_where_it_was_recorded(tmp_path):
     write(tmp_path, {"elsewhere/agent.py": AGENT, "home/autochron.toml": RULES})
     assert autochron(tmp_path / "home", "run", "../elsewhere/agent.py").status == 0
     done = autochron(tmp_path / "home", "replay", "last")
     assert (done.status, "which lies outside the root" in done.said) == (2, True)
 
 
-def test_a_link_out_of_the_root_is_outside(made, tmp_path):
+def test_a_script_that_is_a_link_out_of_the_root_is_not_trusted(sender, tmp_path):
     write(tmp_path, {"home/autochron.toml": RULES, "elsewhere/agent.py": AGENT})
     (tmp_path / "home" / "agent.py").symlink_to(tmp_path / "elsewhere" / "agent.py")
     assert autochron(tmp_path / "home", "run", "agent.py").status == 0
@@ -135,17 +135,17 @@ def test_a_link_out_of_the_root_is_outside(made, tmp_path):
 
 
 @pytest.mark.parametrize("answer", ["y\n", "n\n", "\n"])
-def test_on_a_terminal_it_is_asked_for(received, answer):
+def test_on_a_terminal_the_user_is_asked_for_trust(received, answer):
     main, terminal = pty.openpty()
     words = [sys.executable, "-m", "autochron", "replay", "trace.jsonl"]
     process = subprocess.Popen(
         words, cwd=received, env=environment(), stdin=terminal, stdout=subprocess.PIPE, stderr=terminal
     )
     os.close(terminal)
-    said = b""
-    while b"[y/N] " not in said:
-        said += os.read(main, 4096)
-    assert b"runs `python agent.py` in" in said
+    prompt = b""
+    while b"[y/N] " not in prompt:
+        prompt += os.read(main, 4096)
+    assert b"runs `python agent.py` in" in prompt
     os.write(main, answer.encode())
     out, _ = process.communicate(timeout=60)
     os.close(main)
@@ -153,7 +153,7 @@ def test_on_a_terminal_it_is_asked_for(received, answer):
 
 
 @pytest.mark.parametrize(
-    "text", [each for each in HOSTILE if each and "\ud800" not in each], ids=lambda text: ascii(text[:10])
+    "text", [text for text in HOSTILE if text and "\ud800" not in text], ids=lambda text: ascii(text[:10])
 )
 def test_a_hostile_command_is_shown_on_one_line(received, text, monkeypatch):
     monkeypatch.chdir(received)

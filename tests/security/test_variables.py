@@ -1,4 +1,4 @@
-"""A replay sets only environment variables that a shipped pack names."""
+"""A replay sets only those environment variables that a shipped pack names."""
 
 import json
 
@@ -16,33 +16,35 @@ VARIABLES = (
 )
 
 
-def test_only_variables_that_a_pack_names_are_set(tmp_path):
-    made = recorded(tmp_path)
-    trace = read_trace(str(made / "trace.jsonl"))
+def test_a_replay_sets_only_variables_that_a_pack_names(tmp_path):
+    folder = recorded(tmp_path)
+    trace = read_trace(str(folder / "trace.jsonl"))
     footer = structs.replace(
         trace.footer, environment=VARIABLES, credentials=("PYTHONSTARTUP", "ANTHROPIC_API_KEY")
     )
-    write_trace(structs.replace(trace, footer=footer), str(made / "variables.jsonl"))
-    shows = AGENT + "import os, json\njson.dump(dict(os.environ), open('environment.json', 'w'))\n"
-    write(made, {"agent.py": shows})
+    write_trace(structs.replace(trace, footer=footer), str(folder / "variables.jsonl"))
+    agent = AGENT + "import os, json\njson.dump(dict(os.environ), open('environment.json', 'w'))\n"
+    write(folder, {"agent.py": agent})
     try:
-        done = autochron(made, "replay", "variables.jsonl", "--allow-effects", "--live", "act")
+        done = autochron(folder, "replay", "variables.jsonl", "--allow-effects", "--live", "act")
     finally:
-        write(made, {"agent.py": AGENT})
+        write(folder, {"agent.py": AGENT})
     assert done.status in {0, 1}, done.said
-    seen = (
-        json.loads((made / "environment.json").read_text()) if (made / "environment.json").exists() else None
+    environment = (
+        json.loads((folder / "environment.json").read_text())
+        if (folder / "environment.json").exists()
+        else None
     )
-    if seen is None:  # written on the scratch copy: what a program sees is told by what it prints
-        seen = shown(made)
-    assert not {"PYTHONINSPECT", "LD_PRELOAD", "PYTHONSTARTUP"} & set(seen)
-    assert seen["PATH"] != "/x"
-    assert seen["OPENAI_BASE_URL"] == "https://example.com/v1"
-    assert "ANTHROPIC_API_KEY" in seen
+    if environment is None:  # it was written on the scratch copy, so read what the program prints
+        environment = printed_environment(folder)
+    assert not {"PYTHONINSPECT", "LD_PRELOAD", "PYTHONSTARTUP"} & set(environment)
+    assert environment["PATH"] != "/x"
+    assert environment["OPENAI_BASE_URL"] == "https://example.com/v1"
+    assert "ANTHROPIC_API_KEY" in environment
 
 
-def shown(folder):
-    """Replay once more, and read what the program prints of its environment."""
+def printed_environment(folder):
+    """Replay once more, and return the environment that the program prints."""
     prints = AGENT + "import os, json\nprint(json.dumps(dict(os.environ)))\n"
     write(folder, {"agent.py": prints})
     try:

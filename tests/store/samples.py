@@ -1,4 +1,4 @@
-"""Traces for the tests of the store, and strategies that make any."""
+"""Traces for the tests of the store, and strategies that generate them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TOOLS = [
 
 
 def conversation(turns: int) -> list[Envelope]:
-    """An agent whose every model call repeats the whole history."""
+    """Return the run of an agent whose model calls each repeat the whole history."""
     chance = random.Random(7)
     messages: list[object] = [{"role": "system", "content": "Help. " * 50}]
     envelopes = []
@@ -180,8 +180,8 @@ exchanges = st.builds(
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[Envelope]:
-    """Envelopes of one run, several of which continue the one before."""
-    found = []
+    """Draw the envelopes of one run, in which some inputs extend the input before."""
+    envelopes = []
     history: list[object] = []
     for seq in draw(st.lists(st.integers(1, 60), unique=True, max_size=8).map(sorted)):
         history = history[: draw(st.integers(0, 4))] if draw(st.integers(0, 3)) == 0 else history
@@ -189,7 +189,7 @@ def runs(draw: st.DrawFn) -> list[Envelope]:
         grown = json.dumps(
             {"messages": history, "tools": "t" * 300}, ensure_ascii=False, separators=(",", ":")
         ).encode()
-        found.append(
+        envelopes.append(
             Envelope(
                 seq=seq,
                 name=draw(names),
@@ -211,4 +211,4 @@ def runs(draw: st.DrawFn) -> list[Envelope]:
                 opaque=tuple(draw(st.lists(texts, max_size=2))),
             )
         )
-    return found
+    return envelopes

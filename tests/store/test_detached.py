@@ -1,4 +1,4 @@
-"""The store process writes to what it opened itself, whatever this process had open."""
+"""The store process writes only to files that it opened itself, whatever files this process had open."""
 
 import json
 import os
@@ -45,35 +45,35 @@ def test_the_map_for_perf_is_not_written_into_the_store(tmp_path, options):
         )
         assert (done.returncode, done.stdout) == (0, "1560\n"), done.stderr
     store = open_store(str(tmp_path / ".autochron" / "traces.db"))
-    assert [each.crossings for each in store.summaries()] == [40, 40]
+    assert [summary.crossings for summary in store.summaries()] == [40, 40]
 
 
 @needs_a_list
-def test_numbers_of_descriptors_stay_taken_and_lead_nowhere(tmp_path):
-    held = os.open(tmp_path / "held", os.O_WRONLY | os.O_CREAT)
+def test_inherited_descriptors_stay_in_use_and_point_to_the_null_device(tmp_path):
+    inherited = os.open(tmp_path / "held", os.O_WRONLY | os.O_CREAT)
     reader, writer = os.pipe()
-    out, result = os.pipe()
+    result_reader, result_writer = os.pipe()
 
     def work():
         number = os.open(tmp_path / "ours", os.O_WRONLY | os.O_CREAT)
-        os.write(held, b"stray")
+        os.write(inherited, b"stray")
         os.write(writer, b"stray")
         os.write(number, b"ours")
         os.write(
-            result,
+            result_writer,
             json.dumps(
-                [held, writer, number, os.path.samestat(os.fstat(held), os.stat(os.devnull))]
+                [inherited, writer, number, os.path.samestat(os.fstat(inherited), os.stat(os.devnull))]
             ).encode(),
         )
 
-    fork_twice(Work(work, keep=(result,)))
-    os.close(result)
+    fork_twice(Work(work, keep=(result_writer,)))
+    os.close(result_writer)
     os.close(writer)
-    with open(out, "rb") as file, open(reader, "rb") as stray:
+    with open(result_reader, "rb") as file, open(reader, "rb") as stray:
         *numbers, leads_nowhere = json.loads(file.read())
-        assert stray.read() == b""  # and it ends, so nobody holds its other side
+        assert stray.read() == b""  # the read ends, so no process has the writing end open
     assert leads_nowhere
     assert len(set(numbers)) == len(numbers)
-    os.close(held)
+    os.close(inherited)
     assert (tmp_path / "held").read_bytes() == b""
     assert (tmp_path / "ours").read_bytes() == b"ours"

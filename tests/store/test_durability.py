@@ -1,4 +1,4 @@
-"""Nothing that was committed is lost, whatever ends the process or fills the disk."""
+"""Committed envelopes are never lost, however the process ends and even if the disk is full."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("reports", [5, 900])
-def test_what_was_committed_survives_kill_9(path, reports):
+def test_committed_envelopes_survive_kill_9(path, reports):
     process = start(
         """
 sink = open_store(path).begin(samples.header(1))
@@ -61,19 +61,19 @@ time.sleep(60)
 """,
         path,
     )
-    read = [process.stdout.readline() for _ in range(reports)]
+    printed = [process.stdout.readline() for _ in range(reports)]
     process.kill()
-    read += process.communicate()[0].splitlines()
-    reported = int(read[-1])
-    kept = list(open_store(path).envelopes("last"))
-    assert len(kept) >= reported
-    assert kept == [samples.small(seq, "x" * (seq % 900)) for seq in range(1, len(kept) + 1)]
-    sink = open_store(path).begin(samples.header(2))  # and it can be written again
+    printed += process.communicate()[0].splitlines()
+    reported = int(printed[-1])
+    stored = list(open_store(path).envelopes("last"))
+    assert len(stored) >= reported
+    assert stored == [samples.small(seq, "x" * (seq % 900)) for seq in range(1, len(stored) + 1)]
+    sink = open_store(path).begin(samples.header(2))  # the store can still be written
     sink.put(samples.small(1))
     sink.close()
 
 
-def test_what_was_flushed_survives_os_exit(path):
+def test_flushed_envelopes_survive_os_exit(path):
     run(
         """
 writer = Writer(open_store(path).begin(samples.header(1)), lambda draft: draft)
@@ -88,7 +88,7 @@ os._exit(7)
     assert len(list(open_store(path).envelopes("last"))) == 3000
 
 
-def test_a_group_commits_by_itself(path):
+def test_envelopes_are_committed_without_a_flush(path):
     process = start(
         """
 writer = Writer(open_store(path).begin(samples.header(1)), lambda draft: draft)
@@ -107,7 +107,7 @@ time.sleep(60)
     process.communicate()
 
 
-def test_sync_is_durable_when_submit_returns(path):
+def test_with_sync_durability_envelopes_are_durable_when_submit_returns(path):
     run(
         """
 store = open_store(path, durability="sync")
@@ -123,8 +123,8 @@ for seq in range(1, 51):
     assert len(list(open_store(path).envelopes("last"))) == 50
 
 
-def test_signal_handlers_flush_whatever_they_interrupt(path):
-    """A timer fires handlers into submit, flush and waits; each flushes, and the last one leaves."""
+def test_signal_handlers_can_flush_wherever_they_interrupt(path):
+    """A timer runs handlers during submit, flush and waits. Each handler flushes, and the last one ends the process."""
     out = run(
         """
 calls = 0
@@ -152,13 +152,13 @@ time.sleep(60)
         path,
     )
     calls, flushed, lost = out.split()
-    kept = [envelope.seq for envelope in open_store(path).envelopes("last")]
+    seqs = [envelope.seq for envelope in open_store(path).envelopes("last")]
     assert (flushed, lost) == ("True", "0")
-    assert kept == [*range(1, 20_001), *range(100_001, 100_001 + int(calls))]
+    assert seqs == [*range(1, 20_001), *range(100_001, 100_001 + int(calls))]
     assert int(calls) > 10
 
 
-def test_two_processes_and_32_threads_lose_and_tear_nothing(path):
+def test_two_processes_with_32_threads_each_lose_and_corrupt_nothing(path):
     code = """
 store = open_store(path)
 number = int(sys.argv[2])
@@ -182,7 +182,7 @@ print(writer.lost, writer.fault)
         assert list(store.envelopes(samples.header(number).id)) == expected
 
 
-def test_threads_may_share_a_sink(path):
+def test_threads_can_share_a_sink(path):
     sink = open_store(path).begin(samples.header(1))
 
     def work(first):
@@ -219,8 +219,8 @@ writer.close()
 """
 
 
-def test_a_full_disk_is_reported_once_and_survived(path):
-    """The limit on a file's size stands in for the disk: it needs no rights."""
+def test_a_full_disk_is_reported_once_and_nothing_is_lost(path):
+    """A limit on the file size stands in for a full disk, because it needs no special rights."""
     assert run(FILL, path).split() == ["False", "True", "1", "True", "0"]
     assert [envelope.seq for envelope in open_store(path).envelopes("last")] == list(range(1, 303))
 
@@ -236,7 +236,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_file_system_is_reported_and_survived(small_disk):
+def test_a_full_file_system_is_reported_and_writing_continues_after_it(small_disk):
     path = str(small_disk / "traces.db")
     sink = open_store(path).begin(samples.header(1))
     sink.put(samples.small(1))
@@ -258,7 +258,7 @@ def test_a_full_file_system_is_reported_and_survived(small_disk):
     assert list(open_store(path).envelopes("last")) == [samples.small(1), samples.small(2)]
 
 
-def test_a_read_only_store_is_read_and_not_written(small_disk):
+def test_a_read_only_store_can_be_read_but_not_written(small_disk):
     path = str(small_disk / "traces.db")
     sink = open_store(path).begin(samples.header(1))
     for envelope in samples.conversation(5):
@@ -273,7 +273,7 @@ def test_a_read_only_store_is_read_and_not_written(small_disk):
         open_store(str(small_disk / "new" / "traces.db")).begin(samples.header(2))
 
 
-def test_a_store_left_by_kill_9_in_a_read_only_folder_is_not_read_without_its_tail(small_disk):
+def test_a_store_in_a_read_only_folder_is_refused_if_its_last_commits_cannot_be_read(small_disk):
     path = str(small_disk / "traces.db")
     process = start(
         """
@@ -294,7 +294,7 @@ time.sleep(60)
         open_store(path)
 
 
-def test_another_writer_is_waited_for(path):
+def test_a_writer_waits_for_the_transaction_of_another(path):
     first, second = (open_store(path).begin(samples.header(number)) for number in (1, 2))
     first._connection.execute("BEGIN IMMEDIATE")
     second.put(samples.small(1))
@@ -329,7 +329,7 @@ print(writer.lost, writer.fault)
 """
 
 
-def test_children_write_on_and_nothing_twice(path):
+def test_forked_children_continue_writing_and_nothing_is_written_twice(path):
     assert run(FORK, path) == "0 None\n"
     seqs = [
         *range(1, 506),
@@ -339,7 +339,7 @@ def test_children_write_on_and_nothing_twice(path):
     assert open_store(path).summaries()[0].crossings == len(seqs)
 
 
-def test_a_fork_amid_a_transaction_of_the_writing_thread(path):
+def test_a_fork_during_a_transaction_of_the_writing_thread_loses_nothing(path):
     out = run(
         """
 writer = Writer(open_store(path).begin(samples.header(1)), lambda draft: draft, limit=50)
@@ -365,8 +365,8 @@ writer.close()
 """,
         path,
     )
-    kept = [envelope.seq for envelope in open_store(path).envelopes("last")]
-    assert kept == [*range(1, int(out) + 1), *range(1_000_000, 1_000_020)]
+    seqs = [envelope.seq for envelope in open_store(path).envelopes("last")]
+    assert seqs == [*range(1, int(out) + 1), *range(1_000_000, 1_000_020)]
 
 
 @pytest.mark.parametrize("begin", [autochron.record, lambda **options: open_store("memory:", **options)])

@@ -1,4 +1,4 @@
-"""What large values cost in memory: they are copied twice at most, and none is lost."""
+"""The memory that large values take: they are copied at most twice, and none is lost."""
 
 import os
 import subprocess
@@ -78,8 +78,8 @@ for _ in range(calls):
 """
 
 
-def most_memory(folder, *words):
-    """Run a program to its end; return what it printed, and the most megabytes that it had."""
+def output_and_peak_memory(folder, *words):
+    """Run a program to its end; return its output, and its peak memory in megabytes."""
     with subprocess.Popen([sys.executable, *words], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         stdout = process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
@@ -101,15 +101,15 @@ def most_memory(folder, *words):
         pytest.param("bytes", 4 / 3, marks=pytest.mark.thorough),
     ],
 )
-def test_four_calls_with_a_large_value_cost_two_copies(kind, stored, tmp_path):
+def test_four_calls_with_a_large_value_take_the_memory_of_two_copies(kind, stored, tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "agent.py").write_text(PROGRAM)
     words = ["agent.py", kind, str(MEGABYTES)]
-    plain, before = most_memory(tmp_path, *words)
-    recorded, after = most_memory(tmp_path, "-m", "autochron", "run", "--quiet", *words)
+    plain, plain_memory = output_and_peak_memory(tmp_path, *words)
+    recorded, recorded_memory = output_and_peak_memory(tmp_path, "-m", "autochron", "run", "--quiet", *words)
     assert recorded == plain
-    assert after - before <= 64 + 2 * stored * MEGABYTES
+    assert recorded_memory - plain_memory <= 64 + 2 * stored * MEGABYTES
     done = subprocess.run(
         [sys.executable, "-m", "autochron", "traces", "list"], cwd=tmp_path, capture_output=True, text=True
     )
@@ -127,15 +127,15 @@ def test_four_calls_with_a_large_value_cost_two_copies(kind, stored, tmp_path):
         ),
     ],
 )
-def test_bodies_of_exchanges_cost_two_copies_and_none_is_kept_with_its_response(
+def test_bodies_of_exchanges_take_the_memory_of_two_copies_and_do_not_live_as_long_as_the_response(
     kind, calls, megabytes, tmp_path
 ):
     (tmp_path / "agent.py").write_text(EXCHANGES)
     words = ["agent.py", kind, str(calls), str(megabytes)]
-    plain, before = most_memory(tmp_path, *words)
-    recorded, after = most_memory(tmp_path, "-m", "autochron", "run", "--quiet", *words)
+    plain, plain_memory = output_and_peak_memory(tmp_path, *words)
+    recorded, recorded_memory = output_and_peak_memory(tmp_path, "-m", "autochron", "run", "--quiet", *words)
     assert recorded == plain
-    assert after - before <= 64 + 2 * megabytes
+    assert recorded_memory - plain_memory <= 64 + 2 * megabytes
     replayed = subprocess.run([sys.executable, "-m", "autochron", "replay", "last"], cwd=tmp_path)
     assert replayed.returncode == 0
 
@@ -154,12 +154,14 @@ print(len(messages))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--live", "take[300]")], ids=["served", "live"])
-def test_a_replay_does_not_keep_what_each_turn_of_a_conversation_was_given(options, tmp_path):
+def test_a_replay_does_not_keep_the_input_of_each_turn_of_a_conversation(options, tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "agent.py").write_text(CONVERSATION)
     words = ["-m", "autochron", "run", "--quiet", "agent.py", "500"]
-    recorded, before = most_memory(tmp_path, *words)
-    replayed, after = most_memory(tmp_path, "-m", "autochron", "replay", "last", *options)
+    recorded, recorded_memory = output_and_peak_memory(tmp_path, *words)
+    replayed, replayed_memory = output_and_peak_memory(
+        tmp_path, "-m", "autochron", "replay", "last", *options
+    )
     assert replayed == recorded
-    assert after - before <= 96  # all inputs together take 160 MB
+    assert replayed_memory - recorded_memory <= 96  # all inputs together take 160 MB

@@ -1,4 +1,4 @@
-"""Stores that older versions wrote: read, made new, recorded into, and their traces still replay."""
+"""Stores from older versions can be read, migrated and recorded into, and their traces still replay."""
 
 import os
 import shutil
@@ -24,15 +24,15 @@ def folder(request, tmp_path):
     return tmp_path
 
 
-def test_an_old_trace_replays(folder):
+def test_a_trace_in_an_old_store_replays(folder):
     replayed = autochron(folder, "replay", "last", "--store", "t.db", *trust())
     assert replayed.status == 0, replayed.said
     assert replayed.said.startswith("autochron: the same: 2 crossings")
 
 
-def test_an_old_store_is_made_new_when_it_is_opened(folder):
+def test_an_old_store_is_migrated_when_it_is_recorded_into(folder):
     store = open_store(str(folder / "t.db"))
-    assert [each.address for each in store.envelopes("last")] == ["look_up[1]", "refund[1]"]
+    assert [envelope.address for envelope in store.envelopes("last")] == ["look_up[1]", "refund[1]"]
     assert store.children("last") == []
     sink = store.begin(samples.header(1))
     sink.put(samples.small(1))
@@ -43,7 +43,7 @@ def test_an_old_store_is_made_new_when_it_is_opened(folder):
     connection.close()
 
 
-def test_an_old_store_that_can_not_be_written_is_read(folder, monkeypatch):
+def test_an_old_store_that_cannot_be_written_is_read_without_migration(folder, monkeypatch):
     from autochron.errors import StoreError
     from autochron.store import database
 
@@ -52,6 +52,6 @@ def test_an_old_store_that_can_not_be_written_is_read(folder, monkeypatch):
 
     monkeypatch.setattr(database, "connect_to_write", refuse)
     store = open_store(str(folder / "t.db"))
-    assert [each.address for each in store.envelopes("last")] == ["look_up[1]", "refund[1]"]
+    assert [envelope.address for envelope in store.envelopes("last")] == ["look_up[1]", "refund[1]"]
     assert store.children("last") == []
     assert store.outline("last")[1].status == 0

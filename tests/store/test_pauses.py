@@ -1,4 +1,4 @@
-"""The thread that writes rests in between, so that other threads don't wait for it."""
+"""The writing thread pauses during long work, so that other threads don't wait for it."""
 
 import sys
 import threading
@@ -13,7 +13,7 @@ FIELDS = b"[" + b",".join(b'{"id":%d,"token":"t%d"}' % (number, number) for numb
 
 @pytest.fixture
 def no_switches():
-    """Have threads run on until they rest by themselves."""
+    """Let a thread run until it yields by itself."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(100)
     yield
@@ -28,18 +28,18 @@ def _turns_of_another_thread(work):
         while not ended.wait(0.001):
             turns.append(1)
 
-    other = threading.Thread(target=take)
-    other.start()
+    thread = threading.Thread(target=take)
+    thread.start()
     began.wait()
     first = len(turns)
     work()
-    found = len(turns) - first
+    count = len(turns) - first
     ended.set()
-    other.join()
-    return found
+    thread.join()
+    return count
 
 
-def test_another_thread_runs_while_a_large_value_is_masked(no_switches):
+def test_another_thread_runs_while_a_large_value_is_masked_with_pauses(no_switches):
     redactor = Redactor()
     redactor.load()
     masked = []

@@ -1,4 +1,4 @@
-"""Traces that several processes wrote."""
+"""Traces that several processes write."""
 
 import msgspec
 import pytest
@@ -15,31 +15,34 @@ def store(tmp_path):
 
 
 def crossing(seq, started, lane, *, nth=1, parent=None, body=b"{}"):
-    made = samples.small(seq)
+    envelope = samples.small(seq)
     return msgspec.structs.replace(
-        made, name="step", nth=nth, started=started, lane=lane, parent=parent, input=body
+        envelope, name="step", nth=nth, started=started, lane=lane, parent=parent, input=body
     )
 
 
-def told(store, trace):
-    return [(each.seq, each.address, each.lane, each.parent) for each in store.envelopes(trace)]
+def positions(store, trace):
+    return [
+        (envelope.seq, envelope.address, envelope.lane, envelope.parent)
+        for envelope in store.envelopes(trace)
+    ]
 
 
-def test_there_is_one_order_of_start(store):
+def test_crossings_of_all_processes_are_ordered_by_their_start(store):
     header = samples.header(1)
     first = store.begin(header)
-    one, lane_one, seq_one = store.join(header.id, "0/child:a.2", "")
-    two, lane_two, seq_two = store.join(header.id, "0/child:a.10", "")
+    sink_one, lane_one, seq_one = store.join(header.id, "0/child:a.2", "")
+    sink_two, lane_two, seq_two = store.join(header.id, "0/child:a.10", "")
     assert (lane_one, lane_two) == ("0/child:a.2", "0/child:a.10")
     assert seq_two - seq_one == processes.TAKEN
     first.put(crossing(1, 10, "0"))
     first.put(crossing(2, 40, "0", nth=2))
-    two.put(crossing(seq_two, 20, lane_two, parent=1))
-    one.put(crossing(seq_one, 30, lane_one))
-    one.put(crossing(seq_one + 1, 50, lane_one, nth=2, parent=seq_one))
-    for sink in (two, one, first):
+    sink_two.put(crossing(seq_two, 20, lane_two, parent=1))
+    sink_one.put(crossing(seq_one, 30, lane_one))
+    sink_one.put(crossing(seq_one + 1, 50, lane_one, nth=2, parent=seq_one))
+    for sink in (sink_two, sink_one, first):
         sink.close()
-    assert told(store, header.id) == [
+    assert positions(store, header.id) == [
         (1, "step[1]", "0", None),
         (2, "step[5]", "0/child:a.10", 1),
         (3, "step[3]", "0/child:a.2", None),
@@ -50,7 +53,7 @@ def test_there_is_one_order_of_start(store):
     assert store.summaries()[0].crossings == 5
 
 
-def test_who_takes_turns_still_shares_what_is_common(store, tmp_path):
+def test_bodies_are_shared_even_if_processes_write_alternately(store, tmp_path):
     header = samples.header(1)
     sinks = [(store.begin(header), "0", 1), store.join(header.id, "0/child:a.1", "")]
     for turn in range(1, 60):
@@ -65,7 +68,7 @@ def test_who_takes_turns_still_shares_what_is_common(store, tmp_path):
     assert (tmp_path / "t.db").stat().st_size < 400_000
 
 
-def test_a_lane_is_claimed_once(store):
+def test_each_process_gets_a_lane_of_its_own(store):
     header = samples.header(1)
     sink = store.begin(header)
     lanes = []
@@ -83,7 +86,7 @@ def test_a_lane_is_claimed_once(store):
     assert [child.lane for child in store.children(header.id)] == lanes
 
 
-def test_the_last_word_of_all_is_one(store):
+def test_the_footers_of_all_processes_are_merged(store):
     header = samples.header(1)
     first = store.begin(header)
     sink, lane, seq = store.join(header.id, "0/child:a.1", "")
@@ -92,8 +95,8 @@ def test_the_last_word_of_all_is_one(store):
     child = Footer(ledger=(entry,), lost=2, unwoven_tools=("paint",), declined_tools=("wait",))
     sink.end(ChildEnd(footer=child))
     sink.close()
-    # `step` was asked for in the first process and crossed in the other; `paint` nowhere. What is unwoven in one process
-    # is not declined in the whole.
+    # `step` was requested in the first process and crossed in the child; `paint` crossed in neither. A tool that is unwoven
+    # in one process is not declined in the merged footer.
     first.end(Footer(status=0, unwoven_tools=("step",), declined_tools=("step", "paint", "rest"), lost=1))
     first.close()
     footer = store.outline(header.id)[1]
@@ -101,7 +104,7 @@ def test_the_last_word_of_all_is_one(store):
     assert (footer.unwoven_tools, footer.declined_tools) == (("paint",), ("rest", "wait"))
 
 
-def test_a_trace_that_was_dropped_is_not_joined(store):
+def test_a_dropped_trace_cannot_be_joined(store):
     header = samples.header(1)
     store.begin(header).close()
     sink, _, seq = store.join(header.id, "0/child:a.1", "")
@@ -114,21 +117,21 @@ def test_a_trace_that_was_dropped_is_not_joined(store):
         store.join(header.id, "0/child:a.2", "")
 
 
-def test_a_process_with_many_crossings_takes_more_numbers(store):
+def test_a_process_with_many_crossings_reserves_more_numbers(store):
     header = samples.header(1)
     first = store.begin(header)
     sink, lane, seq = store.join(header.id, "0/child:a.1", "")
-    more = sink.reserve(lane)[1]
-    assert more == seq + processes.TAKEN
+    reserved = sink.reserve(lane)[1]
+    assert reserved == seq + processes.TAKEN
     sink.put(crossing(seq, 1, lane))
-    sink.put(crossing(more, 2, lane, nth=2, parent=seq))
+    sink.put(crossing(reserved, 2, lane, nth=2, parent=seq))
     sink.close()
     first.close()
-    assert told(store, header.id) == [(1, "step[1]", lane, None), (2, "step[2]", lane, 1)]
+    assert positions(store, header.id) == [(1, "step[1]", lane, None), (2, "step[2]", lane, 1)]
     assert [child.lane for child in store.children(header.id)] == [lane]
 
 
-def test_memory_is_joined_by_nobody():
+def test_a_store_in_memory_cannot_be_joined():
     store = open_store("memory:processes")
     header = samples.header(1)
     store.begin(header)

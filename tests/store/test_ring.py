@@ -1,4 +1,4 @@
-"""The ring between two processes: what is put in comes out whole, in order and once, or not at all."""
+"""The ring between two processes delivers each message whole, in order and once, or not at all."""
 
 import os
 import random
@@ -18,29 +18,29 @@ def pair(size=SIZE):
 
 
 def send(writer, message, reader):
-    """Put a message in; while there is no room, what the reader takes is returned."""
-    came = []
+    """Send a message, and return the messages that the reader takes to make room for it."""
+    messages = []
     for piece, flags in writer.pieces(message):
         while not writer.put(piece, flags):
-            found = reader.take()
-            came += [] if found is None else [found]
-    return came
+            record = reader.take()
+            messages += [] if record is None else [record]
+    return messages
 
 
 @given(st.lists(st.binary(max_size=3 * SIZE)))
-def test_messages_of_any_length_come_out_as_they_went_in(messages):
+def test_messages_of_any_length_arrive_unchanged(messages):
     _, writer, reader = pair()
-    came = []
+    received = []
     for message in messages:
-        came += send(writer, message, reader)
-    while (found := reader.take()) is not None:
-        came.append(found)
-    assert came == messages
+        received += send(writer, message, reader)
+    while (record := reader.take()) is not None:
+        received.append(record)
+    assert received == messages
     assert writer.head == writer.tail == reader.tail
 
 
 @given(st.binary(max_size=SIZE // 8), st.integers(0, SIZE - 1), st.integers(1, 255))
-def test_a_record_that_was_damaged_is_not_taken(message, place, change):
+def test_a_damaged_record_is_not_read(message, place, change):
     memory, writer, reader = pair()
     assert all(writer.put(*piece) for piece in writer.pieces(message))
     written = writer.head
@@ -51,8 +51,8 @@ def test_a_record_that_was_damaged_is_not_taken(message, place, change):
 
 
 @given(st.lists(st.binary(max_size=SIZE // 8), min_size=1), st.integers(1, SIZE))
-def test_bytes_that_are_not_written_yet_are_not_taken(messages, ahead):
-    """A processor may show the counter before the bytes: what an earlier round left is no record."""
+def test_bytes_that_are_not_written_yet_are_not_read(messages, ahead):
+    """A processor may show the new counter before the new bytes. Bytes from an earlier round must not count as a record."""
     memory, writer, reader = pair()
     for message in messages:
         send(writer, message, reader)
@@ -63,27 +63,27 @@ def test_bytes_that_are_not_written_yet_are_not_taken(messages, ahead):
     assert reader.take() is None
 
 
-def test_a_message_that_was_given_up_halfway_leaves_the_next_one_whole():
+def test_a_message_after_an_unfinished_one_is_read_whole():
     _, writer, reader = pair()
     piece, flags = next(writer.pieces(b"x" * SIZE))
     assert writer.put(piece, flags)
     assert reader.take() is None
-    assert all(writer.put(*each) for each in writer.pieces(b"next"))
+    assert all(writer.put(*part) for part in writer.pieces(b"next"))
     assert reader.take() == b"next"
 
 
-def test_another_process_reads_what_this_one_writes():
+def test_another_process_reads_the_messages_of_this_one():
     shared = Shared()
     slot = shared.slot(0)
     choose = random.Random(0)
     messages = [choose.randbytes(choose.randrange(100_000)) for _ in range(300)]
     child = os.fork()
     if not child:
-        came = []
-        while len(came) < len(messages):
-            found = slot.ring.take()
-            came += [] if found is None else [found]
-        os._exit(0 if came == messages else 1)
+        received = []
+        while len(received) < len(messages):
+            record = slot.ring.take()
+            received += [] if record is None else [record]
+        os._exit(0 if received == messages else 1)
     for message in messages:
         for piece, flags in slot.ring.pieces(message):
             while not slot.ring.put(piece, flags):
@@ -91,7 +91,7 @@ def test_another_process_reads_what_this_one_writes():
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_each_process_claims_a_slot_of_its_own_as_long_as_there_are_any():
+def test_each_process_claims_its_own_slot_until_none_is_left():
     shared = Shared()
     shared.owners[0] = 1
     assert [shared.claim(100 + number) for number in range(SLOTS)] == [*range(1, SLOTS), None]

@@ -1,4 +1,4 @@
-"""What every store keeps, and how it says what it can't."""
+"""Every store returns what was put into it, shares equal bytes, and reports its errors."""
 
 import itertools
 import os
@@ -51,17 +51,17 @@ def keep(store, envelopes, header=None, footer=None, every=7):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(envelopes=samples.runs(), every=st.integers(1, 5), shuffle=st.randoms(use_true_random=False))
-def test_what_is_kept_comes_back(store, envelopes, every, shuffle):
-    put = list(envelopes)
-    shuffle.shuffle(put)  # crossings end in another order than they start in
+def test_envelopes_are_loaded_as_they_were_put(store, envelopes, every, shuffle):
+    shuffled = list(envelopes)
+    shuffle.shuffle(shuffled)  # crossings end in a different order than they start
     header = samples.header(next(counter))
-    keep(store, put, header, samples.FOOTER, every)
+    keep(store, shuffled, header, samples.FOOTER, every)
     assert store.load(header.id) == Trace(header, tuple(envelopes), samples.FOOTER)
     assert list(store.envelopes(header.id)) == envelopes
 
 
 @pytest.mark.parametrize("every", [1, 50])
-def test_a_conversation_comes_back_and_costs_its_new_turns_only(sqlite_path, every):
+def test_a_conversation_is_loaded_unchanged_and_takes_only_the_space_of_its_new_turns(sqlite_path, every):
     sizes = {}
     for turns in (50, 200, 400):
         path = f"{sqlite_path}.{turns}"
@@ -73,27 +73,27 @@ def test_a_conversation_comes_back_and_costs_its_new_turns_only(sqlite_path, eve
     assert sizes[400] <= sizes[50]
 
 
-def test_conversations_that_take_turns_in_one_boundary_share_too(sqlite_path):
-    one, two = samples.conversation(60), samples.conversation(60)
-    other = [
+def test_alternating_conversations_in_one_boundary_share_bytes(sqlite_path):
+    first, second = samples.conversation(60), samples.conversation(60)
+    changed = [
         msgspec.structs.replace(envelope, input=envelope.input.replace(b"Help. ", b"Serve. "), exchanges=())
-        for envelope in two
+        for envelope in second
     ]
     mixed = [
         msgspec.structs.replace(envelope, seq=seq)
-        for seq, envelope in enumerate(itertools.chain.from_iterable(zip(one, other, strict=True)), 1)
+        for seq, envelope in enumerate(itertools.chain.from_iterable(zip(first, changed, strict=True)), 1)
     ]
     keep(open_store(sqlite_path), mixed)
     assert list(open_store(sqlite_path).envelopes("last")) == mixed
     assert os.path.getsize(sqlite_path) / len(mixed) <= 1536
 
 
-def test_equal_large_bodies_are_kept_once(sqlite_path):
+def test_equal_large_bodies_are_stored_once(sqlite_path):
     big = samples.encode("x" + "0123456789" * 20_000)
-    other = samples.encode(os.urandom(40_000).hex())
+    random_body = samples.encode(os.urandom(40_000).hex())
     envelopes = [
         msgspec.structs.replace(
-            samples.small(seq), name=f"t{seq}", input=other, outcome=Returned(other), changed=big
+            samples.small(seq), name=f"t{seq}", input=random_body, outcome=Returned(random_body), changed=big
         )
         for seq in range(1, 100)
     ]
@@ -102,7 +102,7 @@ def test_equal_large_bodies_are_kept_once(sqlite_path):
     assert os.path.getsize(sqlite_path) < 250_000
 
 
-def test_bodies_that_are_no_text_come_back(sqlite_path):
+def test_binary_bodies_are_loaded_unchanged(sqlite_path):
     envelopes = [
         msgspec.structs.replace(
             samples.small(seq),
@@ -115,7 +115,7 @@ def test_bodies_that_are_no_text_come_back(sqlite_path):
     assert list(open_store(sqlite_path).envelopes("last")) == envelopes
 
 
-def test_a_shell_reads_what_is_kept(sqlite_path):
+def test_stored_values_can_be_read_with_plain_sql(sqlite_path):
     keep(open_store(sqlite_path), samples.conversation(3))
     connection = sqlite3.connect(sqlite_path)
     query = (
@@ -133,30 +133,30 @@ def test_a_shell_reads_what_is_kept(sqlite_path):
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 900))
-def test_common_ends_are_those_of_a_plain_loop(first, second, shared, hint):
-    for one, other in ((shared + first, shared + second), (first + shared, second + shared), (first, first)):
-        limit = min(len(one), len(other))
-        prefix = next((n for n in range(limit) if one[n] != other[n]), limit)
-        suffix = next((n for n in range(limit) if one[-1 - n] != other[-1 - n]), limit)
-        assert growing_bodies.common_prefix(one, other, limit, hint) == prefix
-        assert growing_bodies.common_suffix(one, other, limit, hint) == suffix
+def test_common_prefixes_and_suffixes_equal_those_of_a_plain_loop(first, second, shared, hint):
+    for left, right in ((shared + first, shared + second), (first + shared, second + shared), (first, first)):
+        limit = min(len(left), len(right))
+        prefix = next((n for n in range(limit) if left[n] != right[n]), limit)
+        suffix = next((n for n in range(limit) if left[-1 - n] != right[-1 - n]), limit)
+        assert growing_bodies.common_prefix(left, right, limit, hint) == prefix
+        assert growing_bodies.common_suffix(left, right, limit, hint) == suffix
         rest = limit - prefix
-        assert growing_bodies.common_suffix(one, other, rest, hint) == min(rest, suffix)
+        assert growing_bodies.common_suffix(left, right, rest, hint) == min(rest, suffix)
 
 
-def test_the_latest_values_are_kept():
+def test_latest_keeps_the_latest_values_within_its_volume():
     latest = growing_bodies.Latest(3, volume=10)
     for key, value in (("a", b"1"), ("b", b"22"), ("a", b"333"), ("c", b"4"), ("d", b"5")):
         latest.put(key, value, len(value))
     assert (list(latest._values), latest.volume) == (["a", "c", "d"], 5)
     latest.put("e", b"6666666", 7)
     assert (list(latest._values), latest.volume) == (["c", "d", "e"], 9)
-    latest.put("f", b"x" * 11, 11)  # more than all may take: the last one always stays
+    latest.put("f", b"x" * 11, 11)  # larger than the whole volume: the last value always stays
     assert (list(latest._values), latest.volume, len(latest)) == (["f"], 11, 1)
     assert (latest.pop("f"), latest.get("f"), latest.pop("f"), latest.volume) == (b"x" * 11, None, None, 0)
 
 
-def test_windows_are_bounded():
+def test_windows_of_shared_bytes_are_bounded():
     windows = sharing.Windows()
     for number in range(3 * sharing.BOUNDARIES):
         windows.keep(("input", f"n{number}", "0"), number, b"x" * 1000)
@@ -192,10 +192,10 @@ def test_a_stream_grows_and_ends(store, commits):
     commit()
     if commits:
         assert next(iter(store.envelopes("last"))) == stream(1, [b"1", b'"2"', b"3"], Abandoned())
-    sink.put(stream(1, [], Closed()))  # without items: those that were added stay
+    sink.put(stream(1, [], Closed()))  # without items: the added items stay
     sink.commit()
     assert list(store.envelopes("last")) == [stream(1, [b"1", b'"2"', b"3"], Closed()), samples.small(2)]
-    sink.put(stream(1, [b"9"], Raised(b"{}")))  # with items: they replace
+    sink.put(stream(1, [b"9"], Raised(b"{}")))  # with items: they replace the added ones
     sink.close()
     assert next(iter(store.envelopes("last"))) == stream(1, [b"9"], Raised(b"{}"))
     assert store.summaries()[0].crossings == 2
@@ -216,14 +216,14 @@ def test_a_put_with_the_same_seq_replaces(store):
     assert store.summaries()[0].crossings == len(first)
 
 
-def test_a_base_that_starts_later_is_found(sqlite_path):
-    """The inner call ends first, so the outer one, which starts first, builds on it."""
+def test_a_body_can_build_on_one_that_starts_later(sqlite_path):
+    """The inner call ends first, so the body of the outer call, which starts first, builds on it."""
     envelopes = samples.conversation(400)
     keep(open_store(sqlite_path), envelopes[::-1], every=31)
     assert list(open_store(sqlite_path).envelopes("last")) == envelopes
 
 
-def test_a_closed_sink_takes_nothing(store):
+def test_a_closed_sink_refuses_envelopes(store):
     sink = store.begin(samples.header(1))
     sink.close()
     with pytest.raises(StoreError, match="closed"):
@@ -233,7 +233,7 @@ def test_a_closed_sink_takes_nothing(store):
 # --- finding ------------------------------------------------------------------------------------------------
 
 
-def test_traces_are_found(store):
+def test_traces_are_found_by_name_id_and_age(store):
     for number, name in ((1, "run"), (2, "run"), (32, None), (3, "other")):
         keep(store, [samples.small(1)], samples.header(number, name), samples.FOOTER)
     ids = {number: samples.header(number).id for number in (1, 2, 3, 32)}
@@ -260,7 +260,7 @@ def test_a_trace_that_there_is_not_has_no_crossings(store, tmp_path):
     assert [(each.count(header.id), each.count("none")) for each in stores] == [(1, 0), (1, 0)]
 
 
-def test_an_empty_store_says_so(store):
+def test_an_empty_store_reports_that_it_is_empty(store):
     assert store.summaries() == []
     with pytest.raises(TraceNotFoundError, match="autochron run"):
         store.find("last")
@@ -275,7 +275,7 @@ def test_a_trace_that_was_cut_off_is_incomplete(store):
     sink.close()
 
 
-def test_dropping_leaves_the_others(store):
+def test_dropping_a_trace_leaves_the_others(store):
     for number in (1, 2, 3):
         keep(store, samples.conversation(3), samples.header(number))
     store.drop([samples.header(2).id, "no such trace"])
@@ -283,7 +283,7 @@ def test_dropping_leaves_the_others(store):
     assert list(store.envelopes("last")) == samples.conversation(3)
 
 
-def test_dropping_gives_room_back(sqlite_path):
+def test_dropping_traces_frees_disk_space(sqlite_path):
     store = open_store(sqlite_path)
     for number in range(1, 6):
         keep(store, samples.conversation(60), samples.header(number))
@@ -293,7 +293,7 @@ def test_dropping_gives_room_back(sqlite_path):
     assert list(store.envelopes("last")) == samples.conversation(60)
 
 
-def test_a_large_store_is_not_copied_to_give_room_back(sqlite_path, monkeypatch):
+def test_a_large_store_is_not_copied_to_free_disk_space(sqlite_path, monkeypatch):
     monkeypatch.setattr(dropping, "COPIED", 1000)
     store = open_store(sqlite_path)
     for number in (1, 2):
@@ -302,22 +302,22 @@ def test_a_large_store_is_not_copied_to_give_room_back(sqlite_path, monkeypatch)
     store.drop([samples.header(1).id])
     assert os.path.getsize(sqlite_path) == size
     keep(store, samples.conversation(60), samples.header(3))
-    assert os.path.getsize(sqlite_path) < size * 1.1  # it took the room
+    assert os.path.getsize(sqlite_path) < size * 1.1  # it reuses the freed space
     assert list(store.envelopes("last")) == samples.conversation(60)
 
 
-def test_what_is_read_meanwhile_is_read_to_its_end(sqlite_path):
+def test_a_trace_that_is_dropped_while_it_is_read_is_read_to_its_end(sqlite_path):
     store = open_store(sqlite_path)
     for number in (1, 2):
         keep(store, samples.conversation(30), samples.header(number))
     reading = store.envelopes(samples.header(1).id)
-    read = [next(reading)]
+    first = [next(reading)]
     store.drop([samples.header(1).id])
-    assert [*read, *reading] == samples.conversation(30)
+    assert [*first, *reading] == samples.conversation(30)
     assert len(store.summaries()) == 1
 
 
-def test_a_trace_that_was_deleted_takes_nothing(sqlite_path):
+def test_recording_into_a_deleted_trace_is_refused(sqlite_path):
     store = open_store(sqlite_path)
     sink = store.begin(samples.header(1))
     store.drop([samples.header(1).id])
@@ -328,7 +328,7 @@ def test_a_trace_that_was_deleted_takes_nothing(sqlite_path):
         store.find("last")
 
 
-def test_an_id_is_taken_once(store):
+def test_an_id_can_be_used_only_once(store):
     store.begin(samples.header(1)).close()
     with pytest.raises(StoreError, match="already"):
         store.begin(samples.header(1))
@@ -337,7 +337,7 @@ def test_an_id_is_taken_once(store):
 # --- opening ------------------------------------------------------------------------------------------------
 
 
-def test_urls(tmp_path, monkeypatch):
+def test_stores_are_opened_by_url(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keep(open_store("sqlite:///a b?#%.db"), [samples.small(1)])
     assert os.path.exists("a b?#%.db")
@@ -349,7 +349,7 @@ def test_urls(tmp_path, monkeypatch):
         open_store("postgres://x")
 
 
-def test_the_folder_is_made_when_its_parent_exists(tmp_path):
+def test_the_folder_of_a_store_is_created_if_its_parent_exists(tmp_path):
     keep(open_store(f"{tmp_path}/.autochron/traces.db"), [samples.small(1)])
     with pytest.raises(StoreError, match="doesn't exist"):
         open_store(f"{tmp_path}/a/b/traces.db")
@@ -362,17 +362,17 @@ def test_the_folder_is_made_when_its_parent_exists(tmp_path):
     assert not (tmp_path / "nothing.db").exists()
 
 
-def test_what_is_no_store_is_refused(tmp_path):
+def test_a_file_that_is_no_store_is_refused(tmp_path):
     text = tmp_path / "text.db"
     text.write_text("hello " * 1000)
     with pytest.raises(StoreError, match="is no autochron store"):
         open_store(str(text))
-    other = tmp_path / "other.db"
-    with sqlite3.connect(other) as connection:
+    foreign_database = tmp_path / "other.db"
+    with sqlite3.connect(foreign_database) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
     with pytest.raises(StoreError, match="another SQLite database"):
-        open_store(str(other))
+        open_store(str(foreign_database))
     empty = tmp_path / "empty.db"
     empty.write_text("")
     store = open_store(str(empty))
@@ -394,7 +394,7 @@ def test_a_damaged_body_is_named(sqlite_path):
         open_store(sqlite_path).load("last")
 
 
-def test_import_is_cheap():
+def test_opening_a_store_imports_no_heavy_module():
     code = (
         "import sys, autochron.store; autochron.store.open_store('memory:');"
         "print([name for name in ('sqlite3', 'dataclasses', 'hashlib', 'difflib') if name in sys.modules])"
@@ -432,11 +432,11 @@ def test_migrations_run_in_order(sqlite_path, monkeypatch):
     connection.close()
 
 
-def test_many_may_make_one_store_at_once(tmp_path):
-    together = threading.Barrier(6)
+def test_several_threads_can_create_a_store_at_once(tmp_path):
+    barrier = threading.Barrier(6)
 
     def make(number):
-        together.wait()
+        barrier.wait()
         open_store(str(tmp_path / f"{number}.db")).begin(samples.header(next(counter))).close()
 
     with ThreadPoolExecutor(6) as pool:

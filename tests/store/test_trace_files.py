@@ -1,4 +1,4 @@
-"""What a trace file keeps, and how it refuses what was changed."""
+"""A trace file returns what was written, and is refused if it was changed."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def path(tmp_path):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(envelopes=samples.runs(), footer=st.sampled_from([None, samples.FOOTER]))
-def test_what_is_written_is_read(path, envelopes, footer):
+def test_a_trace_is_read_as_it_was_written(path, envelopes, footer):
     trace = samples.trace(envelopes, footer)
     write_trace(trace, path)
     assert read_trace(path) == trace
@@ -32,7 +32,7 @@ def test_what_is_written_is_read(path, envelopes, footer):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(envelopes=samples.runs())
-def test_it_is_the_same_where_all_that_was_put_together_is_kept(path, monkeypatch, envelopes):
+def test_a_trace_is_read_as_it_was_written_when_all_rebuilt_bodies_are_cached(path, monkeypatch, envelopes):
     monkeypatch.setattr(patches, "LONG", 0)
     monkeypatch.setattr(patches, "KEPT", 2)
     trace = samples.trace(envelopes)
@@ -41,12 +41,12 @@ def test_it_is_the_same_where_all_that_was_put_together_is_kept(path, monkeypatc
 
 
 @given(samples.bodies(), samples.bodies())
-def test_a_patch_gives_back_the_text(base, text):
+def test_applying_a_patch_restores_the_text(base, text):
     assert patches.apply(base, patches.difference(base, text)) == text
 
 
 @given(st.data())
-def test_a_patch_of_a_small_change_gives_back_the_text(data):
+def test_applying_a_patch_of_a_small_change_restores_the_text(data):
     base = data.draw(st.dictionaries(samples.keys, samples.values, max_size=6))
     changed = dict(base)
     for key in data.draw(st.lists(samples.keys, max_size=3)):
@@ -54,11 +54,11 @@ def test_a_patch_of_a_small_change_gives_back_the_text(data):
             del changed[key]
         else:
             changed[key] = data.draw(samples.values)
-    one, other = samples.encode({"x": base}), samples.encode({"x": changed})
-    assert patches.apply(one, patches.difference(one, other)) == other
+    base_text, changed_text = samples.encode({"x": base}), samples.encode({"x": changed})
+    assert patches.apply(base_text, patches.difference(base_text, changed_text)) == changed_text
 
 
-def test_a_conversation_is_flat_and_readable(path):
+def test_a_conversation_takes_constant_space_per_turn_and_is_readable(path):
     sizes = {}
     for turns in (50, 200):
         trace = samples.trace(samples.conversation(turns), samples.FOOTER)
@@ -78,7 +78,7 @@ def test_a_conversation_is_flat_and_readable(path):
     assert all(list(line) == sorted(line) for line in lines)
 
 
-def test_the_order_of_an_outcomes_keys_stays(path):
+def test_the_order_of_keys_in_an_outcome_is_kept(path):
     body = b'{"z":1,"a":{"y":1.0,"b":"\\u00e9"}}'
     envelope = msgspec.structs.replace(
         samples.small(1),
@@ -96,21 +96,21 @@ def test_a_body_with_line_breaks_becomes_one_line(path):
     assert read_trace(path).envelopes[0].input == b'{"a":[1,2]}'
 
 
-def test_it_streams(path):
-    taken = []
+def test_a_trace_is_written_and_read_as_a_stream(path):
+    yielded = []
 
     def envelopes():
         for seq in range(1, 2001):
-            taken.append(seq)
+            yielded.append(seq)
             yield samples.small(seq)
 
     write_stream(samples.header(1), envelopes(), None, path)
-    found = TraceFileStore(path).envelopes("last")
-    assert next(found) == samples.small(1)
-    assert sum(1 for _ in found) == 1999
+    read = TraceFileStore(path).envelopes("last")
+    assert next(read) == samples.small(1)
+    assert sum(1 for _ in read) == 1999
 
 
-def test_it_is_a_store(path):
+def test_a_trace_file_can_be_opened_as_a_store(path):
     write_trace(samples.trace([samples.small(1)], samples.FOOTER, "named"), path)
     store = open_store(path)
     (summary,) = store.summaries()
@@ -124,7 +124,7 @@ def test_it_is_a_store(path):
     store.close()
 
 
-def test_writing_is_whole_or_not_at_all(path, tmp_path):
+def test_a_failed_write_leaves_the_old_file(path, tmp_path):
     write_trace(samples.trace([samples.small(1)]), path)
 
     def broken():
@@ -145,10 +145,10 @@ def test_writing_is_whole_or_not_at_all(path, tmp_path):
         read_trace(f"{tmp_path}/no.jsonl")
 
 
-# --- what was changed ---------------------------------------------------------------------------------------
+# --- files that were changed ---------------------------------------------------------------------------------------
 
 
-def written(path):
+def written_lines(path):
     write_trace(samples.trace(samples.conversation(3), samples.FOOTER), path)
     with open(path, "rb") as file:
         return file.read().splitlines(keepends=True)
@@ -161,14 +161,14 @@ def rewrite(path, lines):
 
 @pytest.mark.parametrize("cut", [0, 1, 3, 7])
 def test_a_truncated_file_is_refused(path, cut):
-    lines = written(path)
+    lines = written_lines(path)
     rewrite(path, lines[:cut])
     with pytest.raises(TraceFormatError, match=r"truncated|empty"):
         read_trace(path)
 
 
-def test_every_cut_and_every_changed_byte_is_refused(path):
-    text = b"".join(written(path))
+def test_a_cut_or_a_changed_byte_at_any_place_is_refused(path):
+    text = b"".join(written_lines(path))
     for position in range(0, len(text), 97):
         rewrite(path, [text[:position]])
         with pytest.raises(TraceFormatError):
@@ -179,7 +179,7 @@ def test_every_cut_and_every_changed_byte_is_refused(path):
 
 
 def test_a_changed_digit_is_refused_and_resealed(path):
-    lines = written(path)
+    lines = written_lines(path)
     lines[2] = lines[2].replace(b'"result 2"', b'"result 7"')
     rewrite(path, lines)
     with pytest.raises(TraceFormatError, match=r"trace\.jsonl:9: the digest is wrong.*--reseal"):
@@ -191,15 +191,15 @@ def test_a_changed_digit_is_refused_and_resealed(path):
 
 
 def test_a_missing_digest_is_resealed(path):
-    lines = written(path)
+    lines = written_lines(path)
     rewrite(path, lines[:-1])
     with pytest.raises(TraceFormatError, match="doesn't end with its digest"):
         read_trace(path)
     assert read_trace(path, reseal=True) == samples.trace(samples.conversation(3), samples.FOOTER)
 
 
-def test_a_deleted_line_is_told_by_number(path):
-    lines = written(path)
+def test_a_deleted_line_is_reported_with_the_number_of_lines(path):
+    lines = written_lines(path)
     rewrite(path, lines[:2] + lines[3:])
     with pytest.raises(TraceFormatError, match="there are 7 lines and not the 8"):
         read_trace(path)
@@ -231,8 +231,8 @@ def edit(lines, number, old, new):
         (7, b'"status":3', b'"status":"3"', r":8: .*status"),
     ],
 )
-def test_what_is_wrong_is_told_by_line(path, number, old, new, message):
-    lines = written(path)
+def test_an_invalid_value_is_reported_with_its_line(path, number, old, new, message):
+    lines = written_lines(path)
     edit(lines, number, old, new)
     rewrite(path, lines)
     with pytest.raises(TraceFormatError, match=message) as refused:
@@ -242,7 +242,7 @@ def test_what_is_wrong_is_told_by_line(path, number, old, new, message):
 
 
 def test_lines_after_the_footer_and_moved_lines_are_refused(path):
-    lines = written(path)
+    lines = written_lines(path)
     rewrite(path, [*lines[:-1], lines[2], lines[-1]])
     with pytest.raises(TraceFormatError, match=":9: a line follows the footer"):
         read_trace(path, reseal=True)
@@ -252,17 +252,17 @@ def test_lines_after_the_footer_and_moved_lines_are_refused(path):
 
 
 def test_indented_edits_are_compacted_by_reseal(path):
-    lines = written(path)
+    lines = written_lines(path)
     edit(lines, 2, b'"input":{"n":2}', b'"input":{ "n": 22 }')
     rewrite(path, lines)
     assert read_trace(path, reseal=True).envelopes[1].input == b'{"n":22}'
 
 
-# --- files that are read at once, and files that are not -------------------------------------------------------------
+# --- small files that are read at once, and larger ones -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("small", [0, 1000, 1 << 20])
-def test_a_file_of_any_size_is_read_and_checked_alike(path, monkeypatch, small):
+def test_files_of_any_size_are_read_and_checked_alike(path, monkeypatch, small):
     monkeypatch.setattr(tracefile, "SMALL", small)
     trace = samples.trace(samples.conversation(4), samples.FOOTER)
     write_trace(trace, path)
@@ -282,7 +282,7 @@ def test_a_file_of_any_size_is_read_and_checked_alike(path, monkeypatch, small):
             TraceFileStore(path)
 
 
-def test_what_was_checked_is_what_is_read(path):
+def test_a_file_that_changes_after_its_check_is_read_as_it_was_checked(path):
     trace = samples.trace(samples.conversation(2), samples.FOOTER)
     write_trace(trace, path)
     store = TraceFileStore(path)
@@ -291,7 +291,7 @@ def test_what_was_checked_is_what_is_read(path):
     assert store.load("last") == trace
 
 
-def test_the_line_of_a_footer_has_the_fields_of_a_footer():
+def test_the_fields_of_a_footer_line_are_those_of_a_footer():
     def fields(kind):
         return {field.name: field.default for field in msgspec.structs.fields(kind)}
 

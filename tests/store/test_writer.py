@@ -1,4 +1,4 @@
-"""The writer: order, bounds, and a sink that fails."""
+"""The writer keeps the order of envelopes, bounds its memory, and survives a failing sink."""
 
 import gc
 import os
@@ -16,7 +16,7 @@ from tests.store import samples
 
 
 class Sink:
-    """Keeps what is committed; `refuse` tells what it doesn't take."""
+    """A sink that keeps committed envelopes; `refuse` decides which commits fail."""
 
     def __init__(self):
         self.pending, self.kept, self.commits = [], [], 0
@@ -54,15 +54,15 @@ def sink():
 
 @pytest.fixture
 def make(sink):
-    made = []
+    writers = []
 
     def make(prepare=lambda draft: draft, **options):
-        made.append(Writer(sink, prepare, **options))
-        return made[-1]
+        writers.append(Writer(sink, prepare, **options))
+        return writers[-1]
 
     yield make
     sink.refuse = lambda pending: False
-    for writer in made:
+    for writer in writers:
         writer.close()
 
 
@@ -81,7 +81,7 @@ def test_order_is_kept_and_close_writes_the_rest(sink, make):
     assert sink.commits <= 1 + 1000 // 100
 
 
-def test_no_thread_before_the_first_draft(sink, make):
+def test_no_thread_starts_before_the_first_draft(sink, make):
     before = threading.active_count()
     writer = make()
     assert writer.flush()
@@ -90,7 +90,7 @@ def test_no_thread_before_the_first_draft(sink, make):
     assert writer._worker.is_alive()
 
 
-def test_the_program_does_not_see_the_thread(sink, make):
+def test_the_writing_thread_is_hidden_from_the_program(sink, make):
     before = threading.enumerate()
     writer = make()
     writer.submit(samples.small(1))
@@ -107,7 +107,7 @@ def test_the_program_does_not_see_the_thread(sink, make):
 @pytest.mark.skipif(
     not os.path.isdir("/proc/self/task"), reason="counts the system's threads as Linux lists them"
 )
-def test_the_thread_is_gone_before_a_fork_and_back_after_it(sink, make):
+def test_the_writing_thread_ends_before_a_fork_and_restarts_after_it(sink, make):
     writer = make()
     before = len(os.listdir("/proc/self/task"))
     for seq in range(1, 51):
@@ -162,7 +162,7 @@ def test_a_full_queue_makes_the_caller_wait_and_drops_nothing(sink, make):
     assert writer.lost == 0
 
 
-def test_a_sink_that_hangs_stops_neither_the_program_nor_grows_the_queue(sink, make, monkeypatch):
+def test_a_sink_that_hangs_neither_blocks_the_program_nor_grows_the_queue(sink, make, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     writer = make(limit=10)
     sink.gate = threading.Lock()
@@ -179,7 +179,7 @@ def test_a_sink_that_hangs_stops_neither_the_program_nor_grows_the_queue(sink, m
     assert seqs(sink) == sorted(seqs(sink))
 
 
-def test_a_draft_that_takes_long_to_prepare_is_waited_for(sink, monkeypatch):
+def test_a_draft_that_is_slow_to_prepare_is_not_lost(sink, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
 
     def prepare(draft):
@@ -193,8 +193,8 @@ def test_a_draft_that_takes_long_to_prepare_is_waited_for(sink, monkeypatch):
     assert (seqs(sink), writer.lost, writer.fault) == ([1, 2], 0, None)
 
 
-def test_what_waits_is_bounded_by_its_bytes(sink, make):
-    waiting, most = [], []
+def test_the_queue_is_bounded_by_the_size_of_its_drafts(sink, make):
+    waiting, counts = [], []
 
     def prepare(draft):
         time.sleep(0.002)
@@ -203,26 +203,26 @@ def test_what_waits_is_bounded_by_its_bytes(sink, make):
 
     writer = make(prepare)
     envelopes = [samples.small(number) for number in range(1, 101)]
-    for each in envelopes:
+    for envelope in envelopes:
         writer.weigh(module.MOST_WAITING // 4)
-        waiting.append(each)
-        writer.submit(each)
-        most.append(len(waiting))
+        waiting.append(envelope)
+        writer.submit(envelope)
+        counts.append(len(waiting))
     writer.close()
     assert (sink.kept, writer.lost, waiting) == (envelopes, 0, [])
-    assert max(most) <= 5
+    assert max(counts) <= 5
 
 
-def test_sync_returns_after_the_commit(sink, make):
+def test_with_sync_durability_submit_returns_after_the_commit(sink, make):
     writer = make(durability="sync")
     for seq in range(1, 20):
         writer.submit(samples.small(seq))
         assert seqs(sink)[-1] == seq
 
 
-def test_a_sink_that_comes_back_gets_everything_in_order(sink, make):
-    said = []
-    writer = make(report=said.append)
+def test_a_sink_that_recovers_gets_everything_in_order(sink, make):
+    messages = []
+    writer = make(report=messages.append)
     sink.refuse = lambda pending: True
     for seq in range(1, 301):
         writer.submit(samples.small(seq))
@@ -232,17 +232,17 @@ def test_a_sink_that_comes_back_gets_everything_in_order(sink, make):
     writer.submit(samples.small(301))
     assert writer.flush()
     assert (writer.lost, writer.fault) == (0, "the disk is full; make room (bad-store)")
-    assert said == [writer.fault]
+    assert messages == [writer.fault]
     assert seqs(sink) == list(range(1, 302))
 
 
-def test_a_sink_that_comes_back_is_tried_without_being_asked(sink, make):
+def test_a_failed_sink_is_retried_without_a_flush(sink, make):
     writer = make()
-    came = threading.Event()
-    sink.refuse = lambda pending: not came.is_set()
+    recovered = threading.Event()
+    sink.refuse = lambda pending: not recovered.is_set()
     writer.submit(samples.small(1))
     assert not writer.flush()
-    came.set()
+    recovered.set()
     for _ in range(200):
         if sink.kept:
             break
@@ -250,7 +250,7 @@ def test_a_sink_that_comes_back_is_tried_without_being_asked(sink, make):
     assert seqs(sink) == [1]
 
 
-def test_what_waits_for_a_broken_sink_is_bounded_and_counted(sink, make):
+def test_envelopes_that_wait_for_a_broken_sink_are_bounded_and_counted(sink, make):
     writer = make(limit=100)
     sink.refuse = lambda pending: True
     for seq in range(1, 501):
@@ -268,7 +268,7 @@ def test_what_waits_for_a_broken_sink_is_bounded_and_counted(sink, make):
     assert writer.lost == 401
 
 
-def test_a_bad_envelope_does_not_hold_up_the_others(sink, make):
+def test_a_bad_envelope_does_not_block_the_others(sink, make):
     writer = make()
     sink.refuse = lambda pending: any(envelope.seq in (3, 7) for envelope in pending)
     for seq in range(1, 11):
@@ -281,7 +281,7 @@ def test_a_bad_envelope_does_not_hold_up_the_others(sink, make):
     assert writer.lost == 2
 
 
-def test_a_fault_of_prepare_or_report_goes_nowhere(sink, make):
+def test_an_exception_in_prepare_or_report_does_not_reach_the_program(sink, make):
     def prepare(draft):
         if draft == 2:
             raise SystemExit("no")
@@ -298,8 +298,8 @@ def test_a_fault_of_prepare_or_report_goes_nowhere(sink, make):
     assert (writer.lost, writer.fault) == (1, "no")
 
 
-def test_drafts_of_the_writing_thread_itself_are_taken(sink, make):
-    """A finalizer that crosses a boundary may run there, with the queue full."""
+def test_drafts_from_the_writing_thread_itself_are_accepted(sink, make):
+    """A finalizer that crosses a boundary may run in that thread while the queue is full."""
 
     def prepare(draft):
         gc.collect(0)
@@ -316,7 +316,7 @@ def test_drafts_of_the_writing_thread_itself_are_taken(sink, make):
     assert writer.lost == 0
 
 
-def test_a_draft_after_close_is_counted(sink, make):
+def test_a_draft_after_close_counts_as_lost(sink, make):
     writer = make()
     writer.submit(samples.small(1))
     writer.close()
@@ -336,7 +336,7 @@ def test_without_a_thread_the_caller_writes(sink, make, monkeypatch):
     assert seqs(sink) == list(range(1, 30))
 
 
-def test_many_bad_envelopes_do_not_hold_up_the_others_for_ever(sink, make):
+def test_many_bad_envelopes_do_not_block_the_others_for_ever(sink, make):
     writer = make()
     sink.refuse = lambda pending: any(envelope.seq < 10 for envelope in pending)
     for seq in range(1, 31):

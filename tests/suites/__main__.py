@@ -3,8 +3,8 @@
     python -m tests.suites [NAME ...] [--mode plain,packs,woven] [--checkout NAME=PATH] [--jobs N] [--limit S]
                            [--write] [--notes]
 
-Without names, all suites of `suites.toml`. `--write` keeps the figures in `figures.json`, by suite and Python.
-What may differ stands in `known.toml`. That is written by hand, since each entry needs a cause that someone has found.
+Without names, all suites of `suites.toml` run. `--write` stores the figures in `figures.json`, by suite and Python.
+Known differences are listed in `known.toml`. It is written by hand, because each entry needs a cause that someone has found.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ FIGURES = HERE / "figures.json"
 
 @dataclass
 class Result:
-    """What a suite came to.
+    """The result of a suite.
 
     Attributes:
         suite: the suite.
-        plain: the plain runs, by the files and folders that they ran.
+        plain: the plain runs, by their files and folders.
         runs: the recorded runs, by mode.
-        judgements: what came of comparing them, by mode.
-        fault: why nothing could be compared.
+        judgements: the judgements on the recorded runs, by mode.
+        fault: why nothing could be compared; empty if something was.
     """
 
     suite: Suite
@@ -45,15 +45,15 @@ class Result:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing differs but what is known to."""
-        return not self.fault and all(each.is_good for each in self.judgements.values())
+        """Whether the runs differ only in known tests."""
+        return not self.fault and all(judgement.is_good for judgement in self.judgements.values())
 
     def __str__(self) -> str:
         return "\n".join([self.fault, *map(str, self.judgements.values())]).strip()
 
 
 def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None) -> Result:
-    """Run a suite in some modes, and plain for each; plain a second time where something differs that is not known to."""
+    """Run a suite in some modes and plain, and judge the differences; run it plain twice if there are unknown ones."""
     result = Result(suite)
     known = read_known()
     try:
@@ -83,7 +83,7 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
 
 
 def shown(result: Result, *, notes: bool) -> str:
-    """Return what a suite came to, for people."""
+    """Return the result of a suite as readable text."""
     title = f"{result.suite.name} {result.suite.version}, Python {PYTHON}"
     lines = [title] if result.plain else [f"{title}: {result.fault}"]
     for tests, plain in result.plain.items():
@@ -109,22 +109,24 @@ def shown(result: Result, *, notes: bool) -> str:
 
 
 def write(results: list[Result], path: Path = FIGURES) -> None:
-    """Put the figures of these runs into the file, in the place of older ones of the same suite and Python."""
+    """Write the figures of these runs into the file; replace older ones of the same suite and Python."""
     figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for result in results:
         if not result.plain or result.fault or any(plain.fault for plain in result.plain.values()):
             continue
         entry = figures.setdefault(result.suite.name, {}).setdefault(PYTHON, {})
         entry["version"] = result.suite.version
-        whole = result.plain.get(result.suite.tests)
-        if whole is not None:
-            entry |= {"tests": len(whole.outcomes), "rss_mb": whole.rss // 1024}
+        complete_run = result.plain.get(result.suite.tests)
+        if complete_run is not None:
+            entry |= {"tests": len(complete_run.outcomes), "rss_mb": complete_run.rss // 1024}
         for mode, judgement in result.judgements.items():
             if judgement.faults:
                 continue
             part = result.suite.of_mode(mode)
             recorded, plain = result.runs[mode], result.plain[part.tests]
-            entry[mode] = {} if plain is whole else {"tests": len(plain.outcomes), "of": list(part.tests)}
+            entry[mode] = (
+                {} if plain is complete_run else {"tests": len(plain.outcomes), "of": list(part.tests)}
+            )
             entry[mode] |= {
                 "differ": len(judgement.known) + len(judgement.unlisted),
                 "crossings": recorded.crossings,
@@ -135,7 +137,7 @@ def write(results: list[Result], path: Path = FIGURES) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is asked for; return 0 where nothing differs but what is known to."""
+    """Run the requested suites; return 0 if only known tests differ, and else 1."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.suites", description=(__doc__ or "").partition("\n")[0]
     )
@@ -150,10 +152,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--write", action="store_true", help="keep the figures in figures.json")
     parser.add_argument("--notes", action="store_true", help="show what autochron says of each recorded run")
-    given = parser.parse_args(arguments)
-    suites, modes = read_suites(), tuple(given.mode.split(","))
-    checkouts = dict(each.partition("=")[::2] for each in given.checkout)
-    names: list[str] = given.names or [
+    options = parser.parse_args(arguments)
+    suites, modes = read_suites(), tuple(options.mode.split(","))
+    checkouts = dict(argument.partition("=")[::2] for argument in options.checkout)
+    names: list[str] = options.names or [
         name for name, suite in suites.items() if name in checkouts or not suite.from_checkout
     ]
     for unknown in {*names, *checkouts} - suites.keys():
@@ -167,16 +169,16 @@ def main(arguments: list[str] | None = None) -> int:
 
     def one(name: str) -> Result:
         checkout = Path(checkouts[name]).resolve() if name in checkouts else None
-        suite = replace(suites[name], limit=given.limit) if given.limit else suites[name]
+        suite = replace(suites[name], limit=options.limit) if options.limit else suites[name]
         if checkout is not None:
             suite = replace(suite, version="checkout")
         result = try_suite(suite, modes, checkout)
-        print(shown(result, notes=given.notes), flush=True)
+        print(shown(result, notes=options.notes), flush=True)
         return result
 
-    with ThreadPoolExecutor(given.jobs) as pool:
+    with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(one, names))
-    if given.write:
+    if options.write:
         write(results)
     return 0 if all(result.is_good for result in results) else 1
 

@@ -10,17 +10,17 @@ from pathlib import Path
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _FAILURES = {"failed", "error"}
 ORDINARY = (0, 1)
-"""What pytest ends with where tests were run, all of them."""
+"""Exit statuses of pytest after it has run all tests."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a test.
+    """The outcome of a test.
 
     Attributes:
         outcome: passed, failed, error, skipped, xfailed or xpassed.
-        error: the type of the exception, where it failed.
-        detail: the end of what it said then.
+        error: the type of the exception, if the test failed.
+        detail: the end of its failure report.
     """
 
     outcome: str
@@ -37,11 +37,11 @@ class Run:
 
     Attributes:
         outcomes: test id to outcome.
-        fault: why it is no whole run; empty for a whole one.
+        fault: why the run is incomplete; empty for a complete run.
         cpu: seconds of user and system time of all its processes.
-        rss: kibibytes of the largest of them.
-        crossings: how many were recorded; 0 in mode plain.
-        notes: what `autochron run` said at the end.
+        rss: the memory of the largest process, in kibibytes.
+        crossings: the number of recorded crossings; 0 in mode plain.
+        notes: the report of `autochron run`.
     """
 
     outcomes: dict[str, Outcome]
@@ -53,20 +53,20 @@ class Run:
 
 
 def read_report(path: Path) -> tuple[dict[str, Outcome], str]:
-    """Return the outcomes in a reporter's file, and why it is not whole; empty where it is."""
+    """Return the outcomes in a reporter's file, and why it is incomplete (empty if it is complete)."""
     outcomes: dict[str, Outcome] = {}
     begun, ended = "", None
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             entry = json.loads(line)
-        except ValueError:  # cut off as the process died
+        except ValueError:  # the line was cut off when the process died
             break
         if "begun" in entry:
             begun = entry["begun"]
         elif "ended" in entry:
             ended = entry["ended"]
         else:
-            # An address in a parameter's repr is another in each run.
+            # An address in a parameter's repr differs between runs.
             name = _ADDRESS.sub("0x…", entry["test"])
             outcomes[name] = Outcome(entry["outcome"], entry["error"], entry["detail"])
     if ended is None:
@@ -75,26 +75,26 @@ def read_report(path: Path) -> tuple[dict[str, Outcome], str]:
 
 
 def differences(before: Run, after: Run) -> dict[str, str]:
-    """Return the tests of which the outcome, or the type of the exception, differs, and how."""
-    found: dict[str, str] = {}
+    """Map each test whose outcome or exception type differs to a description of the difference."""
+    result: dict[str, str] = {}
     for test in before.outcomes.keys() | after.outcomes.keys():
-        was, now = before.outcomes.get(test), after.outcomes.get(test)
-        if was is None or now is None or (was.outcome, was.error) != (now.outcome, now.error):
-            detail = now.detail if now is not None and now.outcome in _FAILURES else ""
-            found[test] = f"{was or 'missing'} -> {now or 'missing'}" + (f"\n{detail}" if detail else "")
-    return dict(sorted(found.items()))
+        old, new = before.outcomes.get(test), after.outcomes.get(test)
+        if old is None or new is None or (old.outcome, old.error) != (new.outcome, new.error):
+            detail = new.detail if new is not None and new.outcome in _FAILURES else ""
+            result[test] = f"{old or 'missing'} -> {new or 'missing'}" + (f"\n{detail}" if detail else "")
+    return dict(sorted(result.items()))
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What two runs of a suite come to.
+    """The judgement on two runs of a suite.
 
     Attributes:
         known: tests that differ and are listed, each with its cause.
-        unlisted: tests that differ and are not listed, each with how.
+        unlisted: tests that differ and are not listed, each with its difference.
         vanished: tests that are listed and no longer differ.
         flaky: tests that differ between two plain runs.
-        faults: why one of the runs is not whole.
+        faults: why runs are incomplete.
     """
 
     known: dict[str, str] = field(default_factory=dict)
@@ -105,30 +105,30 @@ class Judgement:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing differs but what is known to."""
+        """Whether both runs are complete and differ only in known tests."""
         return not (self.unlisted or self.vanished or self.faults)
 
     def __str__(self) -> str:
-        lines = [f"fault: {each}" for each in self.faults]
+        lines = [f"fault: {fault}" for fault in self.faults]
         lines += [f"unlisted: {test}: {how}" for test, how in self.unlisted.items()]
         lines += [f"listed, and no longer different: {test}" for test in self.vanished]
         return "\n".join(lines)
 
 
 def judge(before: Run, after: Run, causes: dict[str, str], again: Run | None = None) -> Judgement:
-    """Judge what differs between a plain run and a recorded one.
+    """Judge the differences between a plain run and a recorded one.
 
-    `causes` are the known differences; `again` is a second plain run, which tells flaky tests apart.
+    `causes` are the known differences; `again` is a second plain run, which identifies flaky tests.
     """
-    found = differences(before, after)
-    if after.fault:  # what it did not come by is no news
-        found = {test: how for test, how in found.items() if test in after.outcomes}
+    differing = differences(before, after)
+    if after.fault:  # tests that it did not reach are no differences
+        differing = {test: how for test, how in differing.items() if test in after.outcomes}
     flaky = differences(before, again) if again is not None else {}
     return Judgement(
-        known={test: causes[test] for test in found if test in causes},
-        unlisted={test: how for test, how in found.items() if test not in causes and test not in flaky},
+        known={test: causes[test] for test in differing if test in causes},
+        unlisted={test: how for test, how in differing.items() if test not in causes and test not in flaky},
         vanished=tuple(
-            test for test in causes if test not in found and test not in flaky and not after.fault
+            test for test in causes if test not in differing and test not in flaky and not after.fault
         ),
         flaky=tuple(flaky),
         faults=tuple(

@@ -1,7 +1,7 @@
-"""Get a library's sdist, and make an environment in which its tests run: the library, what they need, and autochron.
+"""Download a library's sdist, and create an environment for its tests: the library, their dependencies, and autochron.
 
-Environments are kept in the user's cache, a folder for each Python and suite, and made anew when the suite's table changes.
-Of autochron a wheel of this checkout is installed, as a user would install it, again after each change of it.
+Environments are kept in the user's cache, one folder per Python and suite, and created anew when the suite's table changes.
+autochron is installed from a wheel of this checkout, as a user would install it, and reinstalled after each change.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from tests.suites.table import HERE, PYTHON, Suite
 
 ROOT = HERE.parent.parent
 PACKAGED = ("autochron", "rules", "mutation/operators.toml", "pyproject.toml", "README.md")
-"""What a wheel is made of."""
+"""The files and folders that a wheel is built from."""
 REPORTER = "autochron_suite_reporter"
 LIMIT = 600
 """Seconds that pip may take."""
 
 
 class EnvironmentFault(RuntimeError):
-    """An environment could not be made."""
+    """An environment could not be created."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a suite runs.
+    """An environment in which a suite runs.
 
     Attributes:
         python: the interpreter.
         source: the unpacked sdist, or a copy of the checkout; the library is imported from it.
         folder: the suite's folder in the cache.
-        path: further folders that are imported from.
-        is_new: whether it, or autochron in it, was installed just now.
+        path: further folders for `PYTHONPATH`.
+        is_new: whether the environment, or autochron in it, has just been installed.
     """
 
     python: Path
@@ -66,9 +66,9 @@ def cache() -> Path:
 
 @contextmanager
 def environment_of(suite: Suite, checkout: Path | None = None) -> Iterator[Environment]:
-    """Yield a suite's environment, up to date, and keep other processes from it meanwhile.
+    """Yield a suite's up-to-date environment, locked against other processes.
 
-    The tests are those of a checkout of the library where one is given, else those of the pinned sdist.
+    The tests are those of the checkout if there is one, and else those of the pinned sdist.
 
     Raises:
         EnvironmentFault: something could not be downloaded or installed.
@@ -76,13 +76,13 @@ def environment_of(suite: Suite, checkout: Path | None = None) -> Iterator[Envir
     folder = cache() / (f"{suite.name}-{suite.version}" if checkout is None else f"{suite.name}-checkout")
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
-        yield _made(suite, folder, checkout)
+        yield _up_to_date(suite, folder, checkout)
 
 
-def _made(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
+def _up_to_date(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
     stamp = folder / "stamp.json"
     wheel = autochron_wheel()
-    wanted = {
+    current = {
         "python": sys.version,
         "checkout": str(checkout or ""),
         "needs": [suite.version, *suite.needs, "extras", *suite.extras],
@@ -91,13 +91,13 @@ def _made(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
     known = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
     is_new = known.get("wheel") != wheel.parent.name or checkout is not None
     environment = Environment(folder / "venv" / "bin" / "python", folder / "source", folder, is_new=is_new)
-    if {name: known.get(name) for name in wanted} != wanted or checkout is not None:
+    if {name: known.get(name) for name in current} != current or checkout is not None:
         stamp.unlink(missing_ok=True)
         environment = dataclasses.replace(environment, is_new=True)
         venv.create(folder / "venv", clear=True, with_pip=True, symlinks=True)
         _get_source(suite, environment, checkout)
         extras = f"[{','.join(suite.extras)}]" if suite.extras else ""
-        # Not a hook of setuptools' own that finds the package: a folder on the path, as most people have.
+        # An editable install by a path entry, which most users have, and not by an import hook of setuptools.
         options = ["--prefer-binary", "--config-settings", "editable_mode=compat"]
         _pip(
             environment.python,
@@ -112,12 +112,12 @@ def _made(suite: Suite, folder: Path, checkout: Path | None) -> Environment:
         _pip(environment.python, "install", "--no-deps", "--force-reinstall", wheel)
     (packages,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     shutil.copyfile(HERE / "reporter.py", packages / f"{REPORTER}.py")
-    stamp.write_text(json.dumps(wanted | {"wheel": wheel.parent.name}), encoding="utf-8")
+    stamp.write_text(json.dumps(current | {"wheel": wheel.parent.name}), encoding="utf-8")
     return environment
 
 
 def _get_source(suite: Suite, environment: Environment, checkout: Path | None) -> None:
-    """Lay the library's source into its folder."""
+    """Put the library's source into its folder."""
     shutil.rmtree(environment.source, ignore_errors=True)
     if checkout is not None:
         shutil.copytree(
@@ -128,18 +128,18 @@ def _get_source(suite: Suite, environment: Environment, checkout: Path | None) -
         )
         return
     with tempfile.TemporaryDirectory(dir=environment.folder) as place:
-        # Not `:all:`: that would have each build backend built from source as well.
+        # Not `:all:`, which would also build each build backend from source.
         options = ["--no-deps", "--no-binary", suite.name, "--dest", place]
         _pip(environment.python, "download", *options, f"{suite.name}=={suite.version}")
         (archive,) = Path(place).glob("*.tar.gz")
         with tarfile.open(archive) as opened:
             opened.extractall(place, filter="data")
-        (inside,) = (each for each in Path(place).iterdir() if each.is_dir())
+        (inside,) = (entry for entry in Path(place).iterdir() if entry.is_dir())
         inside.rename(environment.source)
 
 
 def autochron_wheel() -> Path:
-    """Return the wheel of this checkout, which is made where there is none yet."""
+    """Return the wheel of this checkout; build it if there is none yet."""
     digest = hashlib.sha256()
     for name in PACKAGED:
         top = ROOT / name
@@ -148,14 +148,14 @@ def autochron_wheel() -> Path:
                 digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
     folder = cache() / "wheels"
     folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / digest.hexdigest()[:16]
+    wheel_folder = folder / digest.hexdigest()[:16]
     with _locked(folder):
-        if not kept.exists():
+        if not wheel_folder.exists():
             with tempfile.TemporaryDirectory(dir=folder) as place:
                 options = ["--wheel", "--no-isolation", "--outdir", f"{place}/new", str(ROOT)]
                 _run([sys.executable, "-m", "build", *options], "a wheel of this checkout could not be built")
-                os.rename(f"{place}/new", kept)
-    (wheel,) = kept.glob("*.whl")
+                os.rename(f"{place}/new", wheel_folder)
+    (wheel,) = wheel_folder.glob("*.whl")
     return wheel
 
 

@@ -2,8 +2,8 @@
 
     python meter.py FILE SECONDS COMMAND...
 
-A process of its own, so that RUSAGE_CHILDREN is this command's alone. It adopts what the command leaves behind: the process
-that writes a recording's store is forked twice, and its time counts as well.
+This is a process of its own, so that RUSAGE_CHILDREN covers only the command. It adopts orphans of the command: the process
+that writes a recording's store is forked twice, and its time has to count as well.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import time
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE = 20.0
-"""Seconds that processes may live on after the command has ended."""
+"""Seconds that processes may run on after the command has ended."""
 
 
 def join_family() -> None:
-    """Become the parent of processes whose own has ended, and end with our parent; do nothing where the system can't."""
+    """Become the parent of orphaned descendants, and end with our own parent; do nothing if the system can't do this."""
     with contextlib.suppress(OSError, AttributeError):
         prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -33,7 +33,7 @@ def join_family() -> None:
 
 
 def end(_number: int, _frame: object) -> None:
-    """End with all children, as we are told to."""
+    """Kill all children and exit, as the handler of SIGTERM."""
     for child in children():
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
@@ -46,7 +46,7 @@ def run(command: list[str], limit: float) -> tuple[int, bool]:
     try:
         return process.wait(limit), False
     except subprocess.TimeoutExpired:
-        # pytest has faulthandler show where each thread is.
+        # Under pytest, faulthandler then prints where each thread is.
         process.send_signal(signal.SIGABRT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(5), True
@@ -55,7 +55,7 @@ def run(command: list[str], limit: float) -> tuple[int, bool]:
 
 
 def reap() -> None:
-    """Wait for what is left, and kill what does not end."""
+    """Wait for the remaining processes, and kill those that do not end."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -74,27 +74,27 @@ def reap() -> None:
 def children() -> list[int]:
     """Return the ids of this process's children."""
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(each) for each in file.read().split()]
+        return [int(pid) for pid in file.read().split()]
     return []
 
 
 def main(file: str, limit: str, command: list[str]) -> None:
     signal.signal(signal.SIGTERM, end)
-    # A shell has what runs in its background ignore it, and tests of interrupts would wait for ever.
+    # A shell lets background jobs ignore SIGINT, and then tests of interrupts would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     join_family()
     status, is_late = run(command, float(limit))
     reap()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     kibibyte = 1 if sys.platform != "darwin" else 1024
-    found = {
+    measured = {
         "status": status,
         "late": is_late,
         "cpu": used.ru_utime + used.ru_stime,
         "rss": used.ru_maxrss // kibibyte,
     }
     with open(file, "w", encoding="utf-8") as stream:
-        json.dump(found, stream)
+        json.dump(measured, stream)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A pytest plugin that writes what became of each test: a line of JSON as a test begins, and one as it ends.
+"""A pytest plugin that reports the outcome of each test: it writes a line of JSON when a test begins and when it ends.
 
-It is copied into the environment of a suite, so it imports nothing but pytest and the standard library. `SUITES_REPORT` names
-the file.
+It is copied into the environment of a suite, so it imports only pytest and the standard library. `SUITES_REPORT` names the
+file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 WORSE = ("skipped", "passed", "xfailed", "xpassed", "failed", "error")
-"""Outcomes; of a test with several, such as one with subtests, the last in this order counts."""
+"""Outcomes in ascending order; the highest counts for a test with several, such as one with subtests."""
 
 LONGEST = 3000
-"""Characters that are kept of what a failed test says."""
+"""The length of the kept end of a failure report, in characters."""
 
 
 class Reporter:
@@ -28,7 +28,7 @@ class Reporter:
         self._outcome: tuple[str, str, str] = ("", "", "")
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Say which test begins, so that a run that dies shows where it was."""
+        """Write which test begins, so that the report of a run that dies shows where it was."""
         self._outcome = ("", "", "")
         self._write(begun=nodeid)
 
@@ -43,7 +43,7 @@ class Reporter:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how a phase of a test ended."""
+        """Keep the outcome of a phase of a test if it is the highest so far."""
         outcome: str = report.outcome
         if hasattr(report, "wasxfail"):
             outcome = "xfailed" if report.skipped else "xpassed"
@@ -57,12 +57,12 @@ class Reporter:
             self._outcome = (outcome, error, report.longreprtext[-LONGEST:] if error else "")
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Write what became of a test."""
+        """Write the outcome of a test."""
         outcome, error, detail = self._outcome
         self._write(test=nodeid, outcome=outcome or "passed", error=error, detail=detail)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Write of a file that can't be collected, or is skipped as a whole."""
+        """Write the outcome of a file that can't be collected or is skipped entirely."""
         if report.failed:
             detail = report.longreprtext[-LONGEST:]
             self._write(test=report.nodeid, outcome="error", error="collection", detail=detail)
@@ -70,7 +70,7 @@ class Reporter:
             self._write(test=report.nodeid, outcome="skipped", error="", detail="")
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write the last line."""
+        """Write the last line, with the exit status."""
         self._write(ended=int(exitstatus))
 
     def _write(self, **entry: object) -> None:
@@ -80,8 +80,8 @@ class Reporter:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin, where a report is asked for."""
-    # Once read it is gone: a test that starts pytest anew would write over the report.
+    """Register the reporter if a report is requested."""
+    # The variable is removed, because a test that starts pytest itself would overwrite the report.
     path = os.environ.pop("SUITES_REPORT", "")
     if path:
         config.pluginmanager.register(Reporter(path), "suites-reporter")

@@ -24,13 +24,13 @@ _NOTES = re.compile(r"^autochron: .*\Z", re.MULTILINE | re.DOTALL)
 
 
 def warm_up(suite: Suite, environment: Environment, modes: Iterable[str]) -> None:
-    """Collect the tests in each mode, so that the first run is not charged for compiling and weaving what later ones find."""
+    """Collect the tests in each mode, so that compiling and weaving is not charged to the first run."""
     for mode in modes:
         run(dataclasses.replace(suite, arguments=(*suite.arguments, "--collect-only")), environment, mode)
 
 
 def run(suite: Suite, environment: Environment, mode: str) -> Run:
-    """Run the tests once; files of the run before are dropped, and those of this one are kept beside the environment."""
+    """Run the tests once; replace the files of the previous run, which are kept beside the environment."""
     place = environment.folder / "runs" / mode
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -47,7 +47,7 @@ def run(suite: Suite, environment: Environment, mode: str) -> Run:
             "--store",
             f"sqlite:///{place}/traces.db",
         ]
-    # A short path, for tests make sockets in it.
+    # The path is short because tests create sockets in it.
     with (
         tempfile.TemporaryDirectory(prefix="suite-", ignore_cleanup_errors=True) as temporary,
         open(place / "out.txt", "wb") as out,
@@ -63,14 +63,14 @@ def run(suite: Suite, environment: Environment, mode: str) -> Run:
             stderr=err,
             check=True,
         )
-    found = _read(place, mode)
-    for file in place.glob("traces.db*"):  # large, and told of in the notes
+    result = _read(place, mode)
+    for file in place.glob("traces.db*"):  # they are large, and the notes summarise them
         file.unlink()
-    return found
+    return result
 
 
 def words(suite: Suite) -> list[str]:
-    """Return how pytest is called."""
+    """Return the arguments that run pytest."""
     left_out = [f"--deselect={test}" for test in suite.deselect]
     return [
         "-m",
@@ -86,11 +86,11 @@ def words(suite: Suite) -> list[str]:
 
 
 def variables(suite: Suite, environment: Environment, place: Path, temporary: str) -> dict[str, str]:
-    """Return the variables of a run: alike in each mode and on each machine, but for where things are."""
+    """Return the environment variables of a run, which differ between modes and machines only in their paths."""
     path = os.pathsep.join([str(environment.python.parent), os.environ.get("PATH", os.defpath)])
     home = os.path.join(temporary, "home")
     os.mkdir(home)
-    found = {
+    result = {
         "PATH": path,
         "HOME": home,
         "TMPDIR": temporary,
@@ -100,33 +100,33 @@ def variables(suite: Suite, environment: Environment, place: Path, temporary: st
         "AUTOCHRON_CACHE": str(environment.folder / "woven"),
     }
     if environment.path:
-        found["PYTHONPATH"] = os.pathsep.join(environment.path)
-    return found | suite.environment
+        result["PYTHONPATH"] = os.pathsep.join(environment.path)
+    return result | suite.environment
 
 
 def _read(place: Path, mode: str) -> Run:
     meter = json.loads((place / "meter.json").read_text(encoding="utf-8"))
-    said = (place / "err.txt").read_text(encoding="utf-8", errors="replace")
+    errors = (place / "err.txt").read_text(encoding="utf-8", errors="replace")
     outcomes, fault = read_report(place / "report.jsonl")
     status = meter["status"]
     if meter["late"]:
         fault = f"it took too long; {fault}"
     elif fault or status not in ORDINARY:
         out = (place / "out.txt").read_text(encoding="utf-8", errors="replace")
-        fault = f"{fault or 'its tests ended'}, status {status}\n{out[-2000:]}\n{said[-2000:]}"
+        fault = f"{fault or 'its tests ended'}, status {status}\n{out[-2000:]}\n{errors[-2000:]}"
     elif not outcomes:
         fault = "it ran no test"
-    found = Run(outcomes, fault, meter["cpu"], meter["rss"])
-    return found if mode == "plain" else _with_notes(found, said, mode)
+    result = Run(outcomes, fault, meter["cpu"], meter["rss"])
+    return result if mode == "plain" else _with_notes(result, errors, mode)
 
 
-def _with_notes(run: Run, said: str, mode: str) -> Run:
-    """Add what `autochron run` said."""
-    recorded, lost, notes = _RECORDED.search(said), _LOST.search(said), _NOTES.search(said)
+def _with_notes(run: Run, errors: str, mode: str) -> Run:
+    """Return the run with the crossings, notes and faults that `autochron run` reported."""
+    recorded, lost, notes = _RECORDED.search(errors), _LOST.search(errors), _NOTES.search(errors)
     crossings = int(recorded[2].replace(",", "")) if recorded else 0
     fault = run.fault
     if not fault and not recorded:
-        fault = f"autochron said nothing of what it recorded\n{said[-2000:]}"
+        fault = f"autochron said nothing of what it recorded\n{errors[-2000:]}"
     elif not fault and lost:
         fault = lost[0].strip()
     elif not fault and mode == "woven" and not crossings:

@@ -1,4 +1,4 @@
-"""Read `suites.toml`, which says how each library's tests are run, and `known.toml`, which says what may differ."""
+"""Read `suites.toml`, which defines how to run each library's tests, and `known.toml`, which lists known differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORTEST_CAUSE = 40
 
 
 class TableError(ValueError):
-    """A table says something that means nothing."""
+    """A table is malformed."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class Suite:
 
     Attributes:
         name: the distribution.
-        version: the sdist that is pinned.
-        tests: files and folders that pytest is given, from the sdist's root.
-        needs: what is installed beside the library, with versions.
+        version: the version of the pinned sdist.
+        tests: files and folders for pytest, relative to the sdist's root.
+        needs: packages to install beside the library, with versions.
         extras: the library's own extras that its tests need.
         arguments: further arguments of pytest.
-        deselect: test id (or its beginning) to the reason why it is left out.
-        weave: module globs; mode `woven` weaves each definition in modules that fit one.
-        leave: module globs of modules that are not woven all the same, such as tests inside the package.
-        roots: folders of the sdist that hold the packages.
+        deselect: maps a test id (or its beginning) to the reason why it is left out.
+        weave: module globs; mode `woven` weaves each definition in matching modules.
+        leave: module globs of modules to leave unwoven, such as tests inside the package.
+        roots: folders of the sdist that contain the packages.
         build: whether each build runs it.
         limit: seconds that a run may take.
         environment: variables that the tests need.
-        modes: the recorded modes that it takes; the others take too long.
-        from_checkout: whether the sdist lacks the tests, so that it runs only where a checkout is given.
-        sample: the files and folders that mode `woven` runs, where all of them would take hours; empty means all.
+        modes: the recorded modes to run; the others would take too long.
+        from_checkout: whether the sdist lacks the tests, so that the suite needs a checkout.
+        sample: the files and folders that mode `woven` runs if all would take hours; empty means all.
     """
 
     name: str
@@ -99,18 +99,18 @@ def _suite(name: str, table: dict[str, Any]) -> Suite:
 
 
 def read_known(path: Path = HERE / "known.toml") -> list[Known]:
-    """Return the known differences; refuse one without a cause."""
-    found = [_known(table) for table in _load(path).get("known", ())]
-    seen: set[tuple[str, str, str]] = set()
-    for known in found:
+    """Return the known differences; raise TableError for a malformed one."""
+    differences = [_known(table) for table in _load(path).get("known", ())]
+    keys: set[tuple[str, str, str]] = set()
+    for known in differences:
         for mode in known.modes:
             for test in known.tests:
                 for python in known.pythons or ("",):
                     key = (known.suite, f"{mode} {python}", test)
-                    if key in seen:
+                    if key in keys:
                         raise TableError(f"{known.suite}: {test} is listed twice for mode {mode}")
-                    seen.add(key)
-    return found
+                    keys.add(key)
+    return differences
 
 
 def _known(table: dict[str, Any]) -> Known:
@@ -138,8 +138,10 @@ def _load(path: Path) -> dict[str, Any]:
 def known_tests(known: list[Known], suite: str, mode: str, python: str = PYTHON) -> dict[str, str]:
     """Return the tests that are known to differ, each with its cause."""
     return {
-        test: each.cause
-        for each in known
-        if each.suite == suite and mode in each.modes and python in (each.pythons or (python,))
-        for test in each.tests
+        test: difference.cause
+        for difference in known
+        if difference.suite == suite
+        and mode in difference.modes
+        and python in (difference.pythons or (python,))
+        for test in difference.tests
     }

@@ -1,4 +1,4 @@
-"""The comparison itself: what is a difference, what is known, what is flaky; and a library made up for it, run for real."""
+"""The comparison of runs: differences, known and flaky ones, and real runs of a small made-up library."""
 
 import json
 import subprocess
@@ -22,11 +22,11 @@ def run_of(**outcomes):
     return Run(outcomes)
 
 
-# --- what is a difference ---
+# --- differences ---
 
 
 @pytest.mark.parametrize(
-    ("was", "now"),
+    ("before", "after"),
     [
         (PASSED, FAILED),
         (FAILED, PASSED),
@@ -37,15 +37,15 @@ def run_of(**outcomes):
     ],
     ids=str,
 )
-def test_another_outcome_or_another_exception_is_a_difference(was, now):
-    assert list(differences(run_of(a=was, b=PASSED), run_of(a=now, b=PASSED))) == ["a"]
+def test_a_different_outcome_or_exception_type_is_a_difference(before, after):
+    assert list(differences(run_of(a=before, b=PASSED), run_of(a=after, b=PASSED))) == ["a"]
 
 
-def test_the_same_exception_with_another_text_is_none():
+def test_the_same_exception_type_with_another_text_is_no_difference():
     assert differences(run_of(a=FAILED), run_of(a=Outcome("failed", "AssertionError", "assert 1 == 3"))) == {}
 
 
-def test_a_test_that_is_only_in_one_run_is_a_difference():
+def test_a_test_that_is_in_one_run_only_is_a_difference():
     assert differences(run_of(a=PASSED), run_of()) == {"a": "passed -> missing"}
     assert differences(run_of(), run_of(a=FAILED)) == {
         "a": "missing -> failed (AssertionError)\nassert 1 == 2"
@@ -73,15 +73,19 @@ def test_a_listed_difference_that_does_not_occur_fails():
     assert str(judgement) == "listed, and no longer different: a"
 
 
-def test_what_differs_between_two_plain_runs_is_flaky_and_no_difference():
-    before, after, again = run_of(a=PASSED, b=PASSED), run_of(a=FAILED, b=FAILED), run_of(a=FAILED, b=PASSED)
-    judgement = judge(before, after, {}, again)
+def test_a_test_that_differs_between_two_plain_runs_is_flaky_and_no_difference():
+    before, after, second_plain = (
+        run_of(a=PASSED, b=PASSED),
+        run_of(a=FAILED, b=FAILED),
+        run_of(a=FAILED, b=PASSED),
+    )
+    judgement = judge(before, after, {}, second_plain)
     assert judgement.flaky == ("a",)
     assert list(judgement.unlisted) == ["b"]
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
-def test_a_run_that_is_not_whole_fails(which):
+def test_an_incomplete_run_fails_the_judgement(which):
     runs = [run_of(a=PASSED)] * 3
     runs[which] = Run({"a": PASSED}, fault="it died in b")
     judgement = judge(runs[0], runs[1], {}, runs[2])
@@ -98,7 +102,7 @@ def report(tmp_path, *entries):
     return path
 
 
-def test_a_report_without_an_end_names_the_test_that_ran(tmp_path):
+def test_a_report_without_an_end_names_the_last_test_that_began(tmp_path):
     done = {"test": "a", "outcome": "passed", "error": "", "detail": ""}
     path = report(tmp_path, {"begun": "a"}, done, {"begun": "b"})
     with path.open("a") as file:
@@ -107,7 +111,7 @@ def test_a_report_without_an_end_names_the_test_that_ran(tmp_path):
     assert read_report(tmp_path / "none.jsonl") == ({}, "it died before the first test")
 
 
-def test_an_address_in_a_test_id_is_none(tmp_path):
+def test_an_address_in_a_test_id_is_replaced(tmp_path):
     name = "test_a[<object object at 0x7f0011223344>]"
     done = {"test": name, "outcome": "passed", "error": "", "detail": ""}
     outcomes, fault = read_report(report(tmp_path, done, {"ended": 0}))
@@ -115,19 +119,19 @@ def test_an_address_in_a_test_id_is_none(tmp_path):
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 5])
-def test_pytest_itself_must_have_ended_well(tmp_path, status):
+def test_an_unusual_exit_status_of_pytest_is_a_fault(tmp_path, status):
     assert read_report(report(tmp_path, {"ended": status}))[1] == f"pytest ended with {status}"
 
 
 # --- tables ---
 
 
-def test_the_tables_mean_something():
+def test_the_tables_are_consistent():
     suites, known = read_suites(), read_known()
     assert [suite.name for suite in suites.values() if suite.build] == [
         "h11", "toolz", "pluggy", "ollama",
     ]  # fmt: skip
-    assert {each.suite for each in known} <= suites.keys()
+    assert {difference.suite for difference in known} <= suites.keys()
     assert all(suite.weave and suite.tests for suite in suites.values())
     assert all(len(reason) > 20 for suite in suites.values() for reason in suite.deselect.values())
 
@@ -153,7 +157,7 @@ def test_a_known_difference_holds_for_its_suite_mode_and_python(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (ENTRY.replace("A sentence that is long enough to say what the cause is.", "unknown"), "no cause"),
         (ENTRY.replace('"woven"', '"plain"'), "modes other than"),
@@ -161,10 +165,10 @@ def test_a_known_difference_holds_for_its_suite_mode_and_python(tmp_path):
         (ENTRY + 'why = "x"', "unknown key: why"),
     ],
 )
-def test_a_known_difference_that_means_nothing_is_refused(tmp_path, text, said):
+def test_a_malformed_known_difference_is_refused(tmp_path, text, message):
     path = tmp_path / "known.toml"
     path.write_text(text)
-    with pytest.raises(TableError, match=said):
+    with pytest.raises(TableError, match=message):
         read_known(path)
 
 
@@ -175,7 +179,7 @@ def test_a_suite_with_an_unknown_key_is_refused(tmp_path):
         read_suites(path)
 
 
-def test_a_name_that_is_no_suite_is_refused(capsys):
+def test_an_unknown_suite_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["no-such"])
     assert "there is no suite no-such" in capsys.readouterr().err
@@ -187,7 +191,7 @@ def test_a_suite_without_tests_in_its_sdist_needs_a_checkout(capsys):
     assert "--checkout rich=PATH" in capsys.readouterr().err
 
 
-def test_what_a_suite_came_to_is_shown():
+def test_the_result_of_a_suite_is_shown():
     plain, woven = Run({"a": PASSED}, cpu=2.0, rss=4096), Run({"a": FAILED}, cpu=5.0, rss=8192, crossings=3)
     suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",))
     result = Result(suite, {suite.sample: plain}, {"woven": woven})
@@ -204,13 +208,13 @@ def test_what_a_suite_came_to_is_shown():
 # --- rules ---
 
 
-def test_woven_a_sample_is_run_where_one_is_named():
+def test_mode_woven_runs_the_sample_of_a_suite_that_has_one():
     suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",))
     assert [suite.of_mode(mode).tests for mode in MODES] == [("tests",), ("tests",), ("tests/test_a.py",)]
     assert {Suite("tiny", "1", ("tests",), ()).of_mode(mode).tests for mode in MODES} == {("tests",)}
 
 
-def test_every_definition_is_a_target_but_in_modules_that_are_left(tmp_path):
+def test_every_definition_is_a_target_except_in_modules_that_are_left_out(tmp_path):
     package = tmp_path / "src" / "tiny"
     (package / "tests").mkdir(parents=True)
     (package / "__init__.py").write_text(
@@ -225,7 +229,7 @@ def test_every_definition_is_a_target_but_in_modules_that_are_left(tmp_path):
     assert "target" not in rules.rules_of(suite, "packs", tmp_path)
 
 
-# --- a library, run for real ---
+# --- a library that is really run ---
 
 TINY = """
 def double(number):
@@ -280,7 +284,7 @@ def environment(tmp_path):
 def test_a_test_that_behaves_differently_when_recorded_is_reported(environment, tmp_path):
     plain = run(SUITE, environment, "plain")
     assert plain.fault == ""
-    assert {test.partition("::")[2]: str(each) for test, each in plain.outcomes.items()} == {
+    assert {test.partition("::")[2]: str(outcome) for test, outcome in plain.outcomes.items()} == {
         "test_same": "passed",
         "test_other": "passed",
         "test_skipped": "skipped",
@@ -304,25 +308,25 @@ def test_a_test_that_behaves_differently_when_recorded_is_reported(environment, 
 
 
 @pytest.mark.slow
-def test_a_run_that_takes_too_long_or_dies_is_no_whole_run(environment):
+def test_a_run_that_takes_too_long_or_dies_has_a_fault(environment):
     test = environment.source / "test_tiny.py"
     test.write_text("import time\ndef test_late(): time.sleep(60)\n")
-    found = run(Suite("tiny", "1", SUITE.tests, SUITE.weave, limit=3), environment, "plain")
-    assert found.fault.startswith("it took too long; it died in test_tiny.py::test_late")
+    result = run(Suite("tiny", "1", SUITE.tests, SUITE.weave, limit=3), environment, "plain")
+    assert result.fault.startswith("it took too long; it died in test_tiny.py::test_late")
     test.write_text("import os\ndef test_a(): ...\ndef test_dies(): os._exit(0)\n")
-    found = run(SUITE, environment, "plain")
-    assert found.fault.startswith("it died in test_tiny.py::test_dies")
-    assert found.outcomes == {"test_tiny.py::test_a": PASSED}
+    result = run(SUITE, environment, "plain")
+    assert result.fault.startswith("it died in test_tiny.py::test_dies")
+    assert result.outcomes == {"test_tiny.py::test_a": PASSED}
 
 
-def test_a_meter_counts_what_a_command_leaves_behind(tmp_path):
+def test_the_meter_counts_processes_that_a_command_leaves_behind(tmp_path):
     work = "sum(range(10_000_000))"
     forked = f"if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: {work}\n    os._exit(0)"
     program = f"import os\n{forked}\nos.wait()\n"
-    found = {}
+    measured = {}
     for name, text in (("orphan", program), ("empty", "")):
         command = [sys.executable, meter.__file__, str(tmp_path / name), "60", sys.executable, "-c", text]
         assert subprocess.run(command, check=False).returncode == 0
-        found[name] = json.loads((tmp_path / name).read_text())
-    assert found["orphan"]["cpu"] > found["empty"]["cpu"]
-    assert found["orphan"]["status"] == 0
+        measured[name] = json.loads((tmp_path / name).read_text())
+    assert measured["orphan"]["cpu"] > measured["empty"]["cpu"]
+    assert measured["orphan"]["status"] == 0

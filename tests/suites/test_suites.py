@@ -1,6 +1,6 @@
-"""Libraries' own tests, plain and with every definition woven and recorded: nothing differs but what is known to.
+"""Libraries' own tests have the same results plain and with every definition woven and recorded, except known differences.
 
-Each build runs the sample that `suites.toml` marks; `--thorough` runs all, with the packs alone as well.
+Each build runs the suites that `suites.toml` marks. `--thorough` runs all, and also with the packs alone.
 """
 
 import pytest

@@ -1,8 +1,8 @@
-"""Record the kept traces again: `python -m tests.traces.record` from the root, where `autochron[provider]` is installed.
+"""Record the stored traces again: run `python -m tests.traces.record` in the root, with `autochron[provider]` installed.
 
-A trace that is kept shows that what was recorded then replays now, so it is recorded again only when the program or the
-rules beside it change. Each version gets an environment of its own, made with the packages that pip is configured to get;
-PYTHON names the interpreter, which is to be the oldest that is supported.
+The stored traces show that old recordings still replay, so they are recorded again only when the program or its rules
+change. Each version gets an environment of its own, with packages from pip's configured index. PYTHON names the
+interpreter, which has to be the oldest supported one.
 """
 
 import os
@@ -16,7 +16,7 @@ from autochron import provider
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 VERSIONS = ("2.54.0", "3.52.0")
-"""Of openai: the last that spoke through httpx, and one that speaks through httpx2."""
+"""Versions of openai: the last one that used httpx, and one that uses httpx2."""
 
 
 def main() -> None:
@@ -31,13 +31,13 @@ def main() -> None:
             environment = {**os.environ, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none"}
             words = ("-m", "autochron", "run", "--store", store, "agent.py")
             run(str(python), *words, cwd=HERE, env=environment)
-            found = run(str(python), "-c", "import sys; print('%d.%d' % sys.version_info[:2])", stdout=-1)
-            file = f"openai_{version.partition('.')[0]}_python_{found.stdout.strip()}.jsonl"
+            version_output = run(str(python), "-c", "import sys; print('%d.%d' % sys.version_info[:2])", stdout=-1)
+            file = f"openai_{version.partition('.')[0]}_python_{version_output.stdout.strip()}.jsonl"
             run(str(python), "-m", "autochron", "traces", "export", "last", file, "--store", store, cwd=HERE)
 
 
 def run(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
-    """Run a command; it has to succeed."""
+    """Run a command, and raise if it fails."""
     return subprocess.run(words, check=True, text=True, **more)  # type: ignore[call-overload, no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Traces that were recorded by older versions of Python and of an SDK replay on those that run the tests."""
+"""Traces that were recorded with older versions of Python and of an SDK replay on the versions that run the tests."""
 
 import os
 import re
@@ -25,23 +25,23 @@ def folder(tmp_path):
 
 
 def printed(name):
-    """What the program printed when it was recorded."""
+    """Return the recorded output of the program."""
     return restore_body(read_trace(os.path.join(HERE, name)).footer.stdout)
 
 
-def test_they_are_what_their_names_say():
-    said = {}
+def test_the_traces_have_the_versions_in_their_names():
+    facts = {}
     for name in TRACES:
         trace = read_trace(os.path.join(HERE, name))
-        said[name] = (dict(trace.footer.versions), trace.header.python.rpartition(".")[0], len(trace.envelopes))
-    assert said == {
+        facts[name] = (dict(trace.footer.versions), trace.header.python.rpartition(".")[0], len(trace.envelopes))
+    assert facts == {
         "openai_2_python_3.11.jsonl": ({"openai": "2.54.0"}, "3.11", 12),
         "openai_3_python_3.11.jsonl": ({"openai": "3.52.0"}, "3.11", 12),
     }
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_they_say_nothing_of_the_machine_that_they_were_recorded_on(name):
+def test_the_traces_contain_no_path_of_the_recording_machine(name):
     with open(os.path.join(HERE, name), encoding="utf-8") as file:
         text = file.read()
     frames = re.findall(r'\["([^"]+)",\d+,"', text)
@@ -51,21 +51,21 @@ def test_they_say_nothing_of_the_machine_that_they_were_recorded_on(name):
 
 @pytest.mark.parametrize("name", TRACES)
 @pytest.mark.parametrize(
-    ("live", "said"),
+    ("live", "headline"),
     [
         ((), "autochron: the same: 12 crossings of trace "),
         (("--live", "kind:tool"), "autochron: as planned: 8 crossings of trace "),
     ],
 )
-def test_a_trace_of_an_older_python_and_an_older_sdk_replays(folder, name, live, said):
+def test_a_trace_of_an_older_python_and_an_older_sdk_replays(folder, name, live, headline):
     shutil.copy(os.path.join(HERE, name), folder)
     replayed = autochron(folder, "replay", name, *live, *trust())
-    assert (replayed.status, replayed.said.startswith(said)) == (0, True), replayed.said
+    assert (replayed.status, replayed.said.startswith(headline)) == (0, True), replayed.said
     assert replayed.out == printed(name)
     assert "versions" not in replayed.said
 
 
-def test_what_a_version_decides_is_a_divergence_that_says_so(folder):
+def test_a_divergence_caused_by_a_version_names_both_versions(folder):
     shutil.copy(os.path.join(HERE, "openai_2_python_3.11.jsonl"), folder)
     with open(folder / "agent.py", "a", encoding="utf-8") as file:
         file.write("    print(openai.__version__)\n")

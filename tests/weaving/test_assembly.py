@@ -1,4 +1,4 @@
-"""Taking code apart and putting it together changes nothing; a splice changes nothing of what was there."""
+"""Disassembling and assembling code changes nothing, and a splice changes nothing of the original instructions."""
 
 import dis
 import importlib.util
@@ -46,9 +46,9 @@ def code_in(code):
 
 
 PARTS = 12
-"""The standard library is taken in parts, so that each stays far below the time limit of one test.
+"""The standard library is divided into parts, so that each stays far below the time limit of a test.
 
-Each build takes every sixth; `--thorough` takes all.
+Each build runs every sixth part; `--thorough` runs all.
 """
 
 
@@ -61,12 +61,12 @@ def standard_library(part):
                 continue
 
 
-def assert_same(again, code):
-    assert again.co_code == code.co_code
-    assert again.co_exceptiontable == code.co_exceptiontable
-    assert list(again.co_positions()) == list(code.co_positions())
-    assert list(again.co_lines()) == list(code.co_lines())
-    assert again == code
+def assert_same(assembled, code):
+    assert assembled.co_code == code.co_code
+    assert assembled.co_exceptiontable == code.co_exceptiontable
+    assert list(assembled.co_positions()) == list(code.co_positions())
+    assert list(assembled.co_lines()) == list(code.co_lines())
+    assert assembled == code
 
 
 # --- round trips ------------------------------------------------------------------------------------------------------
@@ -91,16 +91,16 @@ columns = st.integers(0, 400)
 locations = st.one_of(
     st.just((None, None, None, None)),
     st.tuples(lines, st.integers(0, 300), columns, columns).map(
-        lambda it: (it[0], it[0] + it[1], it[2], it[3])
+        lambda draw: (draw[0], draw[0] + draw[1], draw[2], draw[3])
     ),
     st.tuples(lines, st.just(0), st.integers(0, 90), st.integers(0, 20)).map(
-        lambda it: (it[0], it[0], it[2], it[2] + it[3])
+        lambda draw: (draw[0], draw[0], draw[2], draw[2] + draw[3])
     ),
 )
 
 
 @hypothesis.given(st.lists(locations, min_size=1, max_size=60))
-def test_any_locations_come_back(places):
+def test_any_locations_are_restored(places):
     instructions = [Instruction(operation("NOP"), 0, None, place) for place in places]
 
     code = assemble(Assembly(TEMPLATE, instructions, []))
@@ -109,7 +109,7 @@ def test_any_locations_come_back(places):
 
 
 @hypothesis.given(st.data())
-def test_any_handlers_come_back(data):
+def test_any_exception_handlers_are_restored(data):
     count = data.draw(st.integers(2, 400))
     instructions = [Instruction(operation("NOP")) for _ in range(count)]
     cuts = sorted(data.draw(st.sets(st.integers(0, count - 1), max_size=20)))
@@ -129,19 +129,21 @@ def test_any_handlers_come_back(data):
 
     code = assemble(Assembly(TEMPLATE, instructions, handlers))
 
-    again = disassemble(code)
-    index = {id(each): at for at, each in enumerate(again.instructions)}
-    at = {id(each): at for at, each in enumerate(instructions)}
+    restored = disassemble(code)
+    index = {id(instruction): at for at, instruction in enumerate(restored.instructions)}
+    original_index = {id(instruction): at for at, instruction in enumerate(instructions)}
 
     def shape(handler, index):
         end = None if handler.end is None else index[id(handler.end)]
         return index[id(handler.start)], end, index[id(handler.target)], handler.depth, handler.lasti
 
-    assert [shape(each, index) for each in again.handlers] == [shape(each, at) for each in handlers]
+    assert [shape(handler, index) for handler in restored.handlers] == [
+        shape(handler, original_index) for handler in handlers
+    ]
 
 
 @hypothesis.given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(0, 700)), min_size=1, max_size=40))
-def test_jumps_and_arguments_of_any_size_come_back(parts):
+def test_jumps_and_arguments_of_any_size_are_restored(parts):
     instructions, jumps = [], []
     for argument, padding in parts:
         jump = Instruction(operation("JUMP_FORWARD"))
@@ -153,17 +155,23 @@ def test_jumps_and_arguments_of_any_size_come_back(parts):
     for jump in jumps:
         jump.target = end
 
-    again = disassemble(assemble(Assembly(TEMPLATE, instructions, [])))
+    restored = disassemble(assemble(Assembly(TEMPLATE, instructions, [])))
 
-    assert [each.opcode for each in again.instructions] == [each.opcode for each in instructions]
-    loads = [each.argument for each in again.instructions if each.name == "LOAD_CONST"]
+    assert [instruction.opcode for instruction in restored.instructions] == [
+        instruction.opcode for instruction in instructions
+    ]
+    loads = [
+        instruction.argument for instruction in restored.instructions if instruction.name == "LOAD_CONST"
+    ]
     assert loads == [argument for argument, _ in parts]
     assert all(
-        each.target is again.instructions[-1] for each in again.instructions if each.name == "JUMP_FORWARD"
+        instruction.target is restored.instructions[-1]
+        for instruction in restored.instructions
+        if instruction.name == "JUMP_FORWARD"
     )
 
 
-def test_a_prefix_that_a_jump_does_not_need_is_kept():
+def test_an_extended_argument_that_a_jump_does_not_need_is_kept():
     end = Instruction(operation("NOP"))
     jump = Instruction(operation("JUMP_FORWARD"), 0, end)
     jump.width = 2
@@ -186,19 +194,19 @@ def test_an_instruction_that_this_python_does_not_have_is_refused():
         operation("SUCH_OPCODE")
 
 
-# --- splices ------------------------------------------------------------------------------------------------------------
+# --- splices ----------------------------------------------------------------------------------------------------------
 
 
 def covers(assembly):
     """Return, for each instruction, (index of its handler, depth, lasti), or None."""
     instructions = assembly.instructions
-    index = {id(each): at for at, each in enumerate(instructions)}
-    out = [None] * len(instructions)
+    index = {id(instruction): at for at, instruction in enumerate(instructions)}
+    result = [None] * len(instructions)
     for handler in assembly.handlers:
         end = len(instructions) if handler.end is None else index[id(handler.end)]
         for at in range(index[id(handler.start)], end):
-            out[at] = (index[id(handler.target)], handler.depth, bool(handler.lasti))
-    return out
+            result[at] = (index[id(handler.target)], handler.depth, bool(handler.lasti))
+    return result
 
 
 def assert_spliced_well(code):
@@ -209,7 +217,7 @@ def assert_spliced_well(code):
     woven = splice.build()
     after = disassemble(woven)
     assert len(after.instructions) == len(splice.assembly.instructions)
-    at = {id(each): number for number, each in enumerate(splice.assembly.instructions)}
+    at = {id(spliced): number for number, spliced in enumerate(splice.assembly.instructions)}
     old, new = covers(before), covers(after)
 
     def is_outermost(cover):
@@ -219,27 +227,30 @@ def assert_spliced_well(code):
         place = at[id(originals[number])]
         ends = instruction.name in {"RETURN_VALUE", "RETURN_CONST"}
         if number <= start or ends or after.instructions[place].name != instruction.name:
-            continue  # before the token is there, or replaced
-        found, expected = new[place], None
+            continue  # before the token exists, or replaced
+        actual, expected = new[place], None
         if old[number] is not None:
             target, depth, lasti = old[number]
             expected = (at[id(originals[target])], depth + 1, lasti)
-        if instruction.name in {"YIELD_VALUE", "RESUME"} and found != expected and not is_outermost(found):
-            # What is thrown in at a yield goes through a handler of its own, and on where the yield would have.
-            found = new[found[0]]
-            if instruction.name == "RESUME" and found != expected and not is_outermost(found):
+        if instruction.name in {"YIELD_VALUE", "RESUME"} and actual != expected and not is_outermost(actual):
+            # An error thrown in at a yield passes through an additional handler, and then to the original one.
+            actual = new[actual[0]]
+            if instruction.name == "RESUME" and actual != expected and not is_outermost(actual):
                 assert (
-                    after.instructions[found[0]].name == "CLEANUP_THROW"
-                )  # hands on all but a StopIteration
-                found = new[found[0]]
-        assert is_outermost(found) if expected is None else found == expected, (code.co_qualname, instruction)
+                    after.instructions[actual[0]].name == "CLEANUP_THROW"
+                )  # passes on every error except StopIteration
+                actual = new[actual[0]]
+        assert is_outermost(actual) if expected is None else actual == expected, (
+            code.co_qualname,
+            instruction,
+        )
     assert_sound(woven, after)
     assert woven.co_flags == code.co_flags
 
 
 def assert_sound(code, assembly):
-    """Check that the stack is equally deep on every way to an instruction, and never deeper than there is room."""
-    start = next(at for at, each in enumerate(assembly.instructions) if each.name == "RESUME")
+    """Check that the stack depth is the same on every path to an instruction, and within the stack size."""
+    start = next(at for at, resume in enumerate(assembly.instructions) if resume.name == "RESUME")
     depths = stack_depths(assembly, start)
     for at, instruction in enumerate(assembly.instructions):
         depth = depths.get(id(instruction))
@@ -276,7 +287,7 @@ def test_a_splice_of_a_program_keeps_every_handler(program):
         assert_spliced_well(code)
 
 
-# --- both, of the whole standard library, which takes as long to compile as either --------------------------------------
+# --- both, of the whole standard library, which takes as long to compile as either ------------------------------------
 
 
 @pytest.mark.slow
@@ -285,12 +296,12 @@ def test_a_splice_of_a_program_keeps_every_handler(program):
     [pytest.param(part, marks=[pytest.mark.thorough] if part % 6 else []) for part in range(PARTS)],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_the_standard_library_comes_back_and_a_splice_of_it_keeps_every_handler(part):
+def test_the_standard_library_is_restored_and_a_splice_of_it_keeps_every_handler(part):
     refused = []
-    for whole in standard_library(part):
-        for code in code_in(whole):
+    for module_code in standard_library(part):
+        for code in code_in(module_code):
             assert_same(assemble(disassemble(code)), code)
-        for code in ways.functions_in(whole):
+        for code in ways.functions_in(module_code):
             try:
                 assert_spliced_well(code)
             except WeavingError as error:

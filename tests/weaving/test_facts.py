@@ -1,4 +1,4 @@
-"""What can be read off a woven function is what can be read off the unwoven one."""
+"""Introspection gives the same facts about a woven function as about the unwoven one."""
 
 import dis
 import inspect
@@ -20,23 +20,23 @@ SAME = (
 )  # fmt: skip
 
 
-def without_repeats(things):
-    return [thing for thing, _ in itertools.groupby(things)]
+def without_repeats(items):
+    return [item for item, _ in itertools.groupby(items)]
 
 
 def facts_of_code(code):
-    nested = [facts_of_code(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    nested = [facts_of_code(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
     plain = [
-        each
-        for each in code.co_consts
-        if not isinstance(each, types.CodeType | gate.Gate | gate.Point)
-        and getattr(each, "__module__", "") != gate.__name__
+        constant
+        for constant in code.co_consts
+        if not isinstance(constant, types.CodeType | gate.Gate | gate.Point)
+        and getattr(constant, "__module__", "") != gate.__name__
     ]
     return {
         **{name: getattr(code, name) for name in SAME},
         "docstring": code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else None,
-        "constants": [repr(each) for each in plain if type(each) is not int],
-        "positions": without_repeats(each for each in code.co_positions() if each != (None,) * 4),
+        "constants": [repr(constant) for constant in plain if type(constant) is not int],
+        "positions": without_repeats(constant for constant in code.co_positions() if constant != (None,) * 4),
         "lines": without_repeats(line for _, _, line in code.co_lines() if line is not None),
         "line starts": without_repeats(line for _, line in dis.findlinestarts(code) if line is not None),
         "nested": nested,
@@ -79,34 +79,34 @@ def facts_of_function(function):
 def facts(program, way):
     with ways.program_as(ways.compiled(program), way) as module:
         functions = [
-            each
-            for each in Functions().of(ways.NAME)
-            if each.__globals__ is module.__dict__ and each.__code__.co_filename == module.__file__
+            function
+            for function in Functions().of(ways.NAME)
+            if function.__globals__ is module.__dict__ and function.__code__.co_filename == module.__file__
         ]
-        woven = sum(is_woven(each.__code__) for each in functions)
-        told = sorted(
-            (facts_of_function(each) for each in functions),
-            key=lambda each: (each["code"]["co_firstlineno"], each["code"]["co_qualname"]),
+        woven = sum(is_woven(function.__code__) for function in functions)
+        function_facts = sorted(
+            (facts_of_function(function) for function in functions),
+            key=lambda function: (function["code"]["co_firstlineno"], function["code"]["co_qualname"]),
         )
-    return woven, told
+    return woven, function_facts
 
 
 @pytest.mark.parametrize("way", ways.WAYS)
 @pytest.mark.parametrize("program", ["functions", "generators", "coroutines"])
-def test_every_function_tells_the_same(program, way):
+def test_every_function_has_the_same_facts(program, way):
     _, expected = facts(program, ways.UNWOVEN)
     woven, actual = facts(program, way)
 
     assert woven > 20
-    assert [each["names"] for each in actual] == [each["names"] for each in expected]
-    for one, other in zip(actual, expected, strict=True):
-        assert one == other
+    assert [function["names"] for function in actual] == [function["names"] for function in expected]
+    for woven_function, unwoven_function in zip(actual, expected, strict=True):
+        assert woven_function == unwoven_function
 
 
 # --- bodies that need long instructions -----------------------------------------------------------------------------
 
 
-def big(kind):
+def large_body(kind):
     lines = [f"    v{i} = a + {i * 1000 + 7}" for i in range(300)]
     names = ", ".join(f"v{i}" for i in range(300))
     if kind == "locals":
@@ -174,8 +174,8 @@ BIG = ["locals", "loop", "handlers", "generator", "stack", "parameters", "cells"
 
 @pytest.mark.parametrize("kind", BIG)
 @pytest.mark.parametrize("way", ways.WAYS)
-def test_big_bodies_run_the_same(kind, way):
-    code = ways.compiled_text("\n".join(big(kind)) + "\n")
+def test_large_bodies_run_the_same(kind, way):
+    code = ways.compiled_text("\n".join(large_body(kind)) + "\n")
 
     def outcome(way):
         with ways.program_as(code, way) as module:
@@ -188,7 +188,7 @@ def test_big_bodies_run_the_same(kind, way):
     assert outcome(way) == expected
 
 
-# --- what can't be equal ---------------------------------------------------------------------------------------------
+# --- differences that can't be avoided --------------------------------------------------------------------------------
 
 
 @pytest.mark.xfail(
@@ -209,11 +209,16 @@ def test_a_woven_code_object_is_hashable_and_equal_to_itself_alone():
     assert first != second
 
 
-def test_the_constants_pickle_by_reference():
+def test_the_gate_pickles_by_reference_and_a_point_by_its_facts():
     names = ways.woven("def f(a, b): return 1")
-    (point,) = (each for each in names.f.__code__.co_consts if type(each) is gate.Point)
+    (point,) = (constant for constant in names.f.__code__.co_consts if type(constant) is gate.Point)
 
     assert pickle.loads(pickle.dumps(gate.GATE)) is gate.GATE
-    again = pickle.loads(pickle.dumps(point))
-    assert (again.module, again.qualname, again.parameters, again.rules) == (ways.NAME, "f", ("a", "b"), ())
+    restored = pickle.loads(pickle.dumps(point))
+    assert (restored.module, restored.qualname, restored.parameters, restored.rules) == (
+        ways.NAME,
+        "f",
+        ("a", "b"),
+        (),
+    )
     assert repr(point) == f"<woven {ways.NAME}:f>"

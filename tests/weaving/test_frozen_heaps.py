@@ -1,4 +1,4 @@
-"""Functions that `gc.freeze()` has put aside, as servers do before they fork, are woven and unwoven as others are."""
+"""Functions that `gc.freeze()` has moved aside, as servers do before they fork, are woven and unwoven like others."""
 
 from tests.cli.processes import python, write
 
@@ -46,7 +46,7 @@ target = "shop:Till.open"
 """
 
 
-def test_they_are_found(tmp_path):
+def test_frozen_functions_are_woven_and_unwoven(tmp_path):
     write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES, "main.py": PROGRAM})
     done = python(tmp_path, "main.py")
     assert (done.text.splitlines(), done.said) == (
@@ -72,8 +72,8 @@ print(modules)
 """
 
 
-def test_what_a_module_holds_in_c_is_not_asked_for(tmp_path):
-    """`_asyncio` gives freed iterators up to Python 3.12.5, and the interpreter aborts once they are used again."""
+def test_the_referents_of_modules_are_not_read(tmp_path):
+    """Up to Python 3.12.5 `_asyncio` returns freed iterators, and the interpreter aborts when they are used."""
     write(tmp_path, {"shop.py": SHOP, "autochron.toml": RULES, "main.py": ASKING})
     done = python(tmp_path, "main.py")
     assert (done.text, done.said) == ("[]\n", "")
@@ -106,7 +106,7 @@ print(steps)
 """
 
 
-def test_each_is_found_once_whatever_is_put_aside_again(tmp_path):
+def test_each_function_is_found_once_after_repeated_freezes(tmp_path):
     write(tmp_path, {"main.py": COUNTING})
     done = python(tmp_path, "main.py")
     assert (done.text, done.said) == ("[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n", "")

@@ -1,4 +1,4 @@
-"""What a handler is told, in which order, and what it can't break."""
+"""The events that a handler receives, their order, and how exceptions of a handler are contained."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from tests.weaving import ways
 
 
 def run(text, call, handler=None):
-    """Weave a text, run an expression with its names, and give what the handler was told."""
+    """Weave a program text, evaluate an expression with its names, and return the events of the handler."""
     handler = handler or ways.Logging()
     names = ways.woven(text)
     with ways.handled_by(handler):
@@ -24,9 +24,11 @@ def run(text, call, handler=None):
 
 
 def steps(log):
-    """Leave out that a token was told `resumed` right after `enter`, as the relay of 3.11 does: it is in already."""
+    """Return the log without each `resumed` right after `enter`, which the relay of 3.11 sends in addition."""
     return [
-        each for before, each in zip([None, *log], log) if not (each[0] == "resumed" and before[0] == "enter")
+        event
+        for before, event in zip([None, *log], log)
+        if not (event[0] == "resumed" and before[0] == "enter")
     ]
 
 
@@ -135,7 +137,7 @@ ORDERS = {
     "coroutine that is closed": (
         "import types\n@types.coroutine\ndef pause():\n    yield\nasync def f(): await pause()",
         "(lambda it: (it.send(None), it.close()))(f())",
-        [  # a generator when it is compiled; `types.coroutine` makes it a coroutine later
+        [  # compiled as a generator, and later turned into a coroutine by `types.coroutine`
             ("enter", "f", ()),
             ("enter", "pause", ()),
             ("yielded", "pause", None),
@@ -187,14 +189,14 @@ def test_events_come_in_order(name):
     assert run(text, call) == expected
 
 
-def test_a_stop_iteration_inside_a_generator_is_told_once():
+def test_a_stop_iteration_inside_a_generator_is_one_event():
     log = run(*ORDERS["generator that raises StopIteration"][:2])
 
     assert [entry[0] for entry in log] == ["enter", "yielded", "resumed", "raised", "out"]
     assert log[-1] == ("out", "RuntimeError")
 
 
-def test_delegation_is_told_step_by_step():
+def test_each_step_of_a_delegation_is_an_event():
     text = """
     def inner():
         got = yield 1
@@ -207,12 +209,12 @@ def test_delegation_is_told_step_by_step():
     names = ways.woven(text, None, "f")
     handler = ways.Logging()
     with ways.handled_by(handler):
-        it = names.f()
-        out = [next(it), it.send("sent")]
+        generator = names.f()
+        items = [next(generator), generator.send("sent")]
         with pytest.raises(StopIteration) as stop:
-            next(it)
+            next(generator)
 
-    assert (out, stop.value.value) == ([1, "sent"], "inner")
+    assert (items, stop.value.value) == ([1, "sent"], "inner")
     assert steps(handler.log) == [
         ("enter", "f", ()),
         ("yielded", "f", 1),
@@ -228,7 +230,7 @@ def test_delegation_is_told_step_by_step():
     reason="what a delegate yields in answer to a throw is handed on in C, past the woven frame",
     strict=True,
 )
-def test_what_a_delegate_answers_to_a_throw_is_told():
+def test_an_item_that_a_delegate_yields_after_a_throw_is_an_event():
     text = """
     def inner():
         try:
@@ -241,8 +243,8 @@ def test_what_a_delegate_answers_to_a_throw_is_told():
     """
     names, handler = ways.woven(text, None, "f"), ways.Logging()
     with ways.handled_by(handler):
-        it = names.f()
-        assert [next(it), it.throw(KeyError())] == [1, "caught"]
+        generator = names.f()
+        assert [next(generator), generator.throw(KeyError())] == [1, "caught"]
 
     assert ("yielded", "f", "caught") in handler.log
 
@@ -250,35 +252,35 @@ def test_what_a_delegate_answers_to_a_throw_is_told():
 @pytest.mark.parametrize(
     ("step", "end"),
     [
-        (lambda it: it.throw(StopIteration("thrown")), "RuntimeError"),
-        (lambda it: it.send(1), "AttributeError"),
-        (lambda it: it.throw(KeyError()), "KeyError"),
-        (lambda it: it.throw(GeneratorExit()), "GeneratorExit"),
-        (lambda it: it.close(), "GeneratorExit"),
+        (lambda generator: generator.throw(StopIteration("thrown")), "RuntimeError"),
+        (lambda generator: generator.send(1), "AttributeError"),
+        (lambda generator: generator.throw(KeyError()), "KeyError"),
+        (lambda generator: generator.throw(GeneratorExit()), "GeneratorExit"),
+        (lambda generator: generator.close(), "GeneratorExit"),
     ],
 )
 def test_delegation_to_a_plain_iterator_is_entered_once_before_it_ends(step, end):
     names = ways.woven("def f():\n    yield from [1, 2]\n    yield 3")
     handler = ways.Logging()
     with ways.handled_by(handler):
-        it = names.f()
-        next(it)
+        generator = names.f()
+        next(generator)
         try:
-            step(it)
+            step(generator)
         except BaseException as error:
             raised = type(error).__name__
         else:
-            raised = end  # none, and that is told below
+            raised = end  # nothing was raised, which the events below show
     assert raised == end
 
-    # From 3.12 a StopIteration thrown at a plain iterator is its end, as without weaving: the body goes on.
+    # From 3.12 a StopIteration thrown into a plain iterator ends it, as without weaving, and the body continues.
     goes_on = end == "RuntimeError" and sys.version_info >= (3, 12)
-    told = [entry[0] for entry in steps(handler.log)]
-    assert told[:3] == ["enter", "yielded", "resumed"]
-    assert told[3] == ("yielded" if goes_on else "raised")
+    events = [entry[0] for entry in steps(handler.log)]
+    assert events[:3] == ["enter", "yielded", "resumed"]
+    assert events[3] == ("yielded" if goes_on else "raised")
 
 
-def test_a_delegate_that_ignores_close_leaves_the_token_entered():
+def test_a_delegate_that_ignores_close_ends_the_crossing_with_an_error():
     text = """
     def stubborn():
         try:
@@ -292,10 +294,10 @@ def test_a_delegate_that_ignores_close_leaves_the_token_entered():
     names = ways.woven(text, None, "f")
     handler = ways.Logging()
     with ways.handled_by(handler):
-        it = names.f()
-        next(it)
+        generator = names.f()
+        next(generator)
         with pytest.raises(RuntimeError, match="ignored GeneratorExit"):
-            it.close()
+            generator.close()
 
     assert [entry[0] for entry in steps(handler.log)] == ["enter", "yielded", "resumed", "raised"]
 
@@ -320,26 +322,28 @@ def test_arguments_come_in_the_order_of_the_parameters(text):
     call, expected = ARGUMENTS[text]
     names, handler = ways.woven(text), ways.Logging()
     with ways.handled_by(handler):
-        it = eval(call, vars(names))
-        if hasattr(it, "send"):
-            with pytest.raises(StopIteration) if hasattr(it, "cr_code") else ways.contextlib.nullcontext():
-                it.send(None)
-        elif hasattr(it, "asend"):
+        result = eval(call, vars(names))
+        if hasattr(result, "send"):
+            with (
+                pytest.raises(StopIteration) if hasattr(result, "cr_code") else ways.contextlib.nullcontext()
+            ):
+                result.send(None)
+        elif hasattr(result, "asend"):
             with pytest.raises(StopIteration):
-                it.asend(None).send(None)
+                result.asend(None).send(None)
 
     assert handler.log[0] == ("enter", "f", expected)
-    (point,) = (each for each in names.f.__code__.co_consts if type(each) is gate.Point)
+    (point,) = (constant for constant in names.f.__code__.co_consts if type(constant) is gate.Point)
     assert len(point.parameters) == len(expected)
 
 
-def test_arguments_are_those_of_the_call_and_not_what_the_body_makes_of_them():
+def test_arguments_are_those_of_the_call_even_if_the_body_rebinds_them():
     log = run("def f(a):\n    a = a + 1\n    return a", "f(1)")
 
     assert log == [("enter", "f", (1,)), ("returned", "f", 2)]
 
 
-def test_methods_hand_over_self_and_the_class():
+def test_the_arguments_of_methods_include_self_and_the_class():
     names = ways.woven("""
     class C:
         def m(self, a): return a
@@ -364,7 +368,7 @@ def test_methods_hand_over_self_and_the_class():
     ]
 
 
-def test_the_caller_gets_what_the_handler_gives_for_the_value():
+def test_the_caller_gets_the_value_that_the_handler_returns():
     class Doubling(ways.PassingToken):
         def returned(self, value):
             return value * 2
@@ -379,14 +383,14 @@ def test_the_caller_gets_what_the_handler_gives_for_the_value():
         with pytest.raises(StopIteration) as stop:
             names.c().send(None)
         assert stop.value.value == 6
-        it = names.g()
-        next(it)
+        generator = names.g()
+        next(generator)
         with pytest.raises(StopIteration) as stop:
-            next(it)
+            next(generator)
         assert stop.value.value == 8
 
 
-def test_a_call_that_is_no_crossing_runs_as_it_is():
+def test_a_call_for_which_the_handler_returns_none_runs_unchanged():
     class Nothing:
         def enter(self, point, arguments):
             return None
@@ -401,7 +405,7 @@ def test_a_call_that_is_no_crossing_runs_as_it_is():
 
 
 class Broken:
-    """A handler that raises at one point of a crossing."""
+    """A handler that raises at one event of a crossing."""
 
     def __init__(self, where):
         self.where = where
@@ -439,48 +443,48 @@ BODIES = {
 }
 
 
-async def drain(it):
-    return [item async for item in it]
+async def drain(stream):
+    return [item async for item in stream]
 
 
 @pytest.mark.parametrize("shape", BODIES)
 @pytest.mark.parametrize("where", ["enter", "returned", "raised", "yielded", "resumed"])
-def test_what_a_handler_raises_comes_out_and_no_event_is_told_twice(shape, where):
+def test_an_exception_of_a_handler_reaches_the_caller_and_no_event_is_sent_twice(shape, where):
     text, call = BODIES[shape]
     names, handler = ways.woven(text), Broken(where)
     with ways.handled_by(handler):
         try:
             call(names.f)
         except (RuntimeError, KeyError) as error:
-            told = str(error)
+            message = str(error)
         else:
-            told = None
+            message = None
 
-    assert (f"broken {where}" == told) == (where in handler.log)
+    assert (f"broken {where}" == message) == (where in handler.log)
     assert len(handler.log) == len(set(handler.log))
     assert not {"returned", "raised"} <= set(handler.log)
 
 
-def test_open_streams_end_with_the_handler_they_began_with():
+def test_an_open_stream_keeps_the_handler_with_which_it_began():
     names = ways.woven("def f():\n    got = yield 1\n    yield got\n    return 3")
     first, second = ways.Logging(), ways.Logging()
     with ways.handled_by(first):
-        it = names.f()
-        next(it)
-    assert it.send("sent") == "sent"
+        stream = names.f()
+        next(stream)
+    assert stream.send("sent") == "sent"
     with ways.handled_by(second), pytest.raises(StopIteration):
-        next(it)
+        next(stream)
 
     assert first.events() == ["enter", "yielded", "resumed", "yielded", "resumed", "returned"]
     assert second.log == []
 
 
-def test_a_stream_that_began_while_switched_off_is_never_told_of():
+def test_a_stream_that_began_without_a_handler_sends_no_events():
     names, handler = ways.woven("def f():\n    yield 1\n    yield 2"), ways.Logging()
-    it = names.f()
-    next(it)
+    stream = names.f()
+    next(stream)
     with ways.handled_by(handler):
-        assert list(it) == [2]
+        assert list(stream) == [2]
 
     assert handler.log == []
 
@@ -488,14 +492,14 @@ def test_a_stream_that_began_while_switched_off_is_never_told_of():
 def test_a_generator_enters_when_its_body_starts():
     names, handler = ways.woven("def f():\n    yield 1"), ways.Logging()
     with ways.handled_by(handler):
-        it = names.f()
+        generator = names.f()
         assert handler.log == []
-    assert list(it) == [1]
+    assert list(generator) == [1]
 
     assert handler.log == []
 
 
-def test_the_gate_flips_while_threads_run():
+def test_the_gate_can_be_switched_while_threads_run():
     names = ways.woven("""
     def f(a):
         return sum(g(a))
@@ -541,7 +545,7 @@ def test_the_gate_flips_while_threads_run():
     assert counts["enter"] == counts["returned"] >= 600
 
 
-def test_a_token_dies_with_its_crossing():
+def test_a_token_is_freed_with_its_crossing():
     class Token(ways.PassingToken):
         __slots__ = ("__weakref__",)
 
@@ -560,10 +564,10 @@ def test_a_token_dies_with_its_crossing():
         names.f()
         with pytest.raises(KeyError):
             names.r()
-        it = names.g()
-        next(it)
+        generator = names.g()
+        next(generator)
         assert tokens[-1]() is not None
-        del it
+        del generator
         with pytest.raises(StopIteration):
             names.c().send(None)
 

@@ -1,4 +1,4 @@
-"""Real modules, really imported, while the hook is installed."""
+"""Real modules are imported while the import hook is installed."""
 
 import gc
 import importlib
@@ -40,7 +40,7 @@ SEEN = [plain(0)]
 
 
 class Planner:
-    """Wants every function of the modules whose first component is one of these."""
+    """A planner that selects every function of modules whose first name component is one of `roots`."""
 
     def __init__(self, *roots):
         self.roots = roots
@@ -97,7 +97,7 @@ def entered(*calls):
     return [name for event, name, *_ in handler.log if event == "enter"]
 
 
-def test_an_import_is_woven_wherever_its_functions_are_held(tree, install):
+def test_functions_of_an_imported_module_are_woven_wherever_they_are_held(tree, install):
     (tree / "shop_a.py").write_text(TOOLS)
     hook = install("shop_a")
     import shop_a
@@ -109,7 +109,7 @@ def test_an_import_is_woven_wherever_its_functions_are_held(tree, install):
     assert {point.module for point in hook._ledger.points} == {"shop_a"}
 
 
-def test_a_handler_in_force_sees_calls_made_while_a_module_runs(tree, install):
+def test_a_handler_sees_calls_during_the_import_of_a_module(tree, install):
     (tree / "shop_b.py").write_text(TOOLS)
     install("shop_b")
     handler = ways.Logging()
@@ -119,7 +119,7 @@ def test_a_handler_in_force_sees_calls_made_while_a_module_runs(tree, install):
     assert ("enter", "plain", (0,)) in handler.log
 
 
-def test_a_cached_module_is_woven_as_well_and_the_cache_holds_the_unwoven_code(tree, install):
+def test_a_module_that_is_loaded_from_the_bytecode_cache_is_woven(tree, install):
     (tree / "shop_c.py").write_text(TOOLS)
     install("shop_c")
     import shop_c
@@ -127,23 +127,23 @@ def test_a_cached_module_is_woven_as_well_and_the_cache_holds_the_unwoven_code(t
     assert is_woven(shop_c.plain.__code__)
     assert (tree / "__pycache__").is_dir()
     del sys.modules["shop_c"]
-    again = importlib.import_module("shop_c")
-    assert is_woven(again.plain.__code__)
+    reloaded = importlib.import_module("shop_c")
+    assert is_woven(reloaded.plain.__code__)
 
 
-def test_the_cache_that_was_written_is_plain(tree, install):
+def test_the_bytecode_cache_holds_the_unwoven_code(tree, install):
     (tree / "shop_d.py").write_text(TOOLS)
     hook = install("shop_d")
     import shop_d  # noqa: F401
 
     hook.uninstall()
     del sys.modules["shop_d"]
-    again = importlib.import_module("shop_d")
+    reloaded = importlib.import_module("shop_d")
 
-    assert not is_woven(again.plain.__code__)
+    assert not is_woven(reloaded.plain.__code__)
 
 
-def test_modules_that_are_not_meant_keep_their_code(tree, install):
+def test_modules_that_are_not_selected_keep_their_code(tree, install):
     (tree / "shop_e.py").write_text(TOOLS)
     (tree / "shop_e2.py").write_text(TOOLS)
     hook = install("shop_e")
@@ -181,7 +181,7 @@ def test_a_module_without_source_is_woven(tree, install):
 
 
 def test_a_zipped_module_is_woven(tree, install, monkeypatch):
-    assert zipimport  # the hook changes it where it is loaded
+    assert zipimport  # the hook patches it only if it is imported
     with zipfile.ZipFile(tree / "shop.zip", "w") as archive:
         archive.writestr("shop_h/__init__.py", "")
         archive.writestr("shop_h/tools.py", TOOLS)
@@ -193,7 +193,7 @@ def test_a_zipped_module_is_woven(tree, install, monkeypatch):
     assert entered(tools.plain, tools.CLOSURE) == ["plain", "make.<locals>.inner"]
 
 
-def test_a_module_that_ran_before_is_woven_in_place_and_given_back(tree, install):
+def test_a_module_that_was_imported_before_is_woven_in_place_and_restored(tree, install):
     (tree / "shop_i.py").write_text(TOOLS)
     import shop_i
 
@@ -208,27 +208,29 @@ def test_a_module_that_ran_before_is_woven_in_place_and_given_back(tree, install
     assert early.__code__ is code
 
 
-def test_several_modules_that_ran_before_are_woven_after_one_look_for_functions(tree, install, monkeypatch):
+def test_several_modules_that_were_imported_before_are_woven_after_one_search_for_functions(
+    tree, install, monkeypatch
+):
     for name in ("shop_k", "shop_l"):
         (tree / f"{name}.py").write_text(TOOLS)
     import shop_k
     import shop_l
 
-    looks, look = [], gc.get_objects
-    monkeypatch.setattr(gc, "get_objects", lambda: looks.append(1) or look())
+    searches, search = [], gc.get_objects
+    monkeypatch.setattr(gc, "get_objects", lambda: searches.append(1) or search())
     hook, functions = install("shop_k", "shop_l"), weave.Functions()
     for module in (shop_k, shop_l):
         hook.weave_imported(module.__name__, module, functions)
 
-    assert looks == [1]
+    assert searches == [1]
     assert entered(shop_k.plain, shop_l.CLOSURE) == ["plain", "make.<locals>.inner"]
-    assert [each.co_filename for each in (shop_k.plain.__code__, shop_l.plain.__code__)] == [
+    assert [code.co_filename for code in (shop_k.plain.__code__, shop_l.plain.__code__)] == [
         shop_k.__file__,
         shop_l.__file__,
     ]
 
 
-def test_a_module_that_ran_before_and_is_not_meant_is_left_alone(tree, install):
+def test_a_module_that_was_imported_before_and_is_not_selected_is_left_alone(tree, install):
     (tree / "shop_j.py").write_text(TOOLS)
     import shop_j
 
@@ -239,7 +241,7 @@ def test_a_module_that_ran_before_and_is_not_meant_is_left_alone(tree, install):
     assert hook._planner.ran == []
 
 
-def test_uninstalling_puts_the_loaders_back():
+def test_uninstalling_restores_the_loaders():
     owners = [
         (external.SourceLoader, "get_code"),
         (external.SourcelessFileLoader, "get_code"),
@@ -253,12 +255,14 @@ def test_uninstalling_puts_the_loaders_back():
     during = [owner.__dict__[name] for owner, name in owners]
     undo()
 
-    assert all(one is not other for one, other in zip(during, before, strict=True))
-    assert [each.__name__ for each in during] == [each.__name__ for each in before]
-    assert all(owner.__dict__[name] is each for (owner, name), each in zip(owners, before, strict=True))
+    assert all(patched is not original for patched, original in zip(during, before, strict=True))
+    assert [function.__name__ for function in during] == [function.__name__ for function in before]
+    assert all(
+        owner.__dict__[name] is function for (owner, name), function in zip(owners, before, strict=True)
+    )
 
 
-def test_a_hook_that_someone_has_wrapped_since_stays_below_and_wants_nothing(tree, monkeypatch):
+def test_a_hook_that_someone_has_wrapped_since_stays_but_weaves_nothing(tree, monkeypatch):
     (tree / "shop_k.py").write_text(TOOLS)
     hook = Hook(Planner("shop_k"), Ledger())
     before = external.SourceLoader.get_code
@@ -293,14 +297,14 @@ def test_two_hooks_stack_and_each_undoes_its_own(tree, install):
     assert first._ledger.unwoven == ()
 
 
-def test_errors_of_a_module_are_its_own(tree, install):
+def test_errors_of_a_module_are_raised_unchanged(tree, install):
     (tree / "shop_n.py").write_text("def f(:\n")
     (tree / "shop_o.py").write_text("def f(): pass\n1 / 0\n")
     hook = install("shop_n", "shop_o")
 
-    with pytest.raises(SyntaxError) as told:
+    with pytest.raises(SyntaxError) as raised:
         import shop_n  # noqa: F401
-    assert (told.value.filename, told.value.lineno) == (str(tree / "shop_n.py"), 1)
+    assert (raised.value.filename, raised.value.lineno) == (str(tree / "shop_n.py"), 1)
     with pytest.raises(ZeroDivisionError):
         import shop_o  # noqa: F401
     assert hook._planner.ran == []

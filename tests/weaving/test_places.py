@@ -1,4 +1,4 @@
-"""Weaving at compile time and in place: what is reached, what the ledger says, and how it is undone."""
+"""Weaving at compile time and in place: which functions are woven, what the ledger lists, and how weaving is undone."""
 
 import opcode
 import types
@@ -50,13 +50,13 @@ def module():
         yield module
 
 
-def in_place(module, *names):
+def weave_in_place(module, *names):
     ledger = Ledger()
     return weave_functions(ways.NAME, ways.all_places(module.code, *names), ledger), ledger
 
 
-def test_weaving_in_place_reaches_what_is_held_anywhere(module):
-    undo, ledger = in_place(module)
+def test_weaving_in_place_reaches_functions_held_anywhere(module):
+    undo, ledger = weave_in_place(module)
     handler = ways.Logging()
     with ways.handled_by(handler):
         (
@@ -82,19 +82,23 @@ def test_weaving_in_place_reaches_what_is_held_anywhere(module):
     }
 
 
-def test_undoing_gives_back_the_very_same_code_objects(module):
-    functions = [each for each in weave.Functions().of(ways.NAME) if each.__globals__ is module.__dict__]
-    before = [each.__code__ for each in functions]
-    undo, _ = in_place(module)
-    assert sum(is_woven(each.__code__) for each in functions) >= 8
+def test_undoing_restores_the_identical_code_objects(module):
+    functions = [
+        woven_function
+        for woven_function in weave.Functions().of(ways.NAME)
+        if woven_function.__globals__ is module.__dict__
+    ]
+    before = [woven_function.__code__ for woven_function in functions]
+    undo, _ = weave_in_place(module)
+    assert sum(is_woven(woven_function.__code__) for woven_function in functions) >= 8
     undo()
 
     assert all(function.__code__ is code for function, code in zip(functions, before, strict=True))
 
 
-def test_undoing_reaches_functions_that_woven_code_made_since(module):
+def test_undoing_reaches_functions_that_woven_code_has_created_since(module):
     make, before = module.make, module.early.__code__
-    undo, _ = in_place(module)
+    undo, _ = weave_in_place(module)
     late = module.make(2)
     assert is_woven(late.__code__)
     undo()
@@ -104,8 +108,8 @@ def test_undoing_reaches_functions_that_woven_code_made_since(module):
     assert module.make is make
 
 
-def test_undoing_leaves_alone_what_someone_else_has_changed_since(module):
-    undo, _ = in_place(module, "tool")
+def test_undoing_leaves_code_that_someone_else_has_set_since(module):
+    undo, _ = weave_in_place(module, "tool")
     mine = (lambda a: "mine").__code__
     module.tool.__code__ = mine
     undo()
@@ -113,9 +117,9 @@ def test_undoing_leaves_alone_what_someone_else_has_changed_since(module):
     assert module.tool.__code__ is mine
 
 
-def test_a_closure_is_woven_where_only_the_inner_function_is_meant(module):
+def test_an_inner_function_is_woven_without_its_outer_one(module):
     make = module.make.__code__
-    undo, ledger = in_place(module, "make.<locals>.inner")
+    undo, ledger = weave_in_place(module, "make.<locals>.inner")
 
     assert not is_woven(module.make.__code__)
     assert module.make.__code__ is not make
@@ -125,7 +129,7 @@ def test_a_closure_is_woven_where_only_the_inner_function_is_meant(module):
     undo()
 
 
-def test_the_same_code_object_comes_back_where_nothing_is_woven(module):
+def test_weaving_returns_the_same_code_object_if_nothing_is_woven(module):
     ledger = Ledger()
 
     assert weave_code(module.code, ways.NAME, {}, ledger) is module.code
@@ -133,46 +137,50 @@ def test_the_same_code_object_comes_back_where_nothing_is_woven(module):
     assert (ledger.points, ledger.unwoven) == ([], ())
 
 
-def test_what_is_not_meant_keeps_its_code_object(module):
+def test_functions_that_are_not_selected_keep_their_code_objects(module):
     woven = weave_code(module.code, ways.NAME, ways.all_places(module.code, "tool"), Ledger())
 
     def named(code, name):
         return next(
-            each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == name
+            constant
+            for constant in code.co_consts
+            if isinstance(constant, types.CodeType) and constant.co_name == name
         )
 
     assert named(woven, "other") is named(module.code, "other")
     assert named(woven, "tool") is not named(module.code, "tool")
 
 
-def test_the_place_is_name_and_line(module):
+def test_a_place_matches_by_name_and_line(module):
     (place,) = ways.all_places(module.code, "tool")
     ledger = Ledger()
 
     assert weave_code(module.code, ways.NAME, {(place[0], place[1] + 1): Mark(())}, ledger) is module.code
 
 
-def test_what_is_woven_already_is_refused_with_a_slug(module):
-    undo, _ = in_place(module, "tool")
-    again, ledger = in_place(module, "tool")
+def test_weaving_a_function_twice_is_refused_with_a_slug(module):
+    undo, _ = weave_in_place(module, "tool")
+    undo_second, ledger = weave_in_place(module, "tool")
     undo()
 
-    assert [(each.what, each.slug) for each in ledger.unwoven] == [(f"{ways.NAME}:tool", "woven-twice")]
-    again()
+    assert [(refusal.what, refusal.slug) for refusal in ledger.unwoven] == [
+        (f"{ways.NAME}:tool", "woven-twice")
+    ]
+    undo_second()
     assert not is_woven(module.tool.__code__)
 
 
-def test_a_refusal_is_kept_once():
+def test_the_same_refusal_is_listed_once():
     ledger = Ledger()
     ledger.refuse("m:f", "because")
     ledger.refuse("m:f", "because")
 
-    assert [(each.what, each.reason, each.slug) for each in ledger.unwoven] == [
+    assert [(refusal.what, refusal.reason, refusal.slug) for refusal in ledger.unwoven] == [
         ("m:f", "because", "not-woven")
     ]
 
 
-def test_code_that_does_not_begin_as_the_compilers_does_stays_as_it_is():
+def test_code_with_an_unusual_beginning_is_not_woven():
     ledger = Ledger()
 
     def strange():
@@ -184,10 +192,12 @@ def test_code_that_does_not_begin_as_the_compilers_does_stays_as_it_is():
     strange.__code__ = strange.__code__.replace(co_code=bytes(raw))
 
     assert weave_function(strange, Mark(()), ledger) is None
-    assert [each.reason for each in ledger.unwoven] == ["its code does not begin as the compiler's code does"]
+    assert [refusal.reason for refusal in ledger.unwoven] == [
+        "its code does not begin as the compiler's code does"
+    ]
 
 
-def test_one_function_is_woven_and_given_back():
+def test_a_single_function_is_woven_and_restored():
     def f(a):
         return a
 
@@ -215,14 +225,14 @@ def test_one_function_is_woven_and_given_back():
         ("import types\n@types.coroutine\ndef f():\n    yield", "coroutine"),
     ],
 )
-def test_a_point_tells_what_a_call_gives(text, kind):
+def test_the_kind_of_a_function_is_read_from_its_code(text, kind):
     namespace = {}
     exec(text, namespace)
 
     assert function_kind(namespace["f"].__code__) == kind
 
 
-def test_a_point_tells_its_variadic_parameters():
+def test_a_point_has_the_variadic_parameters():
     def f(a, *args, b, **kwargs):
         pass
 

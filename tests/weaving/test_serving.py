@@ -1,4 +1,4 @@
-"""A serving stands for a body that is not run: what it gives is returned, raised or yielded in its place."""
+"""A serving replaces a body, which does not run: its outcome and items are returned, raised or yielded instead."""
 
 import asyncio
 import inspect
@@ -10,7 +10,7 @@ from tests.weaving import ways
 
 
 class Served:
-    """A serving of one outcome and, for a stream, the items before it."""
+    """A serving of one outcome and, for a stream, of the items before it."""
 
     def __init__(self, value=None, error=None, items=()):
         self.value = value
@@ -90,55 +90,55 @@ def program():
     assert names.ran == []
 
 
-def caught(action):
+def frames_and_error(action):
     try:
         action()
     except BaseException as error:
-        return [each.name for each in traceback.extract_tb(error.__traceback__)], error
+        return [frame.name for frame in traceback.extract_tb(error.__traceback__)], error
     raise AssertionError("nothing was raised")
 
 
 @pytest.mark.parametrize("name", ["plain", "cells"])
-def test_a_value_is_returned(program, name):
+def test_a_served_value_is_returned(program, name):
     value = object()
     with ways.handled_by(Served(value)):
         assert getattr(program, name)(1) is value
 
 
-def test_an_error_is_raised_and_the_woven_frame_does_not_show(program):
+def test_a_served_error_is_raised_without_the_woven_frame(program):
     error = LookupError("served")
     with ways.handled_by(Served(error=error)):
-        names, told = caught(lambda: program.plain(1))
+        names, raised = frames_and_error(lambda: program.plain(1))
 
-    assert told is error
-    assert names == ["caught", "<lambda>"]
-    assert told.__context__ is None
+    assert raised is error
+    assert names == ["frames_and_error", "<lambda>"]
+    assert raised.__context__ is None
 
 
-def test_an_error_raised_while_another_is_handled_keeps_its_own_context(program):
+def test_a_served_error_that_is_raised_while_another_is_handled_gets_no_context(program):
     error = LookupError("served")
     with ways.handled_by(Served(error=error)):
         try:
             raise KeyError("outer")
         except KeyError:
-            _, told = caught(lambda: program.plain(1))
+            _, raised = frames_and_error(lambda: program.plain(1))
 
-    assert told.__context__ is None
+    assert raised.__context__ is None
 
 
-def test_a_coroutine_returns_and_raises(program):
+def test_a_served_coroutine_returns_and_raises(program):
     with ways.handled_by(Served("value")):
-        it = program.waits(1)
-        assert inspect.iscoroutine(it)
-        assert asyncio.run(it) == "value"
+        coroutine = program.waits(1)
+        assert inspect.iscoroutine(coroutine)
+        assert asyncio.run(coroutine) == "value"
     error = LookupError("served")
     with ways.handled_by(Served(error=error)):
-        names, told = caught(lambda: asyncio.run(program.waits(1)))
-    assert told is error
+        names, raised = frames_and_error(lambda: asyncio.run(program.waits(1)))
+    assert raised is error
     assert "waits" not in names
 
 
-def test_a_coroutine_that_is_served_can_be_cancelled(program):
+def test_a_served_coroutine_can_be_cancelled(program):
     class Waiting(Served):
         async def outcome_async(self):
             try:
@@ -158,7 +158,7 @@ def test_a_coroutine_that_is_served_can_be_cancelled(program):
     assert serving.log == ["cancelled"]
 
 
-def test_a_coroutine_that_is_served_may_swallow_what_is_thrown_in(program):
+def test_a_served_coroutine_may_swallow_a_cancellation(program):
     class Stubborn(Served):
         async def outcome_async(self):
             try:
@@ -176,40 +176,40 @@ def test_a_coroutine_that_is_served_may_swallow_what_is_thrown_in(program):
         assert asyncio.run(main()) == "anyway"
 
 
-def test_a_coroutine_that_is_served_can_be_closed(program):
+def test_a_served_coroutine_can_be_closed(program):
     with ways.handled_by(Served("value")) as serving:
-        it = program.waits(1)
-        it.send(None)
-        it.close()
-    assert inspect.getcoroutinestate(it) == "CORO_CLOSED"
+        coroutine = program.waits(1)
+        coroutine.send(None)
+        coroutine.close()
+    assert inspect.getcoroutinestate(coroutine) == "CORO_CLOSED"
 
 
 @pytest.mark.parametrize("name", ["streams", "delegates"])
-def test_a_generator_yields_and_returns(program, name):
+def test_a_served_generator_yields_and_returns(program, name):
     with ways.handled_by(Served("end", items=[1, 2])) as serving:
-        it = getattr(program, name)(0)
-        assert inspect.isgenerator(it)
-        assert [next(it), it.send("sent")] == [1, 2]
+        generator = getattr(program, name)(0)
+        assert inspect.isgenerator(generator)
+        assert [next(generator), generator.send("sent")] == [1, 2]
         with pytest.raises(StopIteration) as stop:
-            it.send("last")
+            generator.send("last")
     assert (stop.value.value, serving.log) == ("end", ["sent", "last"])
-    assert inspect.getgeneratorstate(it) == "GEN_CLOSED"
+    assert inspect.getgeneratorstate(generator) == "GEN_CLOSED"
 
 
-def test_a_generator_that_is_served_is_thrown_into_and_closed(program):
+def test_a_served_generator_can_be_thrown_into_and_closed(program):
     with ways.handled_by(Served(items=[1, 2, 3])) as serving:
-        it = program.streams(0)
-        assert [next(it), it.throw(KeyError("in")), next(it)] == [1, "caught", 2]
-        it.close()
+        generator = program.streams(0)
+        assert [next(generator), generator.throw(KeyError("in")), next(generator)] == [1, "caught", 2]
+        generator.close()
     assert serving.log == ["KeyError('in')", "closed"]
     with ways.handled_by(Served(items=[1])):
-        it = program.streams(0)
-        next(it)
+        generator = program.streams(0)
+        next(generator)
         with pytest.raises(ValueError, match="in"):
-            it.throw(ValueError("in"))
+            generator.throw(ValueError("in"))
 
 
-def test_a_generator_that_ends_while_thrown_into_gives_its_value(program):
+def test_a_served_generator_that_ends_after_a_throw_returns_its_value(program):
     class Ending(Served):
         def items(self):
             try:
@@ -218,59 +218,59 @@ def test_a_generator_that_ends_while_thrown_into_gives_its_value(program):
                 return None, "ended"
 
     with ways.handled_by(Ending()):
-        it = program.streams(0)
-        next(it)
+        generator = program.streams(0)
+        next(generator)
         with pytest.raises(StopIteration) as stop:
-            it.throw(KeyError())
+            generator.throw(KeyError())
     assert stop.value.value == "ended"
 
 
-def test_a_generator_raises_at_its_end(program):
+def test_a_served_generator_raises_at_its_end(program):
     error = LookupError("served")
     with ways.handled_by(Served(error=error, items=[1])):
-        it = program.streams(0)
-        assert next(it) == 1
-        names, told = caught(lambda: next(it))
-    assert told is error
+        generator = program.streams(0)
+        assert next(generator) == 1
+        names, raised = frames_and_error(lambda: next(generator))
+    assert raised is error
     assert "streams" not in names
 
 
-def test_an_asynchronous_generator_yields_and_ends(program):
+def test_a_served_asynchronous_generator_yields_and_ends(program):
     async def main():
-        it = program.pages(0)
-        assert inspect.isasyncgen(it)
-        out = [item async for item in it]
+        stream = program.pages(0)
+        assert inspect.isasyncgen(stream)
+        items = [item async for item in stream]
         with pytest.raises(StopAsyncIteration):
-            await anext(it)
-        return out
+            await anext(stream)
+        return items
 
     with ways.handled_by(Served(items=[1, 2])):
         assert asyncio.run(main()) == [1, 2]
 
 
-def test_an_asynchronous_generator_raises_at_its_end(program):
+def test_a_served_asynchronous_generator_raises_at_its_end(program):
     error = LookupError("served")
 
     async def main():
-        it = program.pages(0)
-        assert await it.asend(None) == 1
-        assert await it.asend("sent") == 2
-        await anext(it)
+        stream = program.pages(0)
+        assert await stream.asend(None) == 1
+        assert await stream.asend("sent") == 2
+        await anext(stream)
 
     with ways.handled_by(served := Served(error=error, items=[1, 2])):
-        names, told = caught(lambda: asyncio.run(main()))
-    assert told is error
+        names, raised = frames_and_error(lambda: asyncio.run(main()))
+    assert raised is error
     assert "pages" not in names
     assert served.log == ["sent"]
 
 
-def test_an_asynchronous_generator_goes_on_after_what_it_caught(program):
+def test_a_served_asynchronous_generator_continues_after_an_error_that_it_caught(program):
     async def main():
-        it = program.pages(0)
-        found = [await anext(it), await it.athrow(ZeroDivisionError()), await anext(it)]
+        stream = program.pages(0)
+        items = [await anext(stream), await stream.athrow(ZeroDivisionError()), await anext(stream)]
         with pytest.raises(StopAsyncIteration):
-            await it.athrow(ZeroDivisionError())
-        return found
+            await stream.athrow(ZeroDivisionError())
+        return items
 
     with ways.handled_by(served := Served(items=[1, 2, 3])):
         assert asyncio.run(main()) == [1, 2, 3]
@@ -278,26 +278,26 @@ def test_an_asynchronous_generator_goes_on_after_what_it_caught(program):
 
 
 @pytest.mark.parametrize("end", ["throw", "close", "drop"])
-def test_an_asynchronous_generator_is_thrown_into_closed_and_dropped(program, end):
+def test_a_served_asynchronous_generator_can_be_thrown_into_closed_and_dropped(program, end):
     async def main():
-        it = program.pages(0)
-        await anext(it)
+        stream = program.pages(0)
+        await anext(stream)
         if end == "throw":
             with pytest.raises(KeyError):
-                await it.athrow(KeyError())
+                await stream.athrow(KeyError())
         if end != "drop":
-            await it.aclose()
-            assert it.ag_frame is None
+            await stream.aclose()
+            assert stream.ag_frame is None
 
     with ways.handled_by(served := Served(items=[1, 2])):
         asyncio.run(main())
-    # What is dropped is closed by the event loop's last act, which cancels it where that comes first.
+    # A dropped stream is closed when the event loop shuts down, or cancelled if that happens first.
     ends = {"throw": {"KeyError"}, "close": {"GeneratorExit"}, "drop": {"GeneratorExit", "CancelledError"}}
     assert len(served.log) == 1
     assert served.log[0] in ends[end]
 
 
-def test_a_served_asynchronous_generator_is_awaited_between_its_items(program):
+def test_other_tasks_run_between_the_items_of_a_served_asynchronous_generator(program):
     async def main():
         seen = []
 
@@ -318,7 +318,7 @@ def test_a_served_asynchronous_generator_is_awaited_between_its_items(program):
     assert seen.index("a") > seen.index(0)
 
 
-def test_what_a_serving_raises_by_itself_comes_out(program):
+def test_an_exception_of_the_serving_itself_reaches_the_caller(program):
     class Broken(Served):
         def outcome(self):
             raise RuntimeError("broken")
@@ -342,12 +342,12 @@ def test_what_a_serving_raises_by_itself_comes_out(program):
             lambda: next(program.streams(1)),
             lambda: asyncio.run(first_page()),
         ):
-            with pytest.raises(RuntimeError, match="broken") as told:
+            with pytest.raises(RuntimeError, match="broken") as raised:
                 action()
-            assert traceback.format_exception(told.value)
+            assert traceback.format_exception(raised.value)
 
 
-def test_arguments_are_let_go_once_a_call_is_served(program):
+def test_arguments_are_released_once_a_call_is_served(program):
     import weakref
 
     class Thing:

@@ -1,4 +1,4 @@
-"""Debuggers, profilers and coverage see a woven program's lines as they see the unwoven one's."""
+"""Debuggers, profilers and coverage tools see the same events of a woven program as of an unwoven one."""
 
 import sys
 import threading
@@ -79,7 +79,7 @@ FILE = CODE.co_filename
 
 
 def traced(way, *, profile=False, run="everything"):
-    """Run everything under a tracer; give the events of the program's own frames."""
+    """Run a function of the program under a tracer; return the events of the program's own frames."""
     events = []
 
     def trace(frame, event, argument):
@@ -100,7 +100,7 @@ def traced(way, *, profile=False, run="everything"):
 
 
 def traced_in_a_thread(way, **options):
-    """In a thread of its own, so that a coverage tool's own tracer is not disturbed."""
+    """Do the same in a thread of its own, so that the tracer of a coverage tool is not disturbed."""
     out = []
     thread = threading.Thread(target=lambda: out.append(traced(way, **options)))
     thread.start()
@@ -117,18 +117,18 @@ def test_a_tracer_sees_the_same_events_while_the_gate_is_off(way):
 def test_a_tracer_sees_the_same_events_while_a_handler_passes_through(way):
     actual = traced_in_a_thread(way)
     if sys.version_info < (3, 12):
-        # The relay is no generator, so the StopIteration that ends it is an event of its own.
-        actual = [each for each in actual if each[:2] != ("exception", "delegates")]
+        # The relay is no generator, so the StopIteration that ends it is an additional event.
+        actual = [event for event in actual if event[:2] != ("exception", "delegates")]
 
     assert actual == traced_in_a_thread(ways.UNWOVEN)
 
 
 @pytest.mark.parametrize("way", ways.WAYS)
 def test_a_profiler_sees_the_same_calls_and_returns(way):
-    def of(way):
-        return [each for each in traced_in_a_thread(way, profile=True) if not each[0].startswith("c_")]
+    def python_events(way):
+        return [event for event in traced_in_a_thread(way, profile=True) if not event[0].startswith("c_")]
 
-    assert of(way) == of(ways.UNWOVEN)
+    assert python_events(way) == python_events(ways.UNWOVEN)
 
 
 @pytest.mark.xfail(
@@ -137,32 +137,32 @@ def test_a_profiler_sees_the_same_calls_and_returns(way):
     strict=True,
 )
 @pytest.mark.parametrize("way", ways.OFF)
-def test_a_tracer_sees_the_same_of_a_close(way):
+def test_a_tracer_sees_the_same_events_of_a_closed_generator(way):
     assert traced_in_a_thread(way, run="closes") == traced_in_a_thread(ways.UNWOVEN, run="closes")
 
 
 def monitored(way, names):
-    """Run everything under `sys.monitoring`; give the events of the program's own code."""
+    """Run the program under `sys.monitoring`; return the events of the program's own code."""
     monitoring = sys.monitoring
     events, tool = [], monitoring.PROFILER_ID
-    wanted = {name: getattr(monitoring.events, name) for name in names}
-    everything = 0
+    event_ids = {name: getattr(monitoring.events, name) for name in names}
+    mask = 0
     with ways.program_as(CODE, way) as module:
         monitoring.use_tool_id(tool, "test")
         try:
-            for name, event in wanted.items():
+            for name, event in event_ids.items():
 
-                def tell(code, place, *rest, name=name):
+                def note(code, place, *rest, name=name):
                     if code.co_filename == FILE:
                         events.append((name, code.co_name, place if name == "LINE" else None))
 
-                monitoring.register_callback(tool, event, tell)
-                everything |= event
-            monitoring.set_events(tool, everything)
+                monitoring.register_callback(tool, event, note)
+                mask |= event
+            monitoring.set_events(tool, mask)
             module.everything()
         finally:
             monitoring.set_events(tool, 0)
-            for event in wanted.values():
+            for event in event_ids.values():
                 monitoring.register_callback(tool, event, None)
             monitoring.free_tool_id(tool)
     return events

@@ -1,4 +1,4 @@
-"""A woven program returns, raises, yields and is seen as the unwoven one: every probe, in every way of weaving."""
+"""A woven program behaves and looks like the unwoven one: every probe has the same result in every way of weaving."""
 
 import sys
 
@@ -25,7 +25,7 @@ UNEQUAL = {
         for way in (ways.ON if ON_3_11 else ())
     },
 }
-"""(program, probe, way) to why the outcome can't be equal."""
+"""Map (program, probe, way) to the reason why the result can't be equal."""
 
 
 def cases():
@@ -39,22 +39,22 @@ def cases():
 
 @pytest.mark.parametrize(("program", "name", "way"), list(cases()))
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
-def test_a_probe_sees_the_same(program, name, way):
+def test_a_probe_has_the_same_result_in_a_woven_program(program, name, way):
     assert ways.probe(ways.compiled(program), way, name) == unwoven(program, name)
 
 
-seen = {}
+unwoven_results = {}
 
 
 def unwoven(program, name):
     # Not functools.cache: on 3.11 its C frame counts against the recursion limit that a probe measures.
-    if (program, name) not in seen:
-        seen[program, name] = ways.probe(ways.compiled(program), ways.UNWOVEN, name)
-    return seen[program, name]
+    if (program, name) not in unwoven_results:
+        unwoven_results[program, name] = ways.probe(ways.compiled(program), ways.UNWOVEN, name)
+    return unwoven_results[program, name]
 
 
 @pytest.mark.parametrize("way", ways.ON)
-def test_a_handler_costs_its_own_frames_of_the_recursion_limit_and_no_more(way):
+def test_a_handler_takes_only_its_own_frames_from_the_recursion_limit(way):
     depth, _ = ways.probe(ways.compiled("functions"), way, "probe_recursion_depth")
 
     assert unwoven("functions", "probe_recursion_depth")[0] - depth <= 3

@@ -1,4 +1,4 @@
-"""What has no code of its own crosses through a wrapper."""
+"""Callables without Python code cross a boundary through a wrapper."""
 
 import functools
 import inspect
@@ -34,7 +34,7 @@ class Holder:
         return cls, a
 
 
-def test_a_c_function_crosses_and_is_given_back():
+def test_a_c_function_crosses_and_is_restored():
     owner = types.SimpleNamespace(gcd=math.gcd, sqrt=math.sqrt)
     handler = ways.Logging()
     undo = wrap_attribute(owner, "sqrt", point_for(math.sqrt, "math", "sqrt", ()))
@@ -51,7 +51,7 @@ def test_a_c_function_crosses_and_is_given_back():
     ]  # fmt: skip
 
 
-def test_a_callable_without_a_signature_hands_over_args_and_kwargs():
+def test_the_arguments_of_a_callable_without_a_signature_are_args_and_kwargs():
     point = point_for(max, "builtins", "max", ())
     handler = ways.Logging()
     with ways.handled_by(handler):
@@ -76,12 +76,12 @@ def test_partials_and_instances_cross_with_bound_arguments(function, args, kwarg
     with ways.handled_by(handler):
         assert crossing_call(point_for(function, "m", "f", ()), function, args, kwargs) == value
 
-    assert [each[0] for each in handler.log] == ["enter", "returned"]
+    assert [event[0] for event in handler.log] == ["enter", "returned"]
     if bound is not None:
         assert handler.log[0] == ("enter", "f", bound)
 
 
-def test_wrong_arguments_are_the_callees_own_error():
+def test_wrong_arguments_raise_the_error_of_the_callable():
     function = Callable()
     handler = ways.Logging()
     with (
@@ -93,7 +93,7 @@ def test_wrong_arguments_are_the_callees_own_error():
     assert handler.events() == ["enter", "raised"]
 
 
-def test_a_wrapped_attribute_keeps_what_it_looks_like():
+def test_a_wrapped_attribute_keeps_its_name_and_signature():
     class C(Holder):
         pass
 
@@ -111,7 +111,7 @@ def test_a_wrapped_attribute_keeps_what_it_looks_like():
 
 
 @pytest.mark.parametrize("name", ["static", "make", "method"])
-def test_descriptors_bind_as_before_and_are_given_back(name):
+def test_wrapped_descriptors_bind_as_before_and_are_restored(name):
     class C(Holder):
         static = staticmethod(len)
 
@@ -122,7 +122,7 @@ def test_descriptors_bind_as_before_and_are_given_back(name):
         def method(self, a):
             return self, a
 
-    held, c = vars(C)[name], C()
+    descriptor, c = vars(C)[name], C()
     expected = getattr(c, name)([1])
     undo = wrap_attribute(C, name, gate.Point("m", name, ("args", "kwargs")))
     handler = ways.Logging()
@@ -131,10 +131,10 @@ def test_descriptors_bind_as_before_and_are_given_back(name):
     undo()
 
     assert calls(handler) == [("enter", name, (([1],), {}))]
-    assert vars(C)[name] is held
+    assert vars(C)[name] is descriptor
 
 
-def test_undoing_leaves_alone_what_someone_else_has_put_there():
+def test_undoing_leaves_an_attribute_that_someone_else_has_set_since():
     owner = types.SimpleNamespace(sqrt=math.sqrt)
     undo = wrap_attribute(owner, "sqrt", point_for(math.sqrt, "math", "sqrt", ()))
     owner.sqrt = "theirs"
@@ -143,19 +143,19 @@ def test_undoing_leaves_alone_what_someone_else_has_put_there():
     assert owner.sqrt == "theirs"
 
 
-def test_a_serving_stands_for_the_call():
+def test_a_serving_replaces_the_call():
     ran = []
     point = point_for(ran.append, "m", "append", ())
     with ways.handled_by(Served("served")):
         assert crossing_call(point, ran.append, (1,), {}) == "served"
     error = LookupError("served")
-    with ways.handled_by(Served(error=error)), pytest.raises(LookupError) as told:
+    with ways.handled_by(Served(error=error)), pytest.raises(LookupError) as raised:
         crossing_call(point, ran.append, (1,), {})
 
-    assert (told.value, ran) == (error, [])
+    assert (raised.value, ran) == (error, [])
 
 
-def test_a_call_that_is_no_crossing_goes_through():
+def test_a_call_for_which_the_handler_returns_none_reaches_the_callable():
     class Nothing:
         def enter(self, point, arguments):
             return None
@@ -184,7 +184,7 @@ class Client:
         return self.ping()
 
 
-def test_a_clients_public_methods_cross_also_those_of_its_parts():
+def test_public_methods_of_a_client_and_of_its_parts_cross():
     client, handler = Client(), ways.Logging()
     wrapped = wrap_client(client, "client", lambda path: (path,))
     with ways.handled_by(handler):

@@ -1,7 +1,7 @@
-"""The ways in which a program is woven, and the handlers it is woven with.
+"""The ways in which a program can be woven, and handlers for it.
 
-A program is a file under `programs/` (or text that a test writes): its functions named `probe_…` look at the others and
-give something that can be compared. Everything but the probes is woven.
+A program is a file in `programs/`, or a text in a test. Its functions named `probe_…` examine the others and return a
+comparable result. All functions except the probes are woven.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from autochron.weaving.weave import Mark, weave_code, weave_functions
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAME = "woven_program"
-"""Every program is this module while it runs, so that what it prints of itself is equal."""
+"""The module name of every program while it runs, so that names in its output are equal."""
 
 UNWOVEN = "unwoven"
 OFF = ("compiled-off", "imported-off")
@@ -33,7 +33,7 @@ WAYS = (*OFF, *ON)
 
 
 class PassingToken:
-    """Passes through and keeps nothing."""
+    """A token that changes nothing and keeps nothing."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class PassingToken:
 
 
 class Passing:
-    """A handler that only passes through."""
+    """A handler whose tokens change nothing."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ PASSING = PassingToken()
 
 
 class Logging:
-    """A handler that writes down all that it is told: (event, qualified name[, value])."""
+    """A handler that logs its events as (event, qualified name[, value])."""
 
     def __init__(self):
         self.log = []
@@ -100,7 +100,7 @@ class LoggingToken:
 
 @contextlib.contextmanager
 def handled_by(handler):
-    """Put a handler in force."""
+    """Switch the gate to a handler for the duration of the block."""
     before = gate.GATE[0]
     gate.switch_on(handler)
     try:
@@ -122,11 +122,11 @@ def functions_in(code):
 
 
 def all_places(code, *names):
-    """Mark every function, or those of these qualified names."""
+    """Return the places of all functions except probes, or of those with these qualified names."""
     return {
-        (each.co_qualname, each.co_firstlineno): Mark(("rule",))
-        for each in functions_in(code)
-        if (each.co_qualname in names if names else not each.co_name.startswith("probe_"))
+        (function.co_qualname, function.co_firstlineno): Mark(("rule",))
+        for function in functions_in(code)
+        if (function.co_qualname in names if names else not function.co_name.startswith("probe_"))
     }
 
 
@@ -141,7 +141,7 @@ counter = itertools.count()
 
 
 def compiled_text(text):
-    """Compile a text under a file name of its own that `inspect.getsource` and tracebacks know."""
+    """Compile a text under a unique file name whose source `inspect.getsource` and tracebacks can read."""
     name = f"<text {next(counter)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     return compile(text, name, "exec", dont_inherit=True)
@@ -156,11 +156,11 @@ def new_module(code):
 
 
 woven_codes = {}
-"""(identity, names) to a code object, what it became, and the ledger of that: it is woven once, as by an import."""
+"""Map (id of a code object, names) to the code object, its woven code and the ledger. It is woven once, as by an import."""
 
 
 def once_woven(code, *names):
-    """Weave a module's code; give the ledger, too."""
+    """Return the woven code of a module and its ledger; weave it only the first time."""
     # By identity: equal code objects may come from different files.
     if (id(code), names) not in woven_codes:
         ledger = Ledger()
@@ -171,9 +171,9 @@ def once_woven(code, *names):
 
 @contextlib.contextmanager
 def program_as(code, way, handler=None, *names):
-    """Run a module's code and give the module, woven in one of `WAYS` or not at all.
+    """Run a module's code, woven in one of `WAYS` or unwoven, and yield the module.
 
-    The gate is opened only once the module has run: what runs in between is the test's own.
+    The handler is switched on only after the module has run, so it sees only the calls of the test.
     """
     ledger = Ledger()
     undo = None
@@ -185,8 +185,8 @@ def program_as(code, way, handler=None, *names):
         exec(code, module.__dict__)
         if way.startswith("imported"):
             undo = weave_functions(NAME, all_places(code, *names), ledger)
-        # Functions of an earlier run of the same program may be waiting for the garbage collector, woven.
-        assert {each.slug for each in ledger.unwoven} <= {"woven-twice"}
+        # Woven functions of an earlier run of the same program may not be garbage-collected yet.
+        assert {refusal.slug for refusal in ledger.unwoven} <= {"woven-twice"}
         with handled_by(handler or Passing()) if way.endswith("on") else contextlib.nullcontext():
             yield module
     finally:
@@ -196,13 +196,13 @@ def program_as(code, way, handler=None, *names):
             del sys.modules[NAME]
         else:
             sys.modules[NAME] = before
-        # Its functions know each other through this. Else those of a dozen runs wait for the garbage collector, and weaving
-        # in place weaves them all.
+        # The functions refer to each other through these globals. Without this, those of a dozen runs would wait for the
+        # garbage collector, and weaving in place would weave them all.
         vars(module).clear()
 
 
 def probe(code, way, name):
-    """Run one probe of a program in one way."""
+    """Run one probe of a program woven in one way, and return its result."""
     with program_as(code, way) as module:
         return module.__dict__[name]()
 
@@ -213,7 +213,7 @@ def probes_of(program):
 
 
 def woven(text, handler=None, *names):
-    """Return the names that a text defines, its functions woven; the caller opens the gate."""
+    """Return a namespace of the names that a text defines, with woven functions; the caller switches on a handler."""
     code = compiled_text(textwrap.dedent(text).strip() + "\n")
     ledger = Ledger()
     code = weave_code(code, NAME, all_places(code, *names), ledger)

@@ -1,4 +1,4 @@
-"""Trials in forks: a limit of memory is beyond what the process has when it forks."""
+"""Work in forks: the memory limit counts from what the process has when it forks."""
 
 import mmap
 import os
@@ -16,7 +16,7 @@ MEGABYTE = 1 << 20
 def fits(size):
     def work(_write):
         try:
-            mmap.mmap(-1, size)  # what is allocated may come from what was freed
+            mmap.mmap(-1, size)  # an ordinary allocation may reuse freed memory
         except OSError:
             return b"too much"
         return b"fits"
@@ -24,7 +24,7 @@ def fits(size):
     return forked(work, Limits(20.0, 64 * MEGABYTE)).output
 
 
-def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
+def test_memory_that_the_process_has_taken_does_not_count_after_has_grown():
     has_grown()
     assert fits(32 * MEGABYTE) == b"fits"
     assert fits(128 * MEGABYTE) == b"too much"
@@ -38,7 +38,7 @@ def test_what_a_process_has_taken_since_is_not_counted_once_that_is_said():
 
 
 @pytest.mark.parametrize("cores", [1, 4])
-def test_a_fork_that_ends_by_itself_has_said_all(cores):
+def test_a_fork_that_ends_by_itself_returns_its_whole_message(cores):
     ended = forked(lambda write: write(b"a") or b"b", Limits(20.0, cores=cores))
     assert (ended.output, ended.is_whole) == (b"ab", True)
 

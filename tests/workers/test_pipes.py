@@ -1,4 +1,4 @@
-"""Pipes to a process that works for us: lines come one by one, and a process that is gone or silent is noticed."""
+"""Pipes to a worker process deliver line by line, and detect a worker that is gone or silent."""
 
 import fcntl
 import os
@@ -12,15 +12,15 @@ from autochron.workers.pipes import LineChannel, WorkerDiedError, deadline_after
 
 @pytest.fixture
 def ends():
-    """Return a channel, the descriptor that its requests arrive at, and the one that its answers are written to."""
+    """Yield a channel, the descriptor where its requests arrive, and the one where its answers are written."""
     requests, writing = os.pipe()
     reading, answers = os.pipe()
     channel = LineChannel(writing, reading)
     yield channel, requests, answers
     channel.close()
-    for each in (requests, answers):
+    for descriptor in (requests, answers):
         try:
-            os.close(each)
+            os.close(descriptor)
         except OSError:
             pass
 
@@ -33,7 +33,7 @@ def test_a_request_arrives_and_an_answer_comes_back(ends):
     assert channel.receive(5.0) == b"two\n"
 
 
-def test_answers_that_arrive_together_are_told_apart(ends):
+def test_answers_that_arrive_together_are_separated(ends):
     channel, _, answers = ends
     os.write(answers, b"a\nb\nc")
     assert [channel.receive(5.0), channel.receive(None)] == [b"a\n", b"b\n"]
@@ -51,7 +51,7 @@ def test_an_answer_may_be_longer_than_a_pipe_holds(ends):
 
 
 @pytest.mark.parametrize("seconds", [5.0, None])
-def test_a_process_that_ends_within_a_line_has_not_answered(ends, seconds):
+def test_a_worker_that_ends_within_a_line_is_reported_as_dead(ends, seconds):
     channel, _, answers = ends
     os.write(answers, b"half")
     os.close(answers)
@@ -59,20 +59,20 @@ def test_a_process_that_ends_within_a_line_has_not_answered(ends, seconds):
         channel.receive(seconds)
 
 
-def test_a_process_that_says_nothing_is_given_up(ends):
+def test_a_silent_worker_is_given_up_after_the_timeout(ends):
     channel, _, _ = ends
     with pytest.raises(WorkerDiedError):
         channel.receive(0.01)
 
 
-def test_a_request_to_a_process_that_is_gone_fails(ends):
+def test_a_request_to_a_worker_that_is_gone_fails(ends):
     channel, requests, _ = ends
     os.close(requests)
     with pytest.raises(WorkerDiedError):
         channel.send(b"one\n")
 
 
-def test_a_part_is_none_when_late_and_empty_when_closed(ends):
+def test_reading_a_part_returns_none_after_the_deadline_and_empty_bytes_at_the_end(ends):
     channel, _, answers = ends
     assert read_part(channel.reading, deadline_after(0.0)) is None
     os.close(answers)

@@ -1,4 +1,4 @@
-"""Coroutines and asynchronous generators, and what drives them."""
+"""Coroutines and asynchronous generators, and code that drives them."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ def pause(value):
 
 
 class Pause:
-    """An awaitable written by hand."""
+    """A hand-written awaitable."""
 
     def __init__(self, value):
         self.value = value
@@ -249,13 +249,13 @@ async def with_and_for():
 
 
 def observe(step):
-    """Run one step and tell all that can be seen of it."""
+    """Run one step, and return all of its observable effects."""
     try:
         out = ("gave", repr(step()))
     except BaseException as error:
         trace = traceback.extract_tb(error.__traceback__)
         links = repr(error.__cause__), repr(error.__context__), error.__suppress_context__
-        # `pause` is left out: 3.11 loses it by itself (probe_thrown_into_a_cleanup).
+        # `pause` is left out because unwoven code on 3.11 loses it too (probe_thrown_into_a_cleanup).
         lines = [
             (each.name, each.lineno, each.colno, each.end_colno)
             for each in trace
@@ -302,7 +302,7 @@ ASYNC_STEPS = {
 
 
 def driven(awaitable):
-    """Drive an awaitable to its end; give what it paused with and what it gave."""
+    """Drive an awaitable to its end; return the values that it yielded and its result."""
     paused = []
     while True:
         try:
@@ -377,7 +377,7 @@ def probe_formatted_tracebacks():
 
 def probe_thrown_while_awaiting():
     out = []
-    for step in ("throw", "next"):  # one that is closed while it awaits is never finished by Python itself
+    for step in ("throw", "next"):  # Python itself never finishes a coroutine that is closed while it awaits
         it = tries()
         driven(it.__anext__())
         asked = it.__anext__()

@@ -1,4 +1,4 @@
-"""Functions, methods, and all that is called like one."""
+"""Functions, methods, and other callables."""
 
 import contextlib
 import copy

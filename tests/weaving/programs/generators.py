@@ -1,4 +1,4 @@
-"""Generators, and what drives them."""
+"""Generators, and code that drives them."""
 
 import gc
 import inspect
@@ -197,7 +197,7 @@ def yields_from_deep():
 
 
 class Iterator:
-    """An iterator with all that a generator has, written by hand."""
+    """A hand-written iterator with all methods of a generator."""
 
     def __init__(self):
         self.log = []
@@ -268,7 +268,7 @@ def holds(thing):
 
 
 def observe(step):
-    """Run one step and tell all that can be seen of it."""
+    """Run one step, and return all of its observable effects."""
     try:
         out = ("gave", repr(step()))
     except BaseException as error:
