@@ -162,13 +162,18 @@ def test_times_and_ids_are_not_compared(run):
 def test_any_two_traces_can_be_compared_and_drawn(envelopes, chance):
     """The traces may have missing parents, arbitrary bodies and several lanes, as an edited file may."""
     edited = chance.sample(envelopes, chance.randint(0, len(envelopes)))
-    edited = [msgspec.structs.replace(each, seq=seq) for seq, each in enumerate(edited, 1)]
-    first, second = (Trace(HEADER, tuple(each), Footer(status=0)) for each in (envelopes, edited))
+    edited = [msgspec.structs.replace(envelope, seq=seq) for seq, envelope in enumerate(edited, 1)]
+    first, second = (Trace(HEADER, tuple(run), Footer(status=0)) for run in (envelopes, edited))
     assert differ(first, first).same
     assert not [line for line in draw_comparison(differ(first, first)).lines() if "the same" not in line]
     comparison = differ(first, second)
-    paired = [each for pair in comparison.pairs for each in (pair.first, pair.second) if each is not None]
-    assert {each.seq for each in envelopes} >= {
+    paired = [
+        envelope
+        for pair in comparison.pairs
+        for envelope in (pair.first, pair.second)
+        if envelope is not None
+    ]
+    assert {envelope.seq for envelope in envelopes} >= {
         pair.first.seq for pair in comparison.pairs if pair.first is not None
     }
     assert len(paired) <= len(envelopes) + len(edited)
@@ -218,12 +223,9 @@ def test_an_accidental_match_far_away_does_not_break_the_alignment():
 
 
 def test_a_moved_crossing_is_reported_with_its_neighbours():
-    found_differences = differences(
-        trace(row(("a", 1), ("b", 2), ("c", 3))), trace(row(("b", 2), ("c", 3), ("a", 1)))
-    )
+    moves = differences(trace(row(("a", 1), ("b", 2), ("c", 3))), trace(row(("b", 2), ("c", 3), ("a", 1))))
     assert [
-        (difference.kind, difference.address, difference.first, difference.second)
-        for difference in found_differences
+        (difference.kind, difference.address, difference.first, difference.second) for difference in moves
     ] == [("reordered", "a[1]", "the first", "after c[1]")]
 
 

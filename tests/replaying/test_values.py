@@ -153,8 +153,8 @@ def test_values_that_only_a_fix_asks_for_are_invented_from_the_trace(world):
         created = dt.datetime.fromisoformat(trace.header.created).timestamp()
         assert created <= current < created + 60
         assert counter <= later < counter + 60
-        assert [each.version for each in drawn if isinstance(each, uuid.UUID)] == [4]
-        invented = [each.address.partition("@")[0] for each in replay.crossings if each.invented]
+        assert [entry.version for entry in drawn if isinstance(entry, uuid.UUID)] == [4]
+        invented = [entry.address.partition("@")[0] for entry in replay.crossings if entry.invented]
         assert set(invented) == {
             "time.time",
             "time.perf_counter",
@@ -163,7 +163,7 @@ def test_values_that_only_a_fix_asks_for_are_invented_from_the_trace(world):
             "random.choice",
         }
         assert {severity for kind, _, severity in divergences_of(replay) if kind == "invented"} == {"notice"}
-        assert [each for each in divergences_of(replay) if each[2] in {"error", "warning"}] == []
+        assert [entry for entry in divergences_of(replay) if entry[2] in {"error", "warning"}] == []
     (first_result, _), (second_result, _) = replays
     assert first_result[2][5:] == second_result[2][5:]
     assert first_result[2][5] != first_result[2][6]
