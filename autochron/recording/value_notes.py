@@ -48,14 +48,13 @@ def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> N
 
 def watch_globals(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> None:
     """Watch the globals and cells that a tool's code names. They are looked up at its first call."""
-    if inputs.globals is False:
+    scopes = inputs.globals  # once: another thread may set it between two reads
+    if scopes is False:
         is_own = crossing.rule.pack is None and crossing.rule.kind != "model" and inputs.changing is None
         point = crossing.point
-        scopes = (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
-        inputs.globals = tuple(filter(None, scopes)) or None
-        if inputs.globals is None:
-            return
-    for named in inputs.globals:
+        found = (named_globals.named_globals(point), named_globals.named_cells_of(point)) if is_own else ()
+        inputs.globals = scopes = tuple(filter(None, found)) or None
+    for named in scopes or ():
         draft.watch = changes.watch_globals(named, draft.watch, draft.arguments)
 
 

@@ -1,4 +1,4 @@
-"""Which programs are run, with what rules and what words."""
+"""The programs that are recorded and replayed, with their rules and arguments."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +8,18 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Case:
-    """One program.
+    """One program and how it is run.
 
     Attributes:
         module: its name; a dotted one is run with `-m`.
-        tools: which of its functions are tools, in the words of `target`.
-        rules: more of its rule file.
-        arguments, stdin: what it is given.
-        status: what it exits with.
+        tools: names of its functions that are tools, separated by spaces.
+        rules: further tables of its rule file.
+        arguments, stdin: its command-line arguments and its standard input.
+        status: its exit status.
         calls: whether it calls a model.
-        main: whether its `main()` gives the objects that it got.
-        findings: the calls that escape the record, each as FILE:LINE and call: such as stand in its own lines.
-        slugs: what of the rest that a run must not say it says all the same.
+        main: whether its `main()` returns the objects that it got from SDKs and tools.
+        findings: the calls outside boundaries that a run reports, each as FILE:LINE and call.
+        slugs: the warnings that a run of it reports, and that a run of most programs must not.
     """
 
     module: str
@@ -37,12 +37,12 @@ class Case:
         return self.module
 
     def program(self) -> tuple[str, ...]:
-        """Return what comes after `autochron run`."""
+        """Return the words after `autochron run`."""
         start = ("-m", self.module) if "." in self.module else (f"{self.module}.py",)
         return (*start, *self.arguments)
 
     def rule_file(self) -> str:
-        """Write its rules."""
+        """Return the text of its rule file."""
         text = f"version = 1\n{self.rules}"
         if self.tools:
             targets = ", ".join(f'"{self.module}:{tool}"' for tool in self.tools.split())

@@ -1,4 +1,4 @@
-"""Runners: one that forks, one that starts interpreters."""
+"""Fixtures that run commands: in forks, in new interpreters, or in this process."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.agents.workshop import Block, Forked, Fresh
 
 @pytest.fixture(scope="session")
 def forked(tmp_path_factory) -> Iterator[Forked]:
-    """Fork for each command, after the SDKs' imports."""
+    """Yield a runner that forks a process for each command, after it has imported the SDKs."""
     runner = Forked(tmp_path_factory.mktemp("streams"))
     yield runner
     runner.close()
@@ -17,13 +17,13 @@ def forked(tmp_path_factory) -> Iterator[Forked]:
 
 @pytest.fixture
 def fresh() -> Fresh:
-    """Start an interpreter for each command."""
+    """Return a runner that starts an interpreter for each command."""
     return Fresh()
 
 
 @pytest.fixture(scope="session")
 def rules(tmp_path_factory) -> str:
-    """Return a rule file without rules, for what is marked by hand."""
+    """Return a rule file without rules, for boundaries that are marked by hand."""
     file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return str(file)

@@ -1,10 +1,10 @@
-"""Record an imported agent in this process, stop its provider, and compare what replays in forks of it give.
+"""Record an imported agent in this process, stop its provider, and compare the objects of replays in forks of it.
 
     python -m tests.agents.objects all MODULE FORKS      in a folder with the agent and its rules
     python -m tests.agents.objects again MODULE          the same trace once more, in this process
 
-Equality is that of `==` where a class has one, of the type in any case, and of what pydantic and the SDKs keep beside the
-fields.
+Objects are equal if their types are, if `==` says so (where a class defines it), and if what pydantic and the SDKs keep
+beside the fields is equal, too.
 """
 
 import contextlib
@@ -23,18 +23,18 @@ TRANSFER = ("connection", "content-length", "transfer-encoding")
 
 
 def main():
-    what, name, *rest = sys.argv[1:]
+    mode, name, *options = sys.argv[1:]
     sys.path.insert(0, os.getcwd())
     sys.argv = [name]
-    if what == "again":
+    if mode == "again":
         with open(PICTURE, encoding="utf-8") as file:
             recorded = json.load(file)
         os.environ |= recorded["environment"]
-        module = imported(name)
+        module = import_agent(name)
         with autochron.replay("objects", store=STORE):
-            output, found = outcome(module)
+            output, objects = outcome(module)
         assert output == recorded["output"], (recorded["output"], output)
-        assert portrait(found) == recorded["portrait"], (recorded["portrait"], portrait(found))
+        assert portrait(objects) == recorded["portrait"], (recorded["portrait"], portrait(objects))
         return 0
     from autochron import provider
 
@@ -42,38 +42,40 @@ def main():
         keys = {"OPENAI_API_KEY": "-", "ANTHROPIC_API_KEY": "-"}
         places = {"OPENAI_BASE_URL": model.url, "ANTHROPIC_BASE_URL": model.origin, **keys}
         os.environ |= places
-        module = imported(name)
+        module = import_agent(name)
         with autochron.record("objects", store=STORE) as recording:
-            output, found = outcome(module)
+            output, objects = outcome(module)
         assert not recording.problems, recording.problems
     with open(PICTURE, "w", encoding="utf-8") as file:
-        json.dump({"environment": places, "output": output, "portrait": portrait(found)}, file)
-    forks = int(rest[0])
+        json.dump({"environment": places, "output": output, "portrait": portrait(objects)}, file)
+    forks = int(options[0])
     for number in range(forks):
-        in_fork(lambda: replay_once(module, output, found), number)
+        in_fork(lambda: replay_once(module, output, objects), number)
     print(f"{forks} equal")
     return 0
 
 
-def imported(name):
+def import_agent(name):
     import importlib
 
     return importlib.import_module(name)
 
 
 def outcome(module):
-    """Run the agent; give what it printed and what it got."""
+    """Run the agent. Return what it printed and the objects that it got."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
-        found = module.main()
-    return output.getvalue(), found
+        objects = module.main()
+    return output.getvalue(), objects
 
 
 def replay_once(module, output, recorded):
     with autochron.replay("objects", store=STORE):
-        again, found = outcome(module)
-    # Which of two tasks prints first after their crossings have ended is the event loop's, and not what this is about.
-    assert sorted(again.splitlines()) == sorted(output.splitlines()), f"printed\n{again}\nand not\n{output}"
-    same(recorded, found, "got")
+        printed, objects = outcome(module)
+    # The event loop decides which of two tasks prints first after their crossings have ended, so lines are sorted.
+    assert sorted(printed.splitlines()) == sorted(output.splitlines()), (
+        f"printed\n{printed}\nand not\n{output}"
+    )
+    assert_equal(recorded, objects, "got")
 
 
 def in_fork(check, number):
@@ -93,38 +95,40 @@ def in_fork(check, number):
     assert status == 0, f"fork {number} ended with {status}"
 
 
-def same(one, other, path):
-    """Raise unless two values are equal and of the same type, all the way down."""
-    assert type(one) is type(other), f"{path}: {type(one)} became {type(other)}"
-    if isinstance(one, list | tuple):
-        assert len(one) == len(other), f"{path}: {one!r} became {other!r}"
-        for index, (left, right) in enumerate(zip(one, other, strict=True)):
-            same(left, right, f"{path}[{index}]")
-    elif isinstance(one, dict):
-        assert list(one) == list(other), f"{path}: {one!r} became {other!r}"
-        for key in one:
-            same(one[key], other[key], f"{path}[{key!r}]")
-    elif type(one).__eq__ is not object.__eq__:
-        assert one == other, f"{path}: {one!r} became {other!r}"
-    if hasattr(type(one), "model_fields"):
-        assert one.model_fields_set == other.model_fields_set, path
-        assert getattr(one, "_request_id", None) == getattr(other, "_request_id", None), path
-        for key in type(one).model_fields:
-            same(getattr(one, key), getattr(other, key), f"{path}.{key}")
-    assert portrait(one) == portrait(other), f"{path}: {portrait(one)} became {portrait(other)}"
+def assert_equal(recorded, replayed, path):
+    """Raise unless two values and their types are equal at every depth."""
+    assert type(recorded) is type(replayed), f"{path}: {type(recorded)} became {type(replayed)}"
+    if isinstance(recorded, list | tuple):
+        assert len(recorded) == len(replayed), f"{path}: {recorded!r} became {replayed!r}"
+        for index, (recorded_item, replayed_item) in enumerate(zip(recorded, replayed, strict=True)):
+            assert_equal(recorded_item, replayed_item, f"{path}[{index}]")
+    elif isinstance(recorded, dict):
+        assert list(recorded) == list(replayed), f"{path}: {recorded!r} became {replayed!r}"
+        for key in recorded:
+            assert_equal(recorded[key], replayed[key], f"{path}[{key!r}]")
+    elif type(recorded).__eq__ is not object.__eq__:
+        assert recorded == replayed, f"{path}: {recorded!r} became {replayed!r}"
+    if hasattr(type(recorded), "model_fields"):
+        assert recorded.model_fields_set == replayed.model_fields_set, path
+        assert getattr(recorded, "_request_id", None) == getattr(replayed, "_request_id", None), path
+        for key in type(recorded).model_fields:
+            assert_equal(getattr(recorded, key), getattr(replayed, key), f"{path}.{key}")
+    assert portrait(recorded) == portrait(replayed), (
+        f"{path}: {portrait(recorded)} became {portrait(replayed)}"
+    )
 
 
 def portrait(value):
-    """Draw a value as JSON, with types, order and what `==` leaves out."""
+    """Return a value as JSON data, with its types, its order and the facts that `==` leaves out."""
     kind = f"{type(value).__module__}:{type(value).__qualname__}"
     if value is None or (isinstance(value, bool | int | str) and type(value).__module__ == "builtins"):
         return value
     if isinstance(value, list | tuple):
-        return [kind, *(portrait(each) for each in value)]
+        return [kind, *(portrait(item) for item in value)]
     if isinstance(value, set | frozenset):
-        return [kind, *sorted((portrait(each) for each in value), key=repr)]
+        return [kind, *sorted((portrait(item) for item in value), key=repr)]
     if isinstance(value, dict):
-        return [kind, *([portrait(key), portrait(each)] for key, each in value.items())]
+        return [kind, *([portrait(key), portrait(item)] for key, item in value.items())]
     if isinstance(value, BaseException):
         facts = {
             name: portrait(getattr(value, name, None))

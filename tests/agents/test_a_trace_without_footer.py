@@ -24,7 +24,7 @@ if os.environ["KILLED"] == "1":
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_it_is_the_same_as_far_as_it_was_recorded(fresh, tmp_path):
+def test_a_trace_that_was_cut_off_replays_the_same_as_far_as_it_goes(fresh, tmp_path):
     write(tmp_path, KILLED, "roll")
     recorded = fresh.run(tmp_path, "run", "agent.py", KILLED="1")
     assert recorded.status == -9

@@ -1,4 +1,4 @@
-"""Agents that are recorded replay the same: output, exit status and objects, with no call of the provider."""
+"""Recorded agents replay the same output, exit status and objects, and call no provider."""
 
 import pytest
 
@@ -9,10 +9,10 @@ from tests.agents.workshop import assert_same, record, set_up
 
 @pytest.fixture
 def times(request):
-    """How often each is replayed in interpreters of its own, and in forks of one that has imported the SDKs.
+    """Return how often each program is replayed in new interpreters, and in forks of one that has imported the SDKs.
 
-    The SDKs are woven as they are imported in the first, and in place in the others (`zygote.py`); `record` is of the first
-    kind.
+    The SDKs are woven at import in new interpreters, and in place in the forks (`zygote.py`). Programs are recorded in new
+    interpreters.
     """
     return (3, 17) if request.config.getoption("--thorough") else (1, 1)
 
@@ -25,11 +25,11 @@ REBUILT = by_name(
     "openai_stream", "openai_responses", "openai_raw", "openai_errors", "anthropic_messages", "anthropic_async",
     "anthropic_stream", "tools_raise", "tools_async", "tools_generators",
 )  # fmt: skip
-"""What differs most in the objects that it gets; each build tries these, and --thorough all."""
+"""The programs whose objects differ most. Each build tries these, and `--thorough` tries all programs."""
 
 
 def weight(case):
-    """Say in which runs of the tests a case is tried: a half in each build."""
+    """Return the mark of a case: `slow` ones are tried in each build, `thorough` ones only with `--thorough`."""
     return pytest.mark.slow if case in REBUILT else pytest.mark.thorough
 
 
@@ -38,7 +38,7 @@ PLAIN = by_name("tools_raise", "tools_async", "shop.desk", "talks", "uncaught", 
 
 
 def record_and_stop(runner, case, folder):
-    """Record a program; its provider is gone when this returns."""
+    """Record a program, and stop its provider before returning."""
     set_up(case, folder)
     if not case.calls:
         return record(runner, case, folder)
@@ -49,13 +49,13 @@ def record_and_stop(runner, case, folder):
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
-def test_replays_the_same_without_its_provider(case, forked, tmp_path):
+def test_an_agent_replays_the_same_without_its_provider(case, forked, tmp_path):
     recorded = record_and_stop(forked, case, tmp_path)
     assert_same(recorded, forked.run(tmp_path, "replay", "last"), case.status)
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
-def test_replays_the_same_without_a_model(case, fresh, tmp_path):
+def test_a_program_without_a_model_replays_the_same(case, fresh, tmp_path):
     recorded = record_and_stop(fresh, case, tmp_path)
     assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
 
@@ -65,19 +65,19 @@ def test_replays_the_same_without_a_model(case, fresh, tmp_path):
     [pytest.param(case, marks=weight(case)) for case in CASES],
     ids=str,
 )
-def test_replays_the_same_each_time(case, fresh, forked, times, tmp_path):
+def test_each_program_replays_the_same_each_time(case, fresh, forked, times, tmp_path):
     recorded = record_and_stop(fresh, case, tmp_path)
     for _ in range(times[0]):
         assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
     runner = (
         forked if case.calls else fresh
-    )  # without an SDK an interpreter is there sooner than a fork of a big one
+    )  # without an SDK, a new interpreter starts sooner than a fork of the big process
     for _ in range(times[1]):
         assert_same(recorded, runner.run(tmp_path, "replay", "last"), case.status)
 
 
 @pytest.mark.parametrize("case", by_name("openai_chat"), ids=str)
-def test_replays_the_same_in_a_fresh_process_and_calls_no_provider(case, fresh, tmp_path):
+def test_a_replay_in_a_fresh_process_calls_no_provider(case, fresh, tmp_path):
     set_up(case, tmp_path)
     with provider.serve() as model:
         recorded = record(fresh, case, tmp_path, model)
@@ -107,7 +107,7 @@ def test_a_recorded_command_replays_in_process_as_an_imported_module(case, forke
 
 
 @pytest.mark.parametrize("case", by_name("openai_parse", "shop.desk"), ids=str)
-def test_gives_equal_objects(case, forked, tmp_path):
+def test_a_replay_gives_equal_objects(case, forked, tmp_path):
     assert_equal_objects(forked, case, tmp_path, 2)
 
 
@@ -116,16 +116,16 @@ def test_gives_equal_objects(case, forked, tmp_path):
     [pytest.param(case, marks=weight(case)) for case in CASES if case.main],
     ids=str,
 )
-def test_gives_equal_objects_each_time(case, fresh, times, tmp_path):
+def test_each_replay_gives_equal_objects(case, fresh, times, tmp_path):
     assert_equal_objects(fresh, case, tmp_path, times[1])
     for _ in range(times[0]):
-        again = fresh.run(tmp_path, "again", case.module, module="tests.agents.objects")
-        assert again.status == 0, again.stderr
+        replayed = fresh.run(tmp_path, "again", case.module, module="tests.agents.objects")
+        assert replayed.status == 0, replayed.stderr
 
 
 def assert_equal_objects(runner, case, folder, forks):
-    """Record in a process, stop the provider, replay in forks of it, and compare what the program got."""
+    """Record in a process, stop the provider, replay in forks of the process, and compare the program's objects."""
     set_up(case, folder)
-    ran = runner.run(folder, "all", case.module, str(forks), module="tests.agents.objects")
-    assert ran.status == 0, ran.stderr
-    assert ran.stdout.decode().splitlines()[-1] == f"{forks} equal"
+    completed = runner.run(folder, "all", case.module, str(forks), module="tests.agents.objects")
+    assert completed.status == 0, completed.stderr
+    assert completed.stdout.decode().splitlines()[-1] == f"{forks} equal"

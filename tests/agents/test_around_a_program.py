@@ -1,4 +1,4 @@
-"""What stands around a program's crossings: unwoven tools, the network, credentials, its streams and its end."""
+"""A program outside its crossings: unwoven tools, the network, credentials, standard streams and the exit status."""
 
 import os
 import socket
@@ -37,26 +37,26 @@ for call in response.choices[0].message.tool_calls:
 """
 
 
-def lines(path):
+def count_lines(path):
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def test_a_tool_that_no_rule_weaves_is_named_and_not_run_again(forked, tmp_path):
+def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(forked, tmp_path):
     write(tmp_path, PAYS)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
     assert recorded.status == 0
     assert "the model asked for refund, and no boundary is known to cover it" in recorded.stderr
     assert "(unwoven-tool)" in recorded.stderr
-    paid = lines(tmp_path / "ledger.txt")
+    paid = count_lines(tmp_path / "ledger.txt")
     refused = forked.run(tmp_path, "replay", "last")
     assert (refused.status, refused.stdout) == (2, b"")
     assert "refund" in refused.stderr
     assert "--allow-unwoven" in refused.stderr
-    assert lines(tmp_path / "ledger.txt") == paid
+    assert count_lines(tmp_path / "ledger.txt") == paid
     allowed = forked.run(tmp_path, "replay", "last", "--allow-unwoven")
     assert (allowed.status, allowed.stdout) == (0, recorded.stdout), allowed.stderr
-    assert lines(tmp_path / "ledger.txt") == paid  # it ran, on a scratch copy
+    assert count_lines(tmp_path / "ledger.txt") == paid  # it ran, on a scratch copy
     assert "1 changed file outside every boundary on a scratch copy" in allowed.stderr
 
 
@@ -76,7 +76,7 @@ def test_a_replay_with_other_rules_does_not_run_a_recorded_tool(rules, forked, t
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
     assert recorded.status == 0, recorded.stderr
-    paid = lines(tmp_path / "ledger.txt")
+    paid = count_lines(tmp_path / "ledger.txt")
     if rules is None:
         (tmp_path / "autochron.toml").unlink()
     else:
@@ -84,7 +84,7 @@ def test_a_replay_with_other_rules_does_not_run_a_recorded_tool(rules, forked, t
     refused = forked.run(tmp_path, "replay", "last", "--store", "sqlite:///.autochron/traces.db")
     assert (refused.status, refused.stdout) == (2, b""), refused.stderr
     assert "refund" in refused.stderr
-    assert lines(tmp_path / "ledger.txt") == paid
+    assert count_lines(tmp_path / "ledger.txt") == paid
 
 
 REACHES = """
@@ -113,7 +113,7 @@ except ConnectionRefusedError as error:
 
 @contextmanager
 def listening(kind, folder):
-    """Serve a greeting, and count whom."""
+    """Serve a greeting. Yield the server's address, and a list of the connections that were greeted."""
     greeted = []
     server = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
     home = os.getcwd()
@@ -176,7 +176,7 @@ print(len(client.api_key) > 0, "OPENAI_API_KEY" in os.environ, "ANTHROPIC_API_KE
 """
 
 
-def test_credentials_get_placeholders_and_stay_where_they_are_set(forked, tmp_path):
+def test_missing_credentials_get_placeholders_and_set_ones_stay(forked, tmp_path):
     write(tmp_path, KEYS)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, ANTHROPIC_API_KEY="")
@@ -186,7 +186,7 @@ def test_credentials_get_placeholders_and_stay_where_they_are_set(forked, tmp_pa
     assert (own.status, own.stdout) == (0, recorded.stdout), own.stderr
 
 
-def test_no_key_is_kept(forked, tmp_path):
+def test_no_key_is_stored(forked, tmp_path):
     write(tmp_path, KEYS)
     key = "sk-proj-" + "Ab3dE6gH9" * 5
     with provider.serve() as model:
@@ -223,11 +223,13 @@ def test_another_output_is_reported_with_its_line(fresh, tmp_path):
     assert "line 2 of the output was 'one 7', now it is 'two 7'" in replayed.stderr
 
 
-@pytest.mark.parametrize(("then", "now", "status"), [("4", "5", 5), ("raise", "0", 0), ("0", "raise", 1)])
-def test_another_exit_status_is_reported(then, now, status, fresh, tmp_path):
+@pytest.mark.parametrize(
+    ("recorded_end", "replayed_end", "status"), [("4", "5", 5), ("raise", "0", 0), ("0", "raise", 1)]
+)
+def test_another_exit_status_is_reported(recorded_end, replayed_end, status, fresh, tmp_path):
     write(tmp_path, ENDS, "measure")
-    recorded = fresh.run(tmp_path, "run", "agent.py", SAYS="x", ENDS=then)
-    replayed = fresh.run(tmp_path, "replay", "last", SAYS="x", ENDS=now)
+    recorded = fresh.run(tmp_path, "run", "agent.py", SAYS="x", ENDS=recorded_end)
+    replayed = fresh.run(tmp_path, "replay", "last", SAYS="x", ENDS=replayed_end)
     assert replayed.stdout == recorded.stdout
     assert replayed.status == 1
     assert f"ended with status {status}; when it was recorded, with {recorded.status}" in replayed.stderr
@@ -245,7 +247,7 @@ print(measure(input("name? ")), sys.stdin.readline(), list(sys.stdin))
 """
 
 
-def test_standard_input_is_served_again_whatever_is_there_now(fresh, tmp_path):
+def test_standard_input_is_served_from_the_record(fresh, tmp_path):
     write(tmp_path, READS, "measure")
     recorded = fresh.run(tmp_path, "run", "agent.py", stdin="ada\nü\nlast")
     assert recorded.stdout.decode() == "name? ADA ü\n ['last']\n", recorded.stderr
@@ -264,7 +266,7 @@ print(measure())
 """
 
 
-def test_what_a_tool_prints_is_printed_again(fresh, tmp_path):
+def test_output_of_a_tool_is_printed_again(fresh, tmp_path):
     write(tmp_path, PRINTS, "measure")
     recorded = fresh.run(tmp_path, "run", "agent.py")
     replayed = fresh.run(tmp_path, "replay", "last")
@@ -324,7 +326,7 @@ print(client.embeddings.create(model="m", input="x").data[0].embedding[:2])
 """
 
 
-def test_what_is_marked_and_wrapped_by_hand_replays(forked, tmp_path):
+def test_boundaries_that_are_marked_and_wrapped_by_hand_replay(forked, tmp_path):
     write(tmp_path, MARKED)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
@@ -421,7 +423,7 @@ def test_a_woven_namesake_hides_no_unwoven_tool(forked, tmp_path):
     assert "(unwoven-tool)" in recorded.stderr
     refused = forked.run(tmp_path, "replay", "last")
     assert (refused.status, refused.stdout) == (2, b""), refused.stderr
-    assert lines(tmp_path / "ledger.txt") == 1
+    assert count_lines(tmp_path / "ledger.txt") == 1
 
 
 FAILS = """
@@ -440,15 +442,15 @@ def test_another_number_of_attempts_is_a_warning(forked, tmp_path):
     write(tmp_path, FAILS)
     recorded = forked.run(tmp_path, "run", "agent.py", RETRIES="1", OPENAI_API_KEY="k")
     assert recorded.stdout == b"refused\n", recorded.stderr
-    same = forked.run(tmp_path, "replay", "last", RETRIES="1")
-    assert (same.status, same.stdout) == (0, b"refused\n"), same.stderr
-    assert "(attempts)" not in same.stderr
+    replayed = forked.run(tmp_path, "replay", "last", RETRIES="1")
+    assert (replayed.status, replayed.stdout) == (0, b"refused\n"), replayed.stderr
+    assert "(attempts)" not in replayed.stderr
     fewer = forked.run(tmp_path, "replay", "last", RETRIES="0")
     assert (fewer.status, fewer.stdout) == (0, b"refused\n"), fewer.stderr
     assert "model[1] was attempted 1×; when it was recorded, 2× (attempts)" in fewer.stderr
 
 
-def test_what_is_printed_after_a_tool_has_ended_is_not_its(fresh, tmp_path):
+def test_output_after_the_end_of_a_tool_does_not_belong_to_it(fresh, tmp_path):
     source = """
 import threading
 import time
@@ -479,5 +481,5 @@ ended.set()  # before the writer has come to what the tool was
     write(tmp_path, source, "warm tool")
     assert fresh.run(tmp_path, "run", "agent.py").stdout == b"inside\nlate\n"
     trace = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last")
-    printed = [msgspec.json.decode(each.meta).get("printed") for each in trace.envelopes]
+    printed = [msgspec.json.decode(envelope.meta).get("printed") for envelope in trace.envelopes]
     assert printed == [None, "inside\n"]

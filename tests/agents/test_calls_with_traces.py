@@ -1,4 +1,4 @@
-"""`[[trace]]`: each call of a service is a trace of its own, in every worker, and can be replayed by itself."""
+"""`[[trace]]`: each call of a service has its own trace, in every worker, and can be replayed alone."""
 
 import json
 import signal
@@ -70,7 +70,7 @@ def project(tmp_path):
 
 
 class Service:
-    """A uvicorn under `autochron run`."""
+    """A uvicorn server under `autochron run`."""
 
     def __init__(self, folder, *options, workers=1):
         with socket.socket() as free:
@@ -108,12 +108,12 @@ class Service:
         return finish(self.process)
 
 
-def calls(folder, name="app:handle"):
+def traces_of(folder, name="app:handle"):
     store = open_store(str(folder / ".autochron" / "traces.db"))
-    return [store.load(each.header.id) for each in store.summaries() if each.header.name == name]
+    return [store.load(summary.header.id) for summary in store.summaries() if summary.header.name == name]
 
 
-def shown(trace):
+def crossings_of(trace):
     return sorted((envelope.address, envelope.lane) for envelope in trace.envelopes)
 
 
@@ -124,20 +124,20 @@ def test_each_request_is_a_trace_of_its_own(project, workers):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: service.get(f"item{number}").json(), range(24)))
     ended = service.stop()
-    assert ended.status == finish_of_uvicorn(project, workers)
+    assert ended.status == exit_status_of_uvicorn(project, workers)
     assert "and 24 traces of calls that have one each: autochron traces list" in ended.said
-    traces = calls(project)
+    traces = traces_of(project)
     assert len(traces) == 24
     assert len({answer["process"] for answer in answers}) <= workers
     own = {}
     for trace in traces:
-        assert shown(trace) == [
+        assert crossings_of(trace) == [
             ("look_up[1]", "0/look_up.1"),
             ("look_up[2]", "0/look_up.2"),
             ("price[1]", "0"),
         ]
         assert trace.footer is not None
-        values = {each.address: json.loads(each.outcome.value) for each in trace.envelopes}
+        values = {envelope.address: json.loads(envelope.outcome.value) for envelope in trace.envelopes}
         own[values["look_up[1]"]["name"]] = values
     for number, answer in enumerate(answers):
         values = own[f"item{number}"]
@@ -145,8 +145,8 @@ def test_each_request_is_a_trace_of_its_own(project, workers):
         assert answer["price"] == values["price[1]"]
 
 
-def finish_of_uvicorn(folder, workers):
-    """Return the status that uvicorn itself ends with when it is interrupted."""
+def exit_status_of_uvicorn(folder, workers):
+    """Return the exit status of an interrupted uvicorn without autochron."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -162,7 +162,7 @@ def finish_of_uvicorn(folder, workers):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_only_failed_calls_are_kept_where_that_is_asked_for(project, workers):
+def test_only_failed_calls_are_kept_with_keep_failed(project, workers):
     service = Service(project, "--keep", "failed", workers=workers)
     assert [service.get(name).status_code for name in ("good", "bad", "plain/good", "plain/bad")] == [
         200,
@@ -171,14 +171,14 @@ def test_only_failed_calls_are_kept_where_that_is_asked_for(project, workers):
         500,
     ]
     service.stop()
-    (failed,) = calls(project)
-    (plainly,) = calls(project, "app:plainly")
+    (failed,) = traces_of(project)
+    (plainly,) = traces_of(project, "app:plainly")
     assert (failed.footer.error, plainly.footer.error) == ("KeyError", "KeyError")
     assert [envelope.address for envelope in plainly.envelopes] == ["price[1]"]
 
 
 @pytest.mark.slow
-def test_a_killed_service_has_what_its_calls_did(project):
+def test_a_killed_service_keeps_the_crossings_of_its_calls(project):
     write(project, {"app.py": APP.replace("sleep(0.02)", "sleep(60 if name == 'slow' else 0)")})
     service = Service(project)
     assert service.get("quick").status_code == 200
@@ -186,7 +186,7 @@ def test_a_killed_service_has_what_its_calls_did(project):
         httpx.get(f"http://127.0.0.1:{service.port}/slow", trust_env=False, timeout=1)
     service.process.kill()
     finish(service.process)
-    quick, slow = calls(project)
+    quick, slow = traces_of(project)
     assert [envelope.address for envelope in quick.envelopes] == ["look_up[1]", "look_up[2]", "price[1]"]
     assert quick.footer is not None
     assert [envelope.address for envelope in slow.envelopes] == ["look_up[2]"]
@@ -223,35 +223,35 @@ with autochron.record("all", store="traces.db"):
     command = [sys.executable, "record.py"]
     recorded = finish(start(command, project)).text.splitlines()
     store = open_store(str(project / "traces.db"))
-    assert [(each.header.name, each.crossings) for each in store.summaries()] == [
+    assert [(summary.header.name, summary.crossings) for summary in store.summaries()] == [
         ("all", 0),
         ("app:handle", 3),
         ("app:handle", 3),
         ("app:plainly", 1),
     ]
-    ids = [each.header.id for each in store.summaries()][1:]
-    for ident, name, said in zip(ids, ("one", "two", "plain/three"), recorded, strict=True):
-        again = finish(start([sys.executable, "again.py", ident, name], project))
-        answer, divergences = again.text.splitlines()
-        wanted, got = json.loads(said), json.loads(answer)
-        wanted.pop("process", None), got.pop("process", None)
-        assert (got, divergences) == (wanted, "[]"), again.said
-    other = finish(start([sys.executable, "again.py", ids[0], "two"], project))
-    assert "look_up[1]" in other.text.splitlines()[-1]
+    ids = [summary.header.id for summary in store.summaries()][1:]
+    for ident, name, recorded_answer in zip(ids, ("one", "two", "plain/three"), recorded, strict=True):
+        replayed = finish(start([sys.executable, "again.py", ident, name], project))
+        answer, divergences = replayed.text.splitlines()
+        expected, actual = json.loads(recorded_answer), json.loads(answer)
+        expected.pop("process", None), actual.pop("process", None)
+        assert (actual, divergences) == (expected, "[]"), replayed.said
+    changed = finish(start([sys.executable, "again.py", ids[0], "two"], project))
+    assert "look_up[1]" in changed.text.splitlines()[-1]
 
 
-def test_what_runs_outside_of_calls_belongs_to_the_run(project):
+def test_a_run_without_calls_records_no_crossing(project):
     with autochron.record(store="memory:", rules=str(project / "autochron.toml")) as recording:
         pass
     assert recording.trace().envelopes == ()
 
 
-def test_messages(project):
+def test_a_trace_table_without_a_match_is_reported(project):
     write(project, {"autochron.toml": RULES + '[[trace]]\ntarget = "app:hndle"\n'})
     write(project, {"main.py": "import app\n"})
-    for _ in range(2):  # found, and then as it was kept
-        ran = run_autochron(project, "run", "main.py")
+    for _ in range(2):  # first found by matching, then read from the code cache
+        completed = run_autochron(project, "run", "main.py")
         assert (
             "not woven: app:hndle: autochron.toml:12: its module defines no function of that name; the nearest is handle "
             "(no-such-target)"
-        ) in ran.said
+        ) in completed.said

@@ -1,4 +1,4 @@
-"""Processes that a program starts outside every crossing: told of when it is recorded, and when they start again."""
+"""Processes that a program starts outside every crossing are reported in the recording and in a replay."""
 
 import json
 import os
@@ -49,7 +49,7 @@ if __name__ == "__main__":
         ("forkserver", "a child process of multiprocessing (forkserver)"),
     ],
 )
-def test_a_child_process_that_is_not_recorded_is_told_of(how, named, fresh, tmp_path):
+def test_a_child_process_that_is_not_recorded_is_reported(how, named, fresh, tmp_path):
     write(tmp_path, STARTS)
     recorded = fresh.run(tmp_path, "run", "--no-children", "agent.py", how)
     assert (recorded.status, recorded.stdout) == (0, b"done\n"), recorded.stderr
@@ -62,13 +62,13 @@ def test_a_child_process_that_is_not_recorded_is_told_of(how, named, fresh, tmp_
     assert (tmp_path / "ledger.txt").read_text() == done
     allowed = fresh.run(tmp_path, "replay", "last", "--allow-effects", "--json")
     assert (allowed.status, allowed.stdout) == (0, b"done\n"), allowed.stderr
-    told = json.loads(allowed.stderr.splitlines()[-1])
-    assert (told["divergences"], told["allowed"] > 0) == ([], True)
-    # What is forked of a replay works on its scratch copy.
+    report = json.loads(allowed.stderr.splitlines()[-1])
+    assert (report["divergences"], report["allowed"] > 0) == ([], True)
+    # A process that is forked from a replay works on the replay's scratch copy.
     assert (tmp_path / "ledger.txt").read_text() == done * (1 if how == "fork" else 2)
 
 
-def test_a_child_process_inside_a_crossing_is_not_told_of(fresh, tmp_path):
+def test_a_child_process_inside_a_crossing_is_not_reported(fresh, tmp_path):
     write(tmp_path, STARTS, "start")
     recorded = fresh.run(tmp_path, "run", "agent.py", "shell")
     assert "(child-process)" not in recorded.stderr
@@ -100,7 +100,7 @@ roll(3)
 
 
 @pytest.mark.parametrize("how", ["leaves", "immediate"])
-def test_a_forked_child_ends_as_it_would_and_reports_nothing(how, fresh, tmp_path):
+def test_a_forked_child_ends_as_recorded_and_prints_no_report(how, fresh, tmp_path):
     write(tmp_path, FORKS, "roll")
     recorded = fresh.run(tmp_path, "run", "agent.py", how)
     assert recorded.status == 0, recorded.stderr

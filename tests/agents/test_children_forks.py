@@ -1,4 +1,4 @@
-"""Processes that go on with the program's own code: `os.fork`, `multiprocessing` and pools of processes."""
+"""Child processes that run the program's own code: `os.fork`, `multiprocessing` and pools of processes."""
 
 import pytest
 
@@ -41,29 +41,29 @@ def ledger(folder):
     return sorted(map(int, path.read_text().split())) if path.exists() else []
 
 
-def recorded(folder):
+def recorded_crossings(folder):
     trace = open_store(str(folder / ".autochron" / "traces.db")).load("last")
-    assert [each.seq for each in trace.envelopes] == list(range(1, len(trace.envelopes) + 1))
-    assert len({each.address for each in trace.envelopes}) == len(trace.envelopes)
-    return sorted((each.lane, each.input.decode()) for each in trace.envelopes)
+    assert [envelope.seq for envelope in trace.envelopes] == list(range(1, len(trace.envelopes) + 1))
+    assert len({envelope.address for envelope in trace.envelopes}) == len(trace.envelopes)
+    return sorted((envelope.lane, envelope.input.decode()) for envelope in trace.envelopes)
 
 
-def check(folder, lanes, *arguments):
-    """Record and replay: printed as without us, each tool run once, in these lanes, and nothing is left unsaid."""
+def assert_recorded_and_served(folder, lanes, *arguments):
+    """Record and replay. Check that output is as without autochron, that each tool runs once, and the crossings' lanes."""
     fresh = Fresh()
-    alone = fresh.run(folder, *arguments, module="agent")
+    unrecorded = fresh.run(folder, *arguments, module="agent")
     (folder / "ledger.txt").unlink(missing_ok=True)
-    ran = fresh.run(folder, "run", "agent.py", *arguments)
-    assert (ran.status, ran.stdout) == (alone.status, alone.stdout), ran.stderr
-    assert "not woven" not in ran.stderr
-    assert recorded(folder) == sorted((lane, f'{{"n":{n}}}') for lane, n in lanes)
+    completed = fresh.run(folder, "run", "agent.py", *arguments)
+    assert (completed.status, completed.stdout) == (unrecorded.status, unrecorded.stdout), completed.stderr
+    assert "not woven" not in completed.stderr
+    assert recorded_crossings(folder) == sorted((lane, f'{{"n":{n}}}') for lane, n in lanes)
     done = ledger(folder)
     assert done == sorted(n for _, n in lanes)
     replayed = fresh.run(folder, "replay", "last")
-    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, completed.stdout), replayed.stderr
     assert "none live" in replayed.stderr
     assert ledger(folder) == done
-    return ran
+    return completed
 
 
 FORKS = """
@@ -82,9 +82,11 @@ print(tool(4), flush=True)
 """
 
 
-def test_a_fork_goes_on_in_a_lane_of_its_own(tmp_path):
+def test_a_fork_has_a_lane_of_its_own(tmp_path):
     lay_out(tmp_path, FORKS)
-    check(tmp_path, [("0", 1), ("0", 4), ("0/child:fork.1", 2), ("0/child:fork.1/child:fork.1", 3)])
+    assert_recorded_and_served(
+        tmp_path, [("0", 1), ("0", 4), ("0/child:fork.1", 2), ("0/child:fork.1/child:fork.1", 3)]
+    )
 
 
 TWO = """
@@ -102,7 +104,9 @@ print([os.waitpid(child, 0)[1] for child in children])
 
 def test_two_forks_at_once_have_a_lane_each(tmp_path):
     lay_out(tmp_path, TWO)
-    check(tmp_path, [(f"0/child:fork.{n}", 10 * n + each) for n in (1, 2) for each in range(3)])
+    assert_recorded_and_served(
+        tmp_path, [(f"0/child:fork.{n}", 10 * n + step) for n in (1, 2) for step in range(3)]
+    )
 
 
 KILLED = """
@@ -119,9 +123,9 @@ print(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM"])
-def test_what_a_fork_that_is_killed_had_done_is_recorded_and_served(how, tmp_path):
+def test_crossings_of_a_killed_fork_are_recorded_and_served(how, tmp_path):
     lay_out(tmp_path, KILLED)
-    check(tmp_path, [("0/child:fork.1", 7)], how)
+    assert_recorded_and_served(tmp_path, [("0/child:fork.1", 7)], how)
 
 
 AT_ONCE = """
@@ -138,10 +142,10 @@ print(found)
 
 
 @pytest.mark.parametrize("option", [(), ("--no-children",)])
-def test_a_fork_that_is_terminated_before_it_runs_ends(option, tmp_path):
+def test_a_fork_that_is_terminated_before_it_runs_is_ended(option, tmp_path):
     lay_out(tmp_path, AT_ONCE)
-    ran = Fresh().run(tmp_path, "run", *option, "agent.py")
-    assert ran.stdout == b"{-15}\n", ran.stderr
+    completed = Fresh().run(tmp_path, "run", *option, "agent.py")
+    assert completed.stdout == b"{-15}\n", completed.stderr
 
 
 INSIDE = """
@@ -162,19 +166,19 @@ print(outer())
 """
 
 
-def test_what_a_fork_inside_a_crossing_does_is_inside_it(tmp_path):
+def test_crossings_of_a_fork_inside_a_crossing_are_its_children(tmp_path):
     lay_out(tmp_path, INSIDE)
     fresh = Fresh()
-    ran = fresh.run(tmp_path, "run", "agent.py")
-    assert ran.status == 0, ran.stderr
+    completed = fresh.run(tmp_path, "run", "agent.py")
+    assert completed.status == 0, completed.stderr
     trace = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last")
-    assert [(each.address, each.lane, each.parent) for each in trace.envelopes] == [
+    assert [(envelope.address, envelope.lane, envelope.parent) for envelope in trace.envelopes] == [
         ("outer[1]", "0", None),
         ("tool[2]", "0/child:fork.1", 1),
         ("tool[1]", "0", 1),
     ]
     replayed = fresh.run(tmp_path, "replay", "last")
-    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, completed.stdout), replayed.stderr
     assert ledger(tmp_path) == [2, 3]
 
 
@@ -201,7 +205,7 @@ print([process.exitcode for process in both])
 )
 def test_processes_of_multiprocessing_have_a_lane_each(how, tmp_path):
     lay_out(tmp_path, PROCESSES)
-    check(tmp_path, [("0/child:work.1", 2), ("0/child:work.2", 3)], how)
+    assert_recorded_and_served(tmp_path, [("0/child:work.1", 2), ("0/child:work.2", 3)], how)
 
 
 DEFAULT = """
@@ -220,7 +224,7 @@ print(process.exitcode)
 
 def test_a_process_of_the_default_context_has_a_lane(tmp_path):
     lay_out(tmp_path, DEFAULT)
-    check(tmp_path, [("0/child:Process.1", 7)])
+    assert_recorded_and_served(tmp_path, [("0/child:Process.1", 7)])
 
 
 TERMINATED = """
@@ -237,9 +241,9 @@ print(process.exitcode)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
-def test_a_process_that_is_terminated_has_lost_nothing(how, tmp_path):
+def test_a_terminated_process_loses_no_crossing(how, tmp_path):
     lay_out(tmp_path, TERMINATED)
-    check(tmp_path, [("0/child:waits.1", 1)], how)
+    assert_recorded_and_served(tmp_path, [("0/child:waits.1", 1)], how)
 
 
 POOLS = """
@@ -265,12 +269,12 @@ with context.Pool(2) as pool:
         pytest.param("forkserver", marks=pytest.mark.slow),
     ],
 )
-def test_what_a_pool_does_belongs_to_the_task_and_not_to_the_worker(how, tmp_path):
+def test_crossings_of_a_pool_belong_to_the_task_and_not_to_the_worker(how, tmp_path):
     lay_out(tmp_path, POOLS)
     inputs = [*range(4), *range(10, 15), *range(20, 23)]
     lanes = [(f"0/child:tool.{at}", n) for at, n in enumerate(inputs, 1)]
-    ran = check(tmp_path, [*lanes, ("0/child:fails.1", 4)], how)
-    assert b"ValueError(16) False" in ran.stdout
+    completed = assert_recorded_and_served(tmp_path, [*lanes, ("0/child:fails.1", 4)], how)
+    assert b"ValueError(16) False" in completed.stdout
 
 
 FEW = """
@@ -281,7 +285,7 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 
 
 @pytest.mark.slow
-def test_a_pool_that_is_ended_as_its_workers_go_back_to_wait_ends(tmp_path):
+def test_a_pool_can_be_ended_while_its_workers_return_to_wait(tmp_path):
     lay_out(tmp_path, FEW)
     for _ in range(12):
         assert Fresh().run(tmp_path, "run", "--quiet", "agent.py").status == 0
@@ -312,7 +316,7 @@ print(sorted([queue.get(), queue.get()]))
 
 def test_processes_that_threads_start_have_the_threads_lanes(tmp_path):
     lay_out(tmp_path, THREADS)
-    check(tmp_path, [("0/start.1/child:work.1", 2), ("0/start.2/child:work.1", 3)])
+    assert_recorded_and_served(tmp_path, [("0/start.1/child:work.1", 2), ("0/start.2/child:work.1", 3)])
 
 
 BLOCK = """
@@ -330,15 +334,15 @@ for session in (autochron.record("blocks"), autochron.replay("blocks")):
 
 def test_the_forks_of_a_block_are_recorded_and_served(tmp_path):
     lay_out(tmp_path, BLOCK)
-    ran = Fresh().run(tmp_path, module="agent")
-    assert (ran.status, ran.stdout) == (0, b"9\n9\n"), ran.stderr
-    assert recorded(tmp_path) == [("0/child:fork.1", '{"n":3}')]
+    completed = Fresh().run(tmp_path, module="agent")
+    assert (completed.status, completed.stdout) == (0, b"9\n9\n"), completed.stderr
+    assert recorded_crossings(tmp_path) == [("0/child:fork.1", '{"n":3}')]
     assert ledger(tmp_path) == [3]
 
 
-def test_the_forks_of_a_block_that_records_into_memory_are_named(tmp_path):
+def test_forks_of_a_block_that_records_into_memory_are_reported(tmp_path):
     source = BLOCK.replace('record("blocks")', 'record("blocks", store="memory:")')
     source = source.replace('replay("blocks")', 'replay("blocks", store="memory:")').replace("tool(3)", "3")
     lay_out(tmp_path, f"{source}\nprint([each.slug for each in session.record.footer.ledger])")
-    ran = Fresh().run(tmp_path, module="agent")
-    assert ran.stdout.splitlines()[-1].startswith(b"['child-process'"), ran.stderr
+    completed = Fresh().run(tmp_path, module="agent")
+    assert completed.stdout.splitlines()[-1].startswith(b"['child-process'"), completed.stderr

@@ -1,4 +1,4 @@
-"""Other programs that a recorded program starts: recorded with it in lanes of their own, and served again."""
+"""Other programs that a recorded program starts are recorded with it in lanes of their own, and served."""
 
 import os
 import sys
@@ -59,35 +59,35 @@ def ledger(folder):
     return sorted(path.read_text().split()) if path.exists() else []
 
 
-def recorded(folder):
+def recorded_crossings(folder):
     """Return the trace's crossings as (lane, input)."""
     trace = open_store(str(folder / ".autochron" / "traces.db")).load("last")
-    return [(each.lane, each.input.decode()) for each in trace.envelopes]
+    return [(envelope.lane, envelope.input.decode()) for envelope in trace.envelopes]
 
 
-def plain(folder, **more):
-    """Return what the program prints when it runs alone, and forget what it did."""
+def run_without_autochron(folder, **more):
+    """Run the program without autochron, remove its ledger, and return how it ended."""
     from tests.agents.workshop import Fresh
 
-    ran = Fresh().run(folder, module="agent", **more)
+    completed = Fresh().run(folder, module="agent", **more)
     (folder / "ledger.txt").unlink(missing_ok=True)
-    return ran
+    return completed
 
 
-def check(fresh, folder, lanes, *, known=True, options=(), **more):
-    """Record and replay: what is printed is as without us, each tool is run once, and children have these lanes."""
-    alone = plain(folder, **more)
-    ran = fresh.run(folder, "run", "agent.py", **more)
-    assert ran.stdout == alone.stdout, ran.stderr
-    assert ran.status == alone.status
-    assert sorted(recorded(folder)) == sorted(lanes)
-    assert ("(child-process)" not in ran.stderr) is known, ran.stderr
+def assert_recorded_and_served(fresh, folder, lanes, *, takes_part=True, options=(), **more):
+    """Record and replay. Check that output is as without autochron, and the lanes of the crossings."""
+    unrecorded = run_without_autochron(folder, **more)
+    completed = fresh.run(folder, "run", "agent.py", **more)
+    assert completed.stdout == unrecorded.stdout, completed.stderr
+    assert completed.status == unrecorded.status
+    assert sorted(recorded_crossings(folder)) == sorted(lanes)
+    assert ("(child-process)" not in completed.stderr) is takes_part, completed.stderr
     done = ledger(folder)
     replayed = fresh.run(folder, "replay", "last", *options, **more)
-    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, completed.stdout), replayed.stderr
     assert f"{len(lanes)} crossing" in replayed.stderr
-    assert ("let be" not in replayed.stderr) is known
-    return ran, done
+    assert ("let be" not in replayed.stderr) is takes_part
+    return completed, done
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def check(fresh, folder, lanes, *, known=True, options=(), **more):
             [("0/child:worker.py.1", 7)],
             marks=pytest.mark.slow,
         ),
-        pytest.param(  # what is set before a command may be a secret, and lanes are stored
+        pytest.param(  # a variable before a command may be a secret, so the lane, which is stored, must not have it
             "os.system(f'KEY=\"a b\" {sys.executable} worker.py 7')",
             [("0/child:worker.py.1", 7)],
             marks=pytest.mark.slow,
@@ -141,7 +141,7 @@ def check(fresh, folder, lanes, *, known=True, options=(), **more):
 )
 def test_a_program_is_recorded_and_served_however_it_is_started(start, lanes, fresh, tmp_path):
     lay_out(tmp_path, start)
-    _, done = check(fresh, tmp_path, [(lane, f'{{"n":{n}}}') for lane, n in lanes])
+    _, done = assert_recorded_and_served(fresh, tmp_path, [(lane, f'{{"n":{n}}}') for lane, n in lanes])
     assert done == sorted(str(n) for _, n in lanes)
     assert ledger(tmp_path) == done
 
@@ -161,7 +161,7 @@ asyncio.run(main())
 def test_two_at_once_of_an_event_loop_have_a_lane_each(fresh, tmp_path):
     lay_out(tmp_path, TWO)
     lanes = [("0/child:worker.py.1", '{"n":7}'), ("0/child:worker.py.2", '{"n":8}')]
-    check(fresh, tmp_path, lanes)
+    assert_recorded_and_served(fresh, tmp_path, lanes)
     assert ledger(tmp_path) == ["7", "8"]
 
 
@@ -169,14 +169,14 @@ def test_a_child_of_a_child_has_a_lane_below(fresh, tmp_path):
     lay_out(tmp_path, "subprocess.run([*WORKER, 'below'])")
     child = "0/child:worker.py.1"
     lanes = [(child, '{"n":3}'), (f"{child}/child:worker.py.1", '{"n":4}'), (child, '{"n":5}')]
-    ran, done = check(fresh, tmp_path, lanes)
-    assert "tool ×3" in ran.stderr
+    completed, done = assert_recorded_and_served(fresh, tmp_path, lanes)
+    assert "tool ×3" in completed.stderr
     assert ledger(tmp_path) == done == ["3", "4", "5"]
 
 
-def test_what_a_child_that_is_killed_had_done_is_recorded_and_served(fresh, tmp_path):
+def test_crossings_of_a_killed_child_are_recorded_and_served(fresh, tmp_path):
     lay_out(tmp_path, "print(subprocess.run([*WORKER, 'kill'], capture_output=True))")
-    check(fresh, tmp_path, [("0/child:worker.py.1", '{"n":1}')])
+    assert_recorded_and_served(fresh, tmp_path, [("0/child:worker.py.1", '{"n":1}')])
     assert ledger(tmp_path) == ["1"]
 
 
@@ -184,8 +184,8 @@ def test_a_childs_traceback_is_pythons_own(fresh, tmp_path):
     lay_out(
         tmp_path, "done = subprocess.run([*WORKER, 'raise'], capture_output=True, text=True)\nprint(done)"
     )
-    ran, _ = check(fresh, tmp_path, [("0/child:worker.py.1", '{"n":2}')])
-    assert b"ValueError: in the worker" in ran.stdout
+    completed, _ = assert_recorded_and_served(fresh, tmp_path, [("0/child:worker.py.1", '{"n":2}')])
+    assert b"ValueError: in the worker" in completed.stdout
 
 
 @pytest.mark.parametrize(
@@ -200,30 +200,32 @@ def test_a_childs_traceback_is_pythons_own(fresh, tmp_path):
         ),
     ],
 )
-def test_a_child_that_can_not_be_told_is_a_stranger_and_named(start, fresh, tmp_path):
+def test_a_child_that_cannot_take_part_is_reported_and_refused_on_replay(start, fresh, tmp_path):
     lay_out(tmp_path, f"print({start})")
-    ran, done = check(fresh, tmp_path, [], known=False, options=["--allow-effects"])
+    completed, done = assert_recorded_and_served(
+        fresh, tmp_path, [], takes_part=False, options=["--allow-effects"]
+    )
     refused = fresh.run(tmp_path, "replay", "last")
     assert refused.status == 1
     assert "starts a child process of python outside every boundary" in refused.stderr
-    assert "not woven: a child process of python" in ran.stderr
+    assert "not woven: a child process of python" in completed.stderr
     assert (done, ledger(tmp_path)) == (["7"], ["7", "7"])
 
 
 @pytest.mark.parametrize("where", ["rules", "option"])
-def test_children_are_left_alone_where_that_is_said(where, fresh, tmp_path):
+def test_children_are_not_recorded_if_the_rules_or_an_option_say_so(where, fresh, tmp_path):
     lay_out(tmp_path, "print(os.environ.get('AUTOCHRON_CHILD'), flush=True)\nsubprocess.run([*WORKER, '7'])")
     option = ["--no-children"] if where == "option" else []
     if where == "rules":
         rules = tmp_path / "autochron.toml"
         rules.write_text(rules.read_text().replace("version = 1", "version = 1\nchildren = false"))
-    ran = fresh.run(tmp_path, "run", *option, "agent.py")
-    assert ran.stdout.startswith(b"None\n")
-    assert ran.stderr.count("(child-process)") == 1
-    assert recorded(tmp_path) == []
+    completed = fresh.run(tmp_path, "run", *option, "agent.py")
+    assert completed.stdout.startswith(b"None\n")
+    assert completed.stderr.count("(child-process)") == 1
+    assert recorded_crossings(tmp_path) == []
 
 
-# --- what a child sees ---------------------------------------------------------------------------------------------
+# --- a child's surroundings------------------------------------------------------------------------------------------
 
 SEES = """
 import json
@@ -246,19 +248,19 @@ def test_a_child_sees_its_environment_and_the_users_own_sitecustomize(fresh, tmp
     )
     lay_out(tmp_path, SEES)
     path = f"{site}{os.pathsep}{ROOT}"
-    alone = json.loads(plain(tmp_path, PYTHONPATH=path).stdout)
-    ran = json.loads(fresh.run(tmp_path, "run", "agent.py", PYTHONPATH=path).stdout)
-    for (environment, modules), (expected, expected_modules) in zip(ran, alone, strict=True):
+    unrecorded = json.loads(run_without_autochron(tmp_path, PYTHONPATH=path).stdout)
+    recorded = json.loads(fresh.run(tmp_path, "run", "agent.py", PYTHONPATH=path).stdout)
+    for (environment, modules), (expected, expected_modules) in zip(recorded, unrecorded, strict=True):
         assert environment.pop("AUTOCHRON_CHILD")
         assert environment == expected
         assert modules == expected_modules
-    assert ran[0][0]["SEEN"] == "xx"  # once in each process
+    assert recorded[0][0]["SEEN"] == "xx"  # once in each process
 
 
-# --- what diverges -------------------------------------------------------------------------------------------------
+# --- divergences --------------------------------------------------------------------------------------------------
 
 
-def test_what_diverges_in_a_child_is_part_of_the_report(fresh, tmp_path):
+def test_a_divergence_in_a_child_is_reported(fresh, tmp_path):
     lay_out(tmp_path, "print(subprocess.run([*WORKER, sys.argv[1]]).returncode)")
     assert fresh.run(tmp_path, "run", "agent.py", "7").status == 0
     replayed = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "8")
@@ -267,7 +269,7 @@ def test_what_diverges_in_a_child_is_part_of_the_report(fresh, tmp_path):
     assert ledger(tmp_path) == ["7"]
 
 
-def test_a_crossing_that_a_child_makes_or_misses_is_part_of_the_report(fresh, tmp_path):
+def test_an_extra_or_missing_crossing_of_a_child_is_reported(fresh, tmp_path):
     lay_out(tmp_path, "subprocess.run([*WORKER, sys.argv[1]], stderr=subprocess.DEVNULL)")
     assert fresh.run(tmp_path, "run", "agent.py", "7").status == 0
     missing = fresh.run(tmp_path, "replay", "last", "--", "agent.py", "word")
@@ -292,19 +294,21 @@ else:
 
 def test_a_child_reaches_no_network_on_replay(fresh, tmp_path):
     lay_out(tmp_path, REACHES)
-    ran = fresh.run(tmp_path, "run", "agent.py")
-    assert "network outside every crossing: 127.0.0.1:9 at agent.py:" in ran.stderr
+    completed = fresh.run(tmp_path, "run", "agent.py")
+    assert "network outside every crossing: 127.0.0.1:9 at agent.py:" in completed.stderr
     replayed = fresh.run(tmp_path, "replay", "last")
     assert replayed.status == 0
     assert "reaches for 127.0.0.1:9 outside every live crossing" in replayed.stderr
     assert "nothing that is compared depended on it" in replayed.stderr
 
 
-def test_what_is_wrong_in_a_child_reaches_the_report(fresh, tmp_path):
+def test_a_problem_in_a_child_is_reported(fresh, tmp_path):
     source = "subprocess.run([*WORKER, 'opaque'], stderr=subprocess.DEVNULL)"
     lay_out(tmp_path, source)
-    ran = fresh.run(tmp_path, "run", "agent.py")
-    assert "compared by type only: tool.n: builtins:object (opaque-input)" in ran.stderr, ran.stderr
+    completed = fresh.run(tmp_path, "run", "agent.py")
+    assert "compared by type only: tool.n: builtins:object (opaque-input)" in completed.stderr, (
+        completed.stderr
+    )
 
 
 OUTLIVES = """
@@ -324,21 +328,21 @@ def test_a_child_that_outlives_its_parent_is_recorded(fresh, tmp_path):
     lay_out(tmp_path, OUTLIVES)
     fresh.run(tmp_path, "run", "agent.py")
     deadline = time.monotonic() + 20
-    while not recorded(tmp_path) and time.monotonic() < deadline:
+    while not recorded_crossings(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert recorded(tmp_path) == [("0/child:python.1", '{"n":7}')]
+    assert recorded_crossings(tmp_path) == [("0/child:python.1", '{"n":7}')]
 
 
 def test_an_exported_trace_replays_with_its_children(fresh, tmp_path):
     lay_out(tmp_path, "subprocess.run([*WORKER, 'below'])")
-    ran = fresh.run(tmp_path, "run", "agent.py")
+    completed = fresh.run(tmp_path, "run", "agent.py")
     assert fresh.run(tmp_path, "traces", "export", "last", "t.jsonl").status == 0
     replayed = fresh.run(tmp_path, "replay", "t.jsonl")
-    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, completed.stdout), replayed.stderr
     assert ledger(tmp_path) == ["3", "4", "5"]
 
 
-def test_nothing_is_left_of_a_replay(fresh, tmp_path):
+def test_a_replay_leaves_no_temporary_files(fresh, tmp_path):
     lay_out(tmp_path, "subprocess.run([*WORKER, '7'])")
     (tmp_path / "tmp").mkdir()
     fresh.run(tmp_path, "run", "agent.py")
@@ -359,10 +363,10 @@ print("AUTOCHRON_CHILD" in os.environ)
 
 def test_the_children_of_a_block_are_recorded_and_served(fresh, tmp_path):
     lay_out(tmp_path, BLOCK)
-    ran = fresh.run(tmp_path, module="agent")
-    assert ran.status == 0, ran.stderr
-    first, second, seen = ran.stdout.splitlines()
-    assert (first, seen) == (second, b"False")
+    completed = fresh.run(tmp_path, module="agent")
+    assert completed.status == 0, completed.stderr
+    recorded_output, replayed_output, is_variable_set = completed.stdout.splitlines()
+    assert (recorded_output, is_variable_set) == (replayed_output, b"False")
     assert ledger(tmp_path) == ["7"]
 
 
@@ -402,19 +406,19 @@ else:
 """
 
 
-def test_a_child_that_begins_a_session_of_its_own_is_let(fresh, tmp_path):
+def test_a_child_may_begin_a_session_of_its_own(fresh, tmp_path):
     lay_out(tmp_path, OWN)
-    alone = plain(tmp_path)
-    ran = fresh.run(tmp_path, "run", "agent.py")
-    assert ran.stdout == alone.stdout
-    assert b"stdout='1\\n'" in ran.stdout
-    assert "a session of its own began there" in ran.stderr
+    unrecorded = run_without_autochron(tmp_path)
+    completed = fresh.run(tmp_path, "run", "agent.py")
+    assert completed.stdout == unrecorded.stdout
+    assert b"stdout='1\\n'" in completed.stdout
+    assert "a session of its own began there" in completed.stderr
 
 
-def test_a_recorded_child_is_not_run_for_real_where_it_would_not_find_us(fresh, tmp_path):
+def test_a_recorded_child_is_not_run_for_real_if_it_would_not_find_autochron(fresh, tmp_path):
     lay_out(tmp_path, "subprocess.run([*WORKER, '7'])")
     assert fresh.run(tmp_path, "run", "agent.py").status == 0
-    # An installation without our line, as when autochron is merely on PYTHONPATH.
+    # An installation without `children.pth`, as when autochron is merely on PYTHONPATH.
     hidden = "import os, sys; find = os.path.isfile; os.path.isfile = lambda path: 'children.pth' not in path and find(path)"
     code = f"{hidden}; sys.argv[0] = 'autochron'; from autochron.cli import main; main(['replay', 'last'])"
     (tmp_path / "hiding.py").write_text(code, encoding="utf-8")
@@ -433,21 +437,21 @@ print(subprocess.run([sys.executable, "ends.py"], capture_output=True, text=True
 """
 
 
-def test_a_child_that_is_interrupted_ends_as_python_ends_it(fresh, tmp_path):
+def test_an_interrupted_child_ends_as_python_ends_it(fresh, tmp_path):
     lay_out(tmp_path, INTERRUPTED)
-    ran, _ = check(fresh, tmp_path, [])
-    assert b"returncode=-2, stdout='thread\\nexit\\n'" in ran.stdout
+    completed, _ = assert_recorded_and_served(fresh, tmp_path, [])
+    assert b"returncode=-2, stdout='thread\\nexit\\n'" in completed.stdout
 
 
-def test_a_child_that_can_not_be_recorded_runs_as_it_is_and_is_named(fresh, tmp_path):
+def test_a_child_that_cannot_be_recorded_runs_unchanged_and_is_reported(fresh, tmp_path):
     source = "import shutil\n\nshutil.rmtree('.autochron')\nprint(subprocess.run([*WORKER, '7'], capture_output=True))"
     lay_out(tmp_path, source)
     (tmp_path / ".autochron").mkdir()
-    alone = plain(tmp_path)
+    unrecorded = run_without_autochron(tmp_path)
     (tmp_path / ".autochron").mkdir()
-    ran = fresh.run(tmp_path, "run", "agent.py")
-    assert (ran.status, ran.stdout) == (0, alone.stdout)
-    assert "not woven: a child process of python" in ran.stderr
+    completed = fresh.run(tmp_path, "run", "agent.py")
+    assert (completed.status, completed.stdout) == (0, unrecorded.stdout)
+    assert "not woven: a child process of python" in completed.stderr
 
 
 def test_a_child_whose_rules_are_gone_on_replay_is_not_run_for_real(fresh, tmp_path):

@@ -1,4 +1,4 @@
-"""A console script that starts worker processes: real uvicorn, as it runs without us."""
+"""A console script that starts worker processes: a real uvicorn, which behaves as without autochron."""
 
 import os
 import signal
@@ -40,9 +40,9 @@ RULES = '[[boundary]]\nname = "{__name__}"\nkind = "tool"\ntarget = "app:look_up
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def get(port, path):
@@ -51,7 +51,7 @@ def get(port, path):
 
 
 def serve(folder, command, number, port):
-    """Start a service, ask it four times, send it a signal; gives its answers, its status and what it said."""
+    """Start a service, request it four times and send it a signal. Return its answers, status, output and errors."""
     process = subprocess.Popen(
         command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -75,19 +75,23 @@ def serve(folder, command, number, port):
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_uvicorn_serves_and_stops_as_without_us(number, workers, tmp_path):
+def test_uvicorn_serves_and_stops_as_without_autochron(number, workers, tmp_path):
     write(tmp_path, APP, rules=RULES, name="app")
     port = free_port()
     words = ["app:app", "--port", str(port), "--workers", str(workers), "--log-level", "warning"]
     script = os.path.join(os.path.dirname(sys.executable), "uvicorn")
-    alone = serve(tmp_path, [script, *words], number, port)
-    woven = serve(tmp_path, [sys.executable, "-m", "autochron", "run", "--", "uvicorn", *words], number, port)
-    assert woven[:3] == alone[:3], woven[3]
+    unrecorded = serve(tmp_path, [script, *words], number, port)
+    recorded = serve(
+        tmp_path, [sys.executable, "-m", "autochron", "run", "--", "uvicorn", *words], number, port
+    )
+    assert recorded[:3] == unrecorded[:3], recorded[3]
     trace = open_store(str(tmp_path / ".autochron" / "traces.db")).load("last")
-    assert sorted(each.input.decode() for each in trace.envelopes) == [f'{{"n":{n}}}' for n in range(4)]
-    processes = {each.lane.partition(".")[0] for each in trace.envelopes}
+    assert sorted(envelope.input.decode() for envelope in trace.envelopes) == [
+        f'{{"n":{n}}}' for n in range(4)
+    ]
+    processes = {envelope.lane.partition(".")[0] for envelope in trace.envelopes}
     assert processes == ({"0/child:subprocess_started"} if workers == 2 else {"0/RequestResponseCycle"})
-    assert "not woven" not in woven[3]
+    assert "not woven" not in recorded[3]
 
 
 ASKS = """
@@ -108,12 +112,12 @@ def test_a_model_call_of_a_child_is_served_without_a_model(tmp_path):
     write(tmp_path, ASKS)
     (tmp_path / "worker.py").write_text(WORKER, encoding="utf-8")
     with provider.serve() as model:
-        ran = Fresh().run(tmp_path, "run", "agent.py", model=model)
+        recorded = Fresh().run(tmp_path, "run", "agent.py", model=model)
         calls = model.calls
-    assert (ran.status, calls) == (0, 1), ran.stderr
-    assert "not woven" not in ran.stderr
+    assert (recorded.status, calls) == (0, 1), recorded.stderr
+    assert "not woven" not in recorded.stderr
     (envelope,) = open_store(str(tmp_path / ".autochron" / "traces.db")).envelopes("last")
     assert (envelope.lane, envelope.kind) == ("0/child:worker.py.1", "model")
     replayed = Fresh().run(tmp_path, "replay", "last")
-    assert (replayed.status, replayed.stdout) == (0, ran.stdout), replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
     assert "none live" in replayed.stderr

@@ -1,4 +1,4 @@
-"""`define = "tools:Base+.act"` means the method of a class and of all that derive from it, wherever they stand."""
+"""`define = "tools:Base+.act"` means the method of a class and of all classes that derive from it, in any module."""
 
 import pytest
 
@@ -56,36 +56,36 @@ def lay_out(folder, define, more=""):
         (folder / f"{name}.py").write_text(source)
 
 
-def crossed(said):
-    line = said.splitlines()[1].strip()
+def crossings_in(report):
+    line = report.splitlines()[1].strip()
     return sorted(line.split(", ")) if "×" in line else []
 
 
-def test_what_derives_from_a_class_is_recorded_and_served(tmp_path):
+def test_methods_of_derived_classes_are_recorded_and_served(tmp_path):
     lay_out(tmp_path, "tools:Base+.act")
-    for _ in range(2):  # the second time from what is kept of the first
-        ran = autochron(tmp_path, "run", "agent.py")
-        assert crossed(ran.said) == ALL, ran.said
-    again = autochron(tmp_path, "replay", "last")
-    assert (again.status, again.text) == (0, ran.text), again.said
+    for _ in range(2):  # the second run reads the code cache of the first
+        recorded = autochron(tmp_path, "run", "agent.py")
+        assert crossings_in(recorded.said) == ALL, recorded.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
 
 
-def test_what_no_more_derives_from_it_is_left(tmp_path):
+def test_a_class_that_no_longer_derives_is_not_woven(tmp_path):
     lay_out(tmp_path, "tools:Base+.act")
-    assert crossed(autochron(tmp_path, "run", "agent.py").said) == ALL
+    assert crossings_in(autochron(tmp_path, "run", "agent.py").said) == ALL
     (tmp_path / "tools.py").write_text(TOOLS.replace("class Sub(Base)", "class Sub"))
-    left = ["Base.act ×2", "Both.act ×1", "Own.act ×1"]
-    assert crossed(autochron(tmp_path, "run", "agent.py").said) == left
+    expected = ["Base.act ×2", "Both.act ×1", "Own.act ×1"]
+    assert crossings_in(autochron(tmp_path, "run", "agent.py").said) == expected
 
 
-def test_a_glob_and_exclude_are_of_the_methods(tmp_path):
+def test_a_glob_and_exclude_apply_to_the_methods(tmp_path):
     lay_out(tmp_path, "tools:Base+.*", 'exclude = ["Sub.act", "Deep.*"]\n')
-    ran = autochron(tmp_path, "run", "agent.py")
+    recorded = autochron(tmp_path, "run", "agent.py")
     expected = ["Base.act ×2", "Both.act ×1", "Own.act ×1", "Sub.other ×1", "make.<locals>.Local.act ×1"]
-    assert crossed(ran.said) == expected, ran.said
+    assert crossings_in(recorded.said) == expected, recorded.said
 
 
-def test_rules_shows_them(tmp_path):
+def test_the_rules_command_lists_the_methods(tmp_path):
     lay_out(tmp_path, "tools:Base+.act")
     shown = autochron(tmp_path, "rules").text
     assert [line.split()[-1] for line in shown.splitlines() if line.startswith("    ")] == [
@@ -99,7 +99,7 @@ def test_rules_shows_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("define", "said"),
+    ("define", "message"),
     [
         ("tools:Base+", "names no method of the classes that derive from `Base`; write `Base+.*`"),
         ("tools:*+.act", "has a `*` before its `+`"),
@@ -107,15 +107,15 @@ def test_rules_shows_them(tmp_path):
         ("tools:Base+.act+.more", "holds `act+`"),
     ],
 )
-def test_what_means_nothing_is_refused(tmp_path, define, said):
+def test_an_invalid_define_is_refused_with_its_line(tmp_path, define, message):
     lay_out(tmp_path, define)
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert ran.status == 2
-    assert said in ran.said
-    assert "autochron.toml:6" in ran.said
+    refused = autochron(tmp_path, "run", "agent.py")
+    assert refused.status == 2
+    assert message in refused.said
+    assert "autochron.toml:6" in refused.said
 
 
-def test_a_class_that_has_gone_is_told(tmp_path):
+def test_a_missing_class_is_reported(tmp_path):
     lay_out(tmp_path, "tools:Gone+.act")
     assert (
         "tools:Gone+.act: autochron.toml:3: it fits no definition"

@@ -1,4 +1,4 @@
-"""How a crossing finds its record: lanes, nesting, count, order and input; and what is said where it finds none."""
+"""How a crossing finds its record: by lane, nesting, count, order and input. Without a record it is a divergence."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ import pytest
 import autochron
 from autochron.errors import DivergenceError
 
-ran = UserList()  # not a list, which a served tool would change again
+ran = UserList()  # not a list, whose changes a served tool would repeat
 
 
 @autochron.boundary
@@ -84,23 +84,23 @@ def in_threads_of_threads(order):
 
 @pytest.mark.parametrize("way", [in_threads, in_a_pool, in_tasks, in_threads_of_threads])
 @pytest.mark.parametrize("order", ["abcd", "dcba", "badc"])
-def test_lanes_that_start_in_another_order_get_what_is_theirs(way, order, block):
-    given, trace = block.record(lambda: way("abcd"))
+def test_lanes_that_start_in_another_order_get_their_own_results(way, order, block):
+    result, trace = block.record(lambda: way("abcd"))
     before = list(ran)
-    assert block.replay(trace, lambda: way(order)) == (given, ())
+    assert block.replay(trace, lambda: way(order)) == (result, ())
     assert ran == before
 
 
 def test_lanes_with_equal_inputs_are_told_apart_by_the_order_of_their_starts(block):
-    given, trace = block.record(lambda: in_a_pool("a"))
+    result, trace = block.record(lambda: in_a_pool("a"))
 
     def twins():
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(ask, "aaaa"))
 
-    given, trace = block.record(twins)
+    result, trace = block.record(twins)
     for _ in range(5):
-        assert block.replay(trace, twins) == (given, ())
+        assert block.replay(trace, twins) == (result, ())
 
 
 def test_a_lane_is_named_after_how_it_was_started(block):
@@ -108,7 +108,7 @@ def test_a_lane_is_named_after_how_it_was_started(block):
     assert [envelope.lane for envelope in trace.envelopes] == [*["0/work.1"] * 3, "0/ask.1", "0"]
 
 
-def test_how_far_a_daemon_gets_is_left_open(block):
+def test_how_far_a_daemon_thread_gets_is_not_compared(block):
     def begin(wait):
         thread = threading.Thread(target=lambda: [ask(number) for number in range(wait)], daemon=True)
         thread.start()
@@ -119,7 +119,7 @@ def test_how_far_a_daemon_gets_is_left_open(block):
 
 
 def test_a_stubbed_parent_serves_its_outcome_and_its_children_do_not_run(block):
-    given, trace = block.record(lambda: (outer(2), ask("after"), outer(1)))
+    result, trace = block.record(lambda: (outer(2), ask("after"), outer(1)))
     parents = {envelope.address: envelope.parent for envelope in trace.envelopes}
     seqs = {envelope.address: envelope.seq for envelope in trace.envelopes}
     first, second = seqs["outer[1]"], seqs["outer[2]"]
@@ -132,16 +132,16 @@ def test_a_stubbed_parent_serves_its_outcome_and_its_children_do_not_run(block):
         "ask[4]": second,
     }
     before = list(ran)
-    assert block.replay(trace, lambda: (outer(2), ask("after"), outer(1))) == (given, ())
+    assert block.replay(trace, lambda: (outer(2), ask("after"), outer(1))) == (result, ())
     assert ran == before
 
 
-def test_a_missing_crossing_is_named(block):
+def test_a_missing_crossing_is_reported(block):
     _, trace = block.record(lambda: (ask("a"), other("b"), ask("c")))
     with pytest.raises(DivergenceError, match=r"ask\[2\].* was recorded and did not happen"):
         block.replay(trace, lambda: (ask("a"), other("b")))
     _, divergences = block.replay(trace, lambda: ask("a"), check=False)
-    assert [(each.kind, each.address) for each in divergences] == [
+    assert [(divergence.kind, divergence.address) for divergence in divergences] == [
         ("missing", "other[1]"),
         ("missing", "ask[2]"),
     ]
@@ -159,18 +159,21 @@ def test_an_extra_crossing_is_refused_and_does_not_run(block):
             other("a")
 
     _, divergences = block.replay(trace, twice, check=False)
-    assert [(each.kind, each.address) for each in divergences] == [("extra", "ask[2]"), ("extra", "other[1]")]
+    assert [(divergence.kind, divergence.address) for divergence in divergences] == [
+        ("extra", "ask[2]"),
+        ("extra", "other[1]"),
+    ]
     assert ran == before
 
 
 def test_a_program_that_swallows_every_divergence_is_stopped(block):
     _, trace = block.record(lambda: ask("a"))
-    asked = 0
+    attempts = 0
 
     def persistent():
-        nonlocal asked
+        nonlocal attempts
         while True:
-            asked += 1
+            attempts += 1
             try:
                 ask("a")
             except Exception:
@@ -179,13 +182,13 @@ def test_a_program_that_swallows_every_divergence_is_stopped(block):
     with pytest.raises(BaseException, match="was not recorded") as stopped:
         block.replay(trace, persistent, check=False)
     assert not isinstance(stopped.value, Exception)
-    assert asked < 1000
+    assert attempts < 1000
 
 
 def test_another_order_with_the_same_count_is_noticed(block):
     _, trace = block.record(lambda: (ask("a"), other("b"), ask("c"), other("d")))
     _, divergences = block.replay(trace, lambda: (ask("a"), ask("c"), other("b"), other("d")), check=False)
-    assert [(each.kind, each.address, each.nearest) for each in divergences] == [
+    assert [(divergence.kind, divergence.address, divergence.nearest) for divergence in divergences] == [
         ("reordered", "ask[2]", "other[1]")
     ]
 
@@ -193,7 +196,10 @@ def test_another_order_with_the_same_count_is_noticed(block):
 def test_another_order_of_one_name_is_a_changed_input(block):
     _, trace = block.record(lambda: (ask("a"), ask("b")))
     _, divergences = block.replay(trace, lambda: (ask("b"), ask("a")), check=False)
-    assert [(each.kind, each.address) for each in divergences] == [("input", "ask[1]"), ("input", "ask[2]")]
+    assert [(divergence.kind, divergence.address) for divergence in divergences] == [
+        ("input", "ask[1]"),
+        ("input", "ask[2]"),
+    ]
 
 
 @dataclass
@@ -214,34 +220,36 @@ def test_a_changed_input_names_the_first_field_that_differs(block):
         DivergenceError, match=r"ask\[1\] was given another input: .*cents.* was 1, now it is 2"
     ):
         block.replay(trace, lambda: ask("q", order(2)))
-    given, divergences = block.replay(trace, lambda: ask("q", order(2)), check=False)
-    assert given[0] == "q"
-    assert [(each.kind, each.recorded, each.replayed) for each in divergences] == [("input", "1", "2")]
+    result, divergences = block.replay(trace, lambda: ask("q", order(2)), check=False)
+    assert result[0] == "q"
+    assert [(divergence.kind, divergence.recorded, divergence.replayed) for divergence in divergences] == [
+        ("input", "1", "2")
+    ]
     assert "order" in divergences[0].path
     assert "lines" in divergences[0].path
 
 
 def test_an_input_of_another_type_is_another_input(block):
-    for one, two in [(1, "1"), (1, True), (None, {}), (1, 1.5)]:
-        _, trace = block.record(lambda one=one: ask("q", one))
-        _, divergences = block.replay(trace, lambda two=two: ask("q", two), check=False)
-        assert [each.kind for each in divergences] == ["input"], (one, two)
+    for recorded, replayed in [(1, "1"), (1, True), (None, {}), (1, 1.5)]:
+        _, trace = block.record(lambda recorded=recorded: ask("q", recorded))
+        _, divergences = block.replay(trace, lambda replayed=replayed: ask("q", replayed), check=False)
+        assert [divergence.kind for divergence in divergences] == ["input"], (recorded, replayed)
 
 
-def test_calls_that_say_the_same_in_another_way_have_the_same_input(block):
-    given, trace = block.record(lambda: ask("q", {"a": 1, "b": {2, 3}}))
-    assert block.replay(trace, lambda: ask(more={"b": {3, 2}, "a": 1}, question="q")) == (given, ())
+def test_equal_calls_in_another_notation_have_the_same_input(block):
+    result, trace = block.record(lambda: ask("q", {"a": 1, "b": {2, 3}}))
+    assert block.replay(trace, lambda: ask(more={"b": {3, 2}, "a": 1}, question="q")) == (result, ())
 
 
-def test_a_replay_needs_no_provider_nor_random_luck_twice(block):
-    given, trace = block.record(lambda: [ask("a") for _ in range(3)])
-    assert len({value for _, value in given}) == 3
+def test_random_results_are_served_in_each_replay(block):
+    results, trace = block.record(lambda: [ask("a") for _ in range(3)])
+    assert len({value for _, value in results}) == 3
     for _ in range(3):
-        assert block.replay(trace, lambda: [ask("a") for _ in range(3)]) == (given, ())
+        assert block.replay(trace, lambda: [ask("a") for _ in range(3)]) == (results, ())
 
 
 def from_a_queue(shares):
-    """Let threads that were started alike do what falls to each of them."""
+    """Run one thread for each share of the jobs, one after the other. All threads are started alike."""
     results = {}
 
     def work(share):
@@ -250,7 +258,7 @@ def from_a_queue(shares):
     threads = [threading.Thread(target=work, args=(share,)) for share in shares]
     for thread in threads:
         thread.start()
-        thread.join()  # one after the other: which thread does what is what differs
+        thread.join()  # one after the other, so that only the division of the jobs differs
     return dict(sorted(results.items()))
 
 
@@ -264,11 +272,11 @@ def from_a_queue(shares):
         [[1, 3, 5, 4, 0], [2]],
     ],
 )
-def test_threads_that_share_their_work_out_otherwise_get_each_jobs_own_result(shares, block):
-    given, trace = block.record(lambda: from_a_queue([[0, 2, 4], [1, 3, 5]]))
+def test_threads_that_divide_their_jobs_otherwise_get_each_jobs_own_result(shares, block):
+    result, trace = block.record(lambda: from_a_queue([[0, 2, 4], [1, 3, 5]]))
     replayed, divergences = block.replay(trace, lambda: from_a_queue(shares))
-    assert replayed == given
-    assert [each for each in divergences if each.severity == "error"] == []
+    assert replayed == result
+    assert [divergence for divergence in divergences if divergence.severity == "error"] == []
 
 
 @autochron.boundary
@@ -318,12 +326,12 @@ def ends_in_threads():
 
 
 @pytest.mark.parametrize("way", [ends_in_tasks, ends_in_threads])
-def test_nobody_waits_for_what_was_recorded_inside_a_crossing_that_is_served(way, block):
-    # What is inside the second ended before the first did, which ended before the second.
-    given, trace = block.record(way)
-    assert given == ["first", "second"]
+def test_no_crossing_waits_for_records_inside_a_served_crossing(way, block):
+    # The crossing inside the second one ended before the first one did, and the first one before the second.
+    result, trace = block.record(way)
+    assert result == ["first", "second"]
     inside = [envelope for envelope in trace.envelopes if envelope.parent is not None]
     assert len(inside) == 2
-    begun = time.monotonic()
-    assert block.replay(trace, way) == (given, ())
-    assert time.monotonic() - begun < 0.9  # of a whole second, if one waited in vain
+    began = time.monotonic()
+    assert block.replay(trace, way) == (result, ())
+    assert time.monotonic() - began < 0.9  # a wait in vain takes a whole second

@@ -1,4 +1,4 @@
-"""Paths of rules, end to end: the tools that a model asked for, and what is kept, masked and left out of comparison."""
+"""Paths in rules, end to end: which tools a model asked for, and which values are kept, masked and compared."""
 
 import pytest
 
@@ -60,26 +60,26 @@ for block in blocks:
 """
 
 
-def lines(path):
+def count_lines(path):
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("api", [CHAT, RESPONSES, MESSAGES], ids=["chat", "responses", "messages"])
-def test_a_tool_that_no_rule_weaves_is_named_and_not_run_again(api, streamed, forked, tmp_path):
+def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(api, streamed, forked, tmp_path):
     write(tmp_path, START.replace("STREAMED", str(streamed)) + api)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
     assert recorded.status == 0, recorded.stderr
     assert "the model asked for refund, and no boundary is known to cover it" in recorded.stderr
     assert "(unwoven-tool)" in recorded.stderr
-    paid = lines(tmp_path / "ledger.txt")
+    paid = count_lines(tmp_path / "ledger.txt")
     assert paid > 0
     refused = forked.run(tmp_path, "replay", "last")
     assert (refused.status, refused.stdout) == (2, b""), refused.stderr
     assert "refund" in refused.stderr
     assert "--allow-unwoven" in refused.stderr
-    assert lines(tmp_path / "ledger.txt") == paid
+    assert count_lines(tmp_path / "ledger.txt") == paid
 
 
 ORDERS = """
@@ -103,7 +103,7 @@ ONE, OTHER = {"SKU": "a", "PRICE": "1"}, {"SKU": "a", "PRICE": "2"}
 
 
 @pytest.mark.parametrize(
-    ("keys", "again", "differs"),
+    ("keys", "replay_environment", "differs"),
     [
         ("", OTHER, "more.order_id"),
         ('volatile = ["order.lines.*[kind=plain].price", "order.seen", "more.order_id"]\n', OTHER, None),
@@ -128,18 +128,20 @@ ONE, OTHER = {"SKU": "a", "PRICE": "1"}, {"SKU": "a", "PRICE": "2"}
         ('capture = ["order_id"]\n', {"SKU": "b", "PRICE": "1"}, None),
     ],
 )
-def test_what_of_an_input_is_compared(keys, again, differs, fresh, tmp_path):
+def test_paths_decide_which_parts_of_an_input_are_compared(
+    keys, replay_environment, differs, fresh, tmp_path
+):
     write(tmp_path, ORDERS, rules=RULE + keys)
     recorded = fresh.run(tmp_path, "run", "agent.py", **ONE)
     assert "place ×1" in recorded.stderr, recorded.stderr
     assert fresh.run(tmp_path, "replay", "last", **ONE).status == 0
-    replayed = fresh.run(tmp_path, "replay", "last", **again)
+    replayed = fresh.run(tmp_path, "replay", "last", **replay_environment)
     assert replayed.status == (differs is not None), replayed.stderr
     if differs:
         assert f"was given another input: {differs} was" in replayed.stderr
 
 
-def test_a_filter_masks_the_secret_it_means(fresh, tmp_path):
+def test_a_filter_masks_only_the_items_that_it_selects(fresh, tmp_path):
     write(
         tmp_path,
         ORDERS,

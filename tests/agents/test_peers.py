@@ -1,4 +1,4 @@
-"""What others give back changed or not at all comes back as it went: a list, a number, a KeyError, a cancellation."""
+"""Results that other tools change or lose are served unchanged: a list, a number, a KeyError, a cancellation."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ ran = []
 
 
 class Custom:
-    """Not a tool's usual result, and no function either."""
+    """A tool that is a method and returns a number."""
 
     def __init__(self, by):
         self.by = by
@@ -40,7 +40,7 @@ async def waits():
 
 
 def status_of(tool):
-    """Do what an agent's loop does with a tool's result."""
+    """Handle a tool's result as an agent's loop does."""
     try:
         result = tool()
     except KeyError as error:
@@ -59,12 +59,12 @@ def status_of(tool):
     ],
     ids=["list", "int", "KeyError"],
 )
-def test_comes_back_as_it_went(tool, expected, block):
-    given, trace = block.record(lambda: status_of(tool))
-    assert given == expected
+def test_a_result_or_an_error_is_served_unchanged(tool, expected, block):
+    result, trace = block.record(lambda: status_of(tool))
+    assert result == expected
     before = list(ran)
-    again, divergences = block.replay(trace, lambda: status_of(tool))
-    assert (again, divergences, ran) == (expected, (), before)
+    replayed, divergences = block.replay(trace, lambda: status_of(tool))
+    assert (replayed, divergences, ran) == (expected, (), before)
 
 
 async def cancel():
@@ -81,15 +81,15 @@ async def cancel():
 
 def test_a_cancelled_tool_is_recorded_and_waits_until_it_is_cancelled(block):
     ran.clear()
-    given, trace = block.record(lambda: asyncio.run(cancel()))
-    assert given == (False, True, ("enough",))
+    result, trace = block.record(lambda: asyncio.run(cancel()))
+    assert result == (False, True, ("enough",))
     assert ran == ["waits"]
     assert [envelope.address for envelope in trace.envelopes] == ["waits[1]"]
-    again, divergences = block.replay(trace, lambda: asyncio.run(cancel()))
-    assert (again, divergences, ran) == (given, (), ["waits"])
+    replayed, divergences = block.replay(trace, lambda: asyncio.run(cancel()))
+    assert (replayed, divergences, ran) == (result, (), ["waits"])
 
 
-def test_a_time_limit_runs_out_again(block):
+def test_a_time_limit_expires_again(block):
     async def limited():
         try:
             async with asyncio.timeout(0.01):
@@ -97,5 +97,5 @@ def test_a_time_limit_runs_out_again(block):
         except TimeoutError as error:
             return type(error.__cause__).__name__
 
-    given, trace = block.record(lambda: asyncio.run(limited()))
-    assert block.replay(trace, lambda: asyncio.run(limited())) == (given, ())
+    result, trace = block.record(lambda: asyncio.run(limited()))
+    assert block.replay(trace, lambda: asyncio.run(limited())) == (result, ())

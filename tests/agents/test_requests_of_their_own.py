@@ -1,4 +1,4 @@
-"""Requests that no SDK's model call lies around are crossings of their own, by an `http` rule."""
+"""Requests outside every SDK's model call are crossings of their own, by an `http` rule."""
 
 import sys
 import threading
@@ -20,8 +20,8 @@ def block(tmp_path):
     return Block(str(file))
 
 
-def test_one_that_was_answered_has_had_its_turn(block, monkeypatch):
-    # Whoever waits for a turn that doesn't come would wait for longer than a test may take.
+def test_an_answered_request_ends_its_turn(block, monkeypatch):
+    # A crossing that waits for a turn that never comes would exceed the time limit of the test.
     monkeypatch.setattr(schedule, "PATIENCE", 600.0)
     reached = []
 
@@ -48,14 +48,14 @@ def test_one_that_was_answered_has_had_its_turn(block, monkeypatch):
     def use():
         return ask("one"), ask("broken"), in_a_thread("two"), ask("three"), in_a_thread("broken"), ask("four")
 
-    given, trace = block.record(use)
-    assert (given[0], given[1], given[2]) == ({"n": 14}, "no way", [{"n": 14}])
+    result, trace = block.record(use)
+    assert (result[0], result[1], result[2]) == ({"n": 14}, "no way", [{"n": 14}])
     assert len(reached) == 6
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())
     assert len(reached) == 6
 
 
-def test_a_stream_that_hands_out_an_item_before_it_sends_is_known_by_its_request(tmp_path):
+def test_a_stream_that_yields_before_it_sends_has_its_request_as_input(tmp_path):
     rule = 'name = "agent"\nkind = "model"\ncodec = "http"\ndefine = "client:ask"\n'
     (tmp_path / "autochron.toml").write_text(
         f'version = 1\npacks = []\nproject = ["client.py"]\n[[boundary]]\n{rule}', encoding="utf-8"
@@ -83,9 +83,9 @@ def ask(url, prompt):
             return list(client.ask(URL, "hi"))
 
     block = Block(str(tmp_path / "autochron.toml"))
-    given, trace = block.record(use)
-    assert given == ["first", {"n": 1}]
+    items, trace = block.record(use)
+    assert items == ["first", {"n": 1}]
     assert (
         trace.envelopes[0].input == b'{"body":{"prompt":"hi"},"method":"POST","path":"/v1/chat/completions"}'
     )
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (items, ())

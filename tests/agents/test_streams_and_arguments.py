@@ -1,4 +1,4 @@
-"""Streams that are read less or further than recorded, and what a boundary changes in its arguments."""
+"""Streams that are read less or further than recorded, and boundaries that change their arguments."""
 
 import asyncio
 import random
@@ -43,25 +43,25 @@ def read(count):
 
 def read_and_close(count):
     stream = numbers(5)
-    given = [next(stream) for _ in range(count)]
+    items = [next(stream) for _ in range(count)]
     stream.close()
-    return given
+    return items
 
 
 def read_later(count):
     async def run():
         stream = numbers_later(5)
-        given = [await anext(stream) for _ in range(count)]
+        items = [await anext(stream) for _ in range(count)]
         await stream.aclose()
-        return given
+        return items
 
     return asyncio.run(run())
 
 
 @pytest.mark.parametrize("way", [read, read_and_close, read_later])
 def test_a_stream_is_served_as_far_as_it_was_read(way, block):
-    given, trace = block.record(lambda: way(3))
-    assert block.replay(trace, lambda: way(3)) == (given, ())
+    items, trace = block.record(lambda: way(3))
+    assert block.replay(trace, lambda: way(3)) == (items, ())
 
 
 @pytest.mark.parametrize("way", [read, read_and_close, read_later])
@@ -71,9 +71,9 @@ def test_reading_further_than_recorded_raises(way, block):
         block.replay(trace, lambda: way(4))
 
 
-def test_a_finished_stream_ends_as_it_ended(block):
-    given, trace = block.record(lambda: list(numbers(3)))
-    assert block.replay(trace, lambda: list(numbers(3))) == (given, ())
+def test_a_finished_stream_ends_as_recorded(block):
+    items, trace = block.record(lambda: list(numbers(3)))
+    assert block.replay(trace, lambda: list(numbers(3))) == (items, ())
 
 
 READER = """
@@ -99,15 +99,15 @@ def test_reading_a_models_stream_further_than_recorded_raises(forked, tmp_path):
     with provider.serve(script=script) as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, CHUNKS="2")
     assert recorded.stdout == b"done\n", recorded.stderr
-    same = forked.run(tmp_path, "replay", "last", CHUNKS="2")
-    assert (same.status, same.stdout) == (0, b"done\n"), same.stderr
+    replayed = forked.run(tmp_path, "replay", "last", CHUNKS="2")
+    assert (replayed.status, replayed.stdout) == (0, b"done\n"), replayed.stderr
     further = forked.run(tmp_path, "replay", "last", CHUNKS="100000")
     assert further.status == 1
     assert b"ended by itself" not in further.stdout
     assert "further than" in further.stderr
 
 
-def test_an_argument_is_changed_again_and_comes_back_as_itself(block):
+def test_a_served_call_changes_its_argument_again_and_returns_the_same_object(block):
     def use():
         state = {"items": []}
         inner = state["items"]
@@ -116,11 +116,11 @@ def test_an_argument_is_changed_again_and_comes_back_as_itself(block):
         assert state["items"] is inner
         return state
 
-    given, trace = block.record(use)
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_every_serve_decodes_anew(block):
+def test_each_served_result_is_a_new_object(block):
     def use():
         first = fresh()
         first["items"].append(2)
@@ -134,7 +134,7 @@ def test_every_serve_decodes_anew(block):
 
 @autochron.boundary
 def forgiving(answer):
-    """Catch what is thrown in, and go on, end, or let it through."""
+    """Catch an error that is thrown in, and go on, end, raise it again, or raise another one."""
     try:
         yield 1
     except KeyError:
@@ -149,35 +149,35 @@ def forgiving(answer):
 
 def throw_in(answer):
     stream = forgiving(answer)
-    given = [next(stream)]
+    items = [next(stream)]
     error = KeyError("thrown")
     try:
-        given.append(stream.throw(error))
-        given.append(next(stream))
+        items.append(stream.throw(error))
+        items.append(next(stream))
     except StopIteration as ended:
-        given.append(ended.value)
+        items.append(ended.value)
     except LookupError as raised:
-        given.append((type(raised), raised is error))
-    return given
+        items.append((type(raised), raised is error))
+    return items
 
 
 @pytest.mark.parametrize("answer", ["more", "end", "through", "other"])
-def test_what_is_thrown_into_a_stream_is_met_as_it_was(answer, block):
-    given, trace = block.record(lambda: throw_in(answer))
+def test_a_stream_handles_a_thrown_error_as_recorded(answer, block):
+    items, trace = block.record(lambda: throw_in(answer))
     replayed, divergences = block.replay(trace, lambda: throw_in(answer))
-    assert replayed == given
+    assert replayed == items
     assert divergences == ()
 
 
-def test_a_stream_is_stored_as_open_until_all_items_are(block, monkeypatch):
-    put = []
-    whole = MemorySink.put
+def test_a_stream_is_stored_as_open_until_all_its_items_are_stored(block, monkeypatch):
+    outcomes = []
+    original_put = MemorySink.put
 
-    def told(sink, envelope):
-        put.append(envelope.outcome)
-        whole(sink, envelope)
+    def noting_put(sink, envelope):
+        outcomes.append(envelope.outcome)
+        original_put(sink, envelope)
 
-    monkeypatch.setattr(MemorySink, "put", told)
+    monkeypatch.setattr(MemorySink, "put", noting_put)
     block.record(lambda: list(numbers(3)))
-    # Prepared long after it ended: a crash between the items must not leave a stream that looks whole.
-    assert [type(outcome.end).__name__ for outcome in put] == ["Abandoned", "Returned"]
+    # Items are prepared long after the stream ended: a crash between them must not leave a stream that looks complete.
+    assert [type(outcome.end).__name__ for outcome in outcomes] == ["Abandoned", "Returned"]

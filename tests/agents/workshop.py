@@ -1,4 +1,4 @@
-"""Run programs under autochron, each in a process of its own."""
+"""Helpers that run programs under autochron, most of them in processes of their own."""
 
 import json
 import os
@@ -28,8 +28,8 @@ _PRIVATE = (
 
 
 @dataclass(frozen=True)
-class Ran:
-    """How a process ended."""
+class CompletedCommand:
+    """The exit status and the output of a command."""
 
     status: int
     stdout: bytes
@@ -37,18 +37,18 @@ class Ran:
 
 
 def environment(model=None, **more):
-    """Return what a process finds around it: a provider and a key with `model`, else neither."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}
-    found["AUTOCHRON_CACHE"] = os.environ["AUTOCHRON_CACHE"]
-    found |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUTF8": "1"}
+    """Return the environment of a process, with a provider's URL and a key if there is a `model`."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}
+    variables["AUTOCHRON_CACHE"] = os.environ["AUTOCHRON_CACHE"]
+    variables |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUTF8": "1"}
     if model is not None:
         keys = {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"}
-        found |= {"OPENAI_BASE_URL": model.url, "ANTHROPIC_BASE_URL": model.origin, **keys}
-    return found | more
+        variables |= {"OPENAI_BASE_URL": model.url, "ANTHROPIC_BASE_URL": model.origin, **keys}
+    return variables | more
 
 
 class Fresh:
-    """Starts a new interpreter for each command."""
+    """Runs each command in a new interpreter."""
 
     def run(self, folder, *arguments, model=None, stdin="", module="autochron", **more):
         done = subprocess.run(
@@ -60,11 +60,11 @@ class Fresh:
             timeout=LIMIT,
             check=False,
         )
-        return Ran(done.returncode, done.stdout, done.stderr.decode())
+        return CompletedCommand(done.returncode, done.stdout, done.stderr.decode())
 
 
 class Forked:
-    """Forks for each command from a process that has imported the SDKs."""
+    """Runs each command in a fork of a process that has imported the SDKs."""
 
     def __init__(self, folder):
         self._folder = folder
@@ -85,7 +85,7 @@ class Forked:
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         stderr = Path(files["stderr"]).read_text(encoding="utf-8", errors="replace")
-        return Ran(answer["status"], Path(files["stdout"]).read_bytes(), stderr)
+        return CompletedCommand(answer["status"], Path(files["stdout"]).read_bytes(), stderr)
 
     def close(self):
         self._process.stdin.close()
@@ -100,21 +100,21 @@ class Block:
         self.rules = rules
 
     def record(self, function):
-        """Return what a function gave, and the trace."""
+        """Return a function's result and the trace of its run."""
         with autochron.record(store="memory:", rules=self.rules) as recording:
-            given = function()
-        assert not recording.problems
-        return given, recording.trace()
+            result = function()
+        assert not recording.problems, recording.problems
+        return result, recording.trace()
 
     def replay(self, trace, function, *, check=True):
-        """Return what a function gives, and how replay and record disagree."""
+        """Return a function's result in a replay, and the divergences."""
         with autochron.replay(trace, rules=self.rules, check=check) as replaying:
-            given = function()
-        return given, replaying.divergences
+            result = function()
+        return result, replaying.divergences
 
 
 def set_up(case: Case, folder: Path) -> Path:
-    """Lay a program out in a folder, with its rules."""
+    """Copy a case's program into a folder and write its rules. Return the folder."""
     name = case.module.partition(".")[0]
     if (PROGRAMS / name).is_dir():
         shutil.copytree(PROGRAMS / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -125,32 +125,36 @@ def set_up(case: Case, folder: Path) -> Path:
 
 
 def write(folder: Path, source: str, tools: str = "", rules: str = "", name: str = "agent") -> Path:
-    """Write a program of a test's own, with its rules."""
+    """Write a test's own program and its rules. Return the folder."""
     (folder / f"{name}.py").write_text(source, encoding="utf-8")
     (folder / "autochron.toml").write_text(Case(name, tools, rules).rule_file(), encoding="utf-8")
     return folder
 
 
 def record(runner, case, folder, model=None):
-    """Record a program, which must end as it should, lose nothing, and let nothing escape but what it says of itself."""
-    ran = runner.run(folder, "run", "--report", "found.json", *case.program(), model=model, stdin=case.stdin)
-    assert ran.status == case.status, ran.stderr
+    """Record a case's program. Check its exit status and that it reports only the findings and slugs of the case."""
+    completed = runner.run(
+        folder, "run", "--report", "found.json", *case.program(), model=model, stdin=case.stdin
+    )
+    assert completed.status == case.status, completed.stderr
     slugs = ("lost", "opaque", "unwoven-tool", "rule-without-match", "not-woven", "unmarked-network")
-    said = tuple(slug for slug in slugs if f"({slug})" in ran.stderr)
-    assert (said, found(folder / "found.json")) == (case.slugs, case.findings), ran.stderr
-    return ran
+    reported_slugs = tuple(slug for slug in slugs if f"({slug})" in completed.stderr)
+    assert (reported_slugs, findings_of(folder / "found.json")) == (case.slugs, case.findings), (
+        completed.stderr
+    )
+    return completed
 
 
-def found(report):
-    """Return what a report tells of: line, call, and the library's function that the line called."""
+def findings_of(report):
+    """Return a report's findings as texts: line, call, and the library's function that the line called."""
     findings = json.loads(report.read_bytes())["findings"]
-    lines = (f"{each['site']['file']}:{each['site']['line']} {each['call']}" for each in findings)
-    vias = (f" via {each['via']}" if each["via"] else "" for each in findings)
+    lines = (f"{finding['site']['file']}:{finding['site']['line']} {finding['call']}" for finding in findings)
+    vias = (f" via {finding['via']}" if finding["via"] else "" for finding in findings)
     return tuple(map(str.__add__, lines, vias))
 
 
 def assert_same(recorded, replayed, status):
-    """Check that a replay said and ended as the recorded program did."""
+    """Check that a replay printed and ended as the recorded program did."""
     assert replayed.stdout == recorded.stdout, replayed.stderr
     assert replayed.status == 0, replayed.stderr
     assert f"exit status {status}" in replayed.stderr, replayed.stderr

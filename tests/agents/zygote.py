@@ -1,8 +1,8 @@
-"""A process that has imported the SDKs and forks for each command: a real process each time, without their second of imports.
+"""A process that has imported the SDKs and forks for each command, which saves a second of imports each time.
 
-It reads one JSON object a line and answers with one: `{"status": 0}`. Standard streams of a command are files.
+It reads one JSON object from each line and answers with one: `{"status": 0}`. Standard streams of a command are files.
 
-A fork leaves as one of multiprocessing does: its threads are waited for, its exit functions run and its streams flushed,
+A fork ends as one of multiprocessing does: its threads are waited for, its exit functions run and its streams flushed,
 but Python doesn't take apart the 240,000 objects of the SDKs, which it shares with its parent until then: 0.8 s of copying.
 """
 
@@ -36,7 +36,7 @@ def main():
 
 
 def become(command):
-    """Turn the fork into the process that was asked for."""
+    """Run a command in this fork, and return its exit status."""
     for descriptor, name, flags in (
         (0, "stdin", os.O_RDONLY),
         (1, "stdout", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
@@ -54,7 +54,7 @@ def become(command):
 
 
 def leave(status):
-    """End the fork as Python would, up to where nothing of the program is left to run."""
+    """End the fork as Python would, without taking its objects apart."""
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -63,7 +63,7 @@ def leave(status):
 
 
 def warm():
-    """Import what the SDKs only import when it is first used."""
+    """Import the modules that the SDKs import only at first use."""
     import anthropic
     import httpx
     import httpx2

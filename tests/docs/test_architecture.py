@@ -1,4 +1,4 @@
-"""docs/architecture.md names what is in the code, and all the packages that there are.
+"""docs/architecture.md names what is in the code, and lists all packages.
 
 A reference is a text between single backticks, outside blocks of code, of one of four forms:
 
@@ -35,10 +35,10 @@ SINGLE = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
 
 def references():
     """Return each text between backticks that is of one of the first three forms."""
-    found = dict.fromkeys(TICKED.findall(CODE.sub("", PAGE)))
+    texts = dict.fromkeys(TICKED.findall(CODE.sub("", PAGE)))
     return [
         text
-        for text in found
+        for text in texts
         if NAMED.fullmatch(text)
         or PATH.fullmatch(text)
         or (DOTTED.fullmatch(text) and not text.endswith(FILES))
@@ -53,36 +53,36 @@ def file_of(module, root=PACKAGE):
 
 @cache
 def names_of(file):
-    """Return all that a file defines: `name`, and `Class.member` also of what methods set on `self`."""
-    found = set()
+    """Return all names that a file defines: `name`, and `Class.member`, also for attributes that methods set on `self`."""
+    names = set()
 
     def add(body, prefix):
         for node in body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                found.add(prefix + node.name)
+                names.add(prefix + node.name)
             if isinstance(node, ast.ClassDef):
                 add(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                found.add(prefix + node.target.id)
+                names.add(prefix + node.target.id)
             elif isinstance(node, ast.Assign):
-                found.update(prefix + each.id for each in node.targets if isinstance(each, ast.Name))
+                names.update(prefix + target.id for target in node.targets if isinstance(target, ast.Name))
             elif isinstance(node, (ast.If, ast.Try)):
                 add([*node.body, *node.orelse], prefix)
             elif prefix and isinstance(node, ast.FunctionDef):
-                found.update(
-                    prefix + each.attr
-                    for each in ast.walk(node)
-                    if isinstance(each, ast.Attribute)
-                    and isinstance(each.ctx, ast.Store)
-                    and isinstance(each.value, ast.Name)
-                    and each.value.id == "self"
+                names.update(
+                    prefix + inner.attr
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Attribute)
+                    and isinstance(inner.ctx, ast.Store)
+                    and isinstance(inner.value, ast.Name)
+                    and inner.value.id == "self"
                 )
 
     add(ast.parse(file.read_text("utf-8")).body, "")
-    return found
+    return names
 
 
-def is_there(reference):
+def resolves(reference):
     """Return whether a reference resolves."""
     if named := NAMED.fullmatch(reference):
         file = file_of(named["module"])
@@ -100,20 +100,20 @@ def section(title):
 def rows(title):
     """Return the rows of the tables of a section, each a list of cells, without their headings."""
     lines = [line for line in section(title).splitlines() if line.startswith("| ")]
-    found = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-    return [row for row in found if row[0].startswith("`")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return [row for row in cells if row[0].startswith("`")]
 
 
 @cache
 def imports():
-    """Return for each room the others that it imports, at any time; what only type checkers read is left out."""
-    found = {room: set() for room in ROOMS | SINGLE}
+    """Return for each room the others that it imports, lazy imports included. Imports for type checkers don't count."""
+    imported = {room: set() for room in ROOMS | SINGLE}
 
     def visit(node, room):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                for each in child.orelse:
-                    visit(ast.Module([each], []), room)
+                for statement in child.orelse:
+                    visit(ast.Module([statement], []), room)
                 continue
             names = []
             if isinstance(child, ast.ImportFrom) and child.module:
@@ -121,17 +121,17 @@ def imports():
             elif isinstance(child, ast.Import):
                 names = [alias.name for alias in child.names]
             elif isinstance(child, ast.Call) and "late_module" in ast.unparse(child.func):
-                given = [*child.args, *(keyword.value for keyword in child.keywords)]
-                names = [each.value for each in given if isinstance(each, ast.Constant)]
+                arguments = [*child.args, *(keyword.value for keyword in child.keywords)]
+                names = [argument.value for argument in arguments if isinstance(argument, ast.Constant)]
             parts = [name.split(".") for name in names if name.startswith("autochron.")]
-            found[room].update({each[1] for each in parts} & found.keys() - {room})
+            imported[room].update({part[1] for part in parts} & imported.keys() - {room})
             visit(child, room)
 
     for file in PACKAGE.rglob("*.py"):
         room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if room in found:
+        if room in imported:
             visit(ast.parse(file.read_text("utf-8")), room)
-    return found
+    return imported
 
 
 def drawing():
@@ -142,9 +142,9 @@ def drawing():
         if set(line) == {"-"}:
             layers.append(set())
         elif line:
-            room, _, others = line.partition(" -> ")
+            room, _, targets = line.partition(" -> ")
             layers[-1].add(room.strip())
-            arrows[room.strip()] = set(others.split())
+            arrows[room.strip()] = set(targets.split())
     return layers, arrows
 
 
@@ -152,26 +152,26 @@ REFERENCES = references()
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-def test_what_the_page_names_is_there(reference):
-    assert is_there(reference)
+def test_a_reference_of_the_page_resolves(reference):
+    assert resolves(reference)
 
 
-def test_references_are_looked_for_and_a_wrong_one_is_found():
+def test_references_are_found_and_wrong_ones_do_not_resolve():
     assert len(REFERENCES) > 150
-    assert is_there("crossing.kernel:Kernel.enter")
-    assert is_there("weaving.gate:Point.compiled")
-    assert not is_there("crossing.kernel:Kernel.leave")
-    assert not is_there("crossing.kernel:GATE")
-    assert not is_there("crossing.core")
-    assert not is_there("tests/docs/test_architecture.py::test_nothing")
+    assert resolves("crossing.kernel:Kernel.enter")
+    assert resolves("weaving.gate:Point.compiled")
+    assert not resolves("crossing.kernel:Kernel.leave")
+    assert not resolves("crossing.kernel:GATE")
+    assert not resolves("crossing.core")
+    assert not resolves("tests/docs/test_architecture.py::test_nothing")
 
 
-def test_the_table_of_rooms_names_the_packages_there_are():
+def test_the_table_of_rooms_lists_all_packages():
     packages = [row[0].strip("`") for row in rows("The rooms")]
     assert sorted(packages) == sorted(ROOMS)
 
 
-def test_the_table_of_single_modules_names_those_there_are():
+def test_the_table_of_single_modules_lists_all_of_them():
     modules = [row[0].strip("`") for row in rows("Modules outside the packages")]
     assert sorted(modules) == sorted(SINGLE)
 
@@ -184,22 +184,22 @@ def test_each_room_names_two_or_three_modules_of_its_own():
 
 
 def layers():
-    """Return the layers that import-linter holds, from top to bottom."""
+    """Return the layers of import-linter's contract, from top to bottom."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    (contract,) = [each for each in settings["contracts"] if each["id"] == "layers"]
+    (contract,) = [contract for contract in settings["contracts"] if contract["id"] == "layers"]
     return [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
 
 
 @pytest.mark.parametrize("row", rows("The rooms"), ids=lambda row: row[0].strip("`"))
-def test_the_layers_keep_a_room_from_what_it_must_not_know(row):
+def test_the_layers_forbid_the_imports_that_a_room_must_not_have(row):
     place = {room: number for number, layer in enumerate(layers()) for room in layer}
     room, unknown = row[0].strip("`"), {word for word in TICKED.findall(row[3]) if word.isidentifier()}
-    allowed = {other for other in unknown if place[other] > place[room]}
-    assert allowed == (unknown if room == "provider" else set())  # a contract of its own keeps that apart
+    allowed = {unknown_room for unknown_room in unknown if place[unknown_room] > place[room]}
+    assert allowed == (unknown if room == "provider" else set())  # a separate contract isolates `provider`
     assert unknown & imports()[room] == set()
 
 
-def test_the_drawn_layers_are_those_that_import_linter_holds():
+def test_the_drawn_layers_are_those_of_import_linter():
     assert drawing()[0] == layers()
 
 
@@ -207,7 +207,7 @@ def test_each_drawn_arrow_is_an_import_and_all_imports_follow_arrows():
     arrows, real = drawing()[1], imports()
 
     def reached(room):
-        return arrows[room].union(*(reached(each) for each in arrows[room]))
+        return arrows[room].union(*(reached(target) for target in arrows[room]))
 
     for room in sorted(real):
         assert arrows[room] <= real[room], room

@@ -1,4 +1,4 @@
-"""What docs/design.md says of commands, rules, layers and tests is what is there; what is marked planned is not there yet."""
+"""docs/design.md agrees with the code on commands, rules, layers and tests. What it marks as planned doesn't exist yet."""
 
 import contextlib
 import io
@@ -36,13 +36,13 @@ def blocks(language):
 
 
 def block(beginning):
-    """Return the one block of plain text that begins so."""
-    (found,) = [text for text in blocks("text") if text.startswith(beginning)]
-    return found
+    """Return the only block of plain text with a beginning."""
+    (text,) = [text for text in blocks("text") if text.startswith(beginning)]
+    return text
 
 
 def synopses():
-    """Return each command of the synopsis with what stands there of it."""
+    """Return each command of the synopsis with its part of the synopsis."""
     return [
         (COMMAND.match(part)[1], part)
         for part in re.split(r"^(?=autochron )", block("autochron run"), flags=re.MULTILINE)[1:]
@@ -50,7 +50,7 @@ def synopses():
 
 
 def marked():
-    """Return each command that is named in a line of text, and whether it is marked planned there."""
+    """Return each command that the text names, and whether it is marked as planned there."""
     text = re.sub(r"^```.*?^```", "", PAGE, flags=re.DOTALL | re.MULTILINE)
     return [
         (name, bool(mark)) for name, mark in re.findall(r"`autochron ([a-z]+)[^`]*`( \*\*planned\*\*)?", text)
@@ -58,15 +58,15 @@ def marked():
 
 
 def call(*words):
-    """Return how a command ends, and all that it says."""
-    said = io.StringIO()
+    """Return a command's exit status and all of its output."""
+    output = io.StringIO()
     with (
         pytest.raises(SystemExit) as ended,
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
     ):
         cli.main(words)
-    return ended.value.code, said.getvalue()
+    return ended.value.code, output.getvalue()
 
 
 def items(title):
@@ -89,18 +89,18 @@ def test_a_command_is_built_or_planned():
 
 
 @pytest.mark.parametrize(("name", "synopsis"), synopses(), ids=BUILT)
-def test_a_command_is_there_with_its_options(name, synopsis):
-    status, said = call(name, "--help")
-    assert (status, said.partition(" ")[0]) == (0, "usage:")
+def test_a_command_exists_with_its_options(name, synopsis):
+    status, output = call(name, "--help")
+    assert (status, output.partition(" ")[0]) == (0, "usage:")
     shown = OPTION.findall(synopsis)
     assert shown
-    assert [option for option in shown if option not in OPTION.findall(said)] == []
+    assert [option for option in shown if option not in OPTION.findall(output)] == []
 
 
 @pytest.mark.parametrize("name", UNBUILT)
 def test_a_planned_command_is_unknown(name):
-    status, said = call(name, "--help")
-    assert (status, said.partition(";")[0]) == (2, f"autochron: there is no command {name!r}"), (
+    status, output = call(name, "--help")
+    assert (status, output.partition(";")[0]) == (2, f"autochron: there is no command {name!r}"), (
         f"take the mark off `autochron {name}`, and put it into the synopsis"
     )
 
@@ -114,7 +114,7 @@ def test_a_planned_store_is_refused():
         open_store("postgresql://localhost/traces")
 
 
-def test_the_ports_that_the_page_names_are_there():
+def test_the_ports_that_the_page_names_exist():
     (line,) = re.findall(r"- `ports.py` holds the protocols between stages: (.*)", PAGE)
     names = re.findall(r"`(\w+)`", line) + re.findall(r"`(\w+)` port\b", PAGE)
     assert {name: hasattr(ports, name) for name in names} == dict.fromkeys(names, True)
@@ -136,29 +136,29 @@ def test_the_layers_are_those_that_are_enforced():
     assert block("(__main__)").splitlines() == layers
 
 
-def test_a_package_or_module_that_is_named_is_there():
+def test_each_package_or_module_that_is_named_exists():
     named = re.findall(r"`([a-z_]+)/`", section("Data flows one way"))
     top = {path.name for path in ROOT.iterdir()}
-    there = {path.name for path in (ROOT / "autochron").iterdir()}
+    inside = {path.name for path in (ROOT / "autochron").iterdir()}
     assert len(named) > 20
-    assert [name for name in named if name not in top | there] == []
+    assert [name for name in named if name not in top | inside] == []
 
 
-def test_the_protocols_between_stages_are_there():
+def test_the_protocols_between_stages_exist():
     (line,) = re.findall(r"`ports.py` holds the protocols between stages: (.*)\.", PAGE)
     names = re.findall(r"`(\w+)`", line)
     assert names
     assert [name for name in names if not hasattr(ports, name)] == []
 
 
-def test_the_rules_are_rules(tmp_path):
+def test_the_rules_can_be_loaded(tmp_path):
     (text,) = blocks("toml")
     (tmp_path / "src").mkdir()
     (tmp_path / "agent.py").touch()
     (tmp_path / "autochron.toml").write_text(text)
     rules = load_rules(tmp_path / "autochron.toml")
-    # What is read is counted: a table that the loader passed over would be missing.
-    found = (
+    # The loaded tables are counted, so that a table that the loader skips is noticed.
+    tables = (
         rules.boundaries,
         rules.ambients,
         rules.traces,
@@ -167,7 +167,7 @@ def test_the_rules_are_rules(tmp_path):
         rules.outputs,
         rules.snapshots,
     )
-    assert [len(each) for each in found] == [5, 1, 1, 1, 1, 1, 1]
+    assert [len(table) for table in tables] == [5, 1, 1, 1, 1, 1, 1]
     assert len(re.findall(r"^\[\[\w+\]\]", text, re.MULTILINE)) == 11
     assert (rules.redact.names, rules.ambient) == (("desk_code",), ("clock",))
 
@@ -180,7 +180,7 @@ def test_the_keys_of_a_boundary_are_known():
     )
 
 
-def test_the_python_is_what_the_package_offers():
+def test_the_python_uses_everything_that_the_package_offers():
     text = "".join(blocks("python"))
     compile(text, "design.md", "exec")
     assert sorted(set(re.findall(r"\bautochron\.(\w+)\(", text))) == sorted(autochron.__all__)
@@ -189,7 +189,7 @@ def test_the_python_is_what_the_package_offers():
 # --- tests ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_test_that_is_named_is_there():
+def test_each_test_that_is_named_exists():
     paths = TEST.findall(PAGE)
     assert len(paths) > 60
     texts = {path: (ROOT / path).read_text("utf-8") if (ROOT / path).is_file() else "" for path in paths}
@@ -204,9 +204,9 @@ def test_a_test_that_is_named_is_there():
     ids=["cases", "guarantees"],
 )
 def test_a_case_or_guarantee_has_tests_unless_it_is_planned(title, count, planned):
-    found = items(title)
-    assert list(found) == list(range(1, count + 1))
+    numbered = items(title)
+    assert list(numbered) == list(range(1, count + 1))
     assert [
-        number for number, text in found.items() if re.match(rf"\*\*.*?\*\* {re.escape(PLANNED)}", text)
+        number for number, text in numbered.items() if re.match(rf"\*\*.*?\*\* {re.escape(PLANNED)}", text)
     ] == planned
-    assert [number for number, text in found.items() if not TEST.search(text)] == planned
+    assert [number for number, text in numbered.items() if not TEST.search(text)] == planned

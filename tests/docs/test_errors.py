@@ -10,7 +10,7 @@ A slug is the word in parentheses that ends a message. It is written in the sour
    a run ends each such entry with its slug. The default of a parameter `slug` counts as well.
 4. It is a kind of `Divergence`, which reports write in the same place. The kinds are read from its annotation.
 
-What these forms find and is no slug stands in `NO_SLUGS`, with the reason.
+`NO_SLUGS` lists what these forms find although it is no slug, with the reason.
 """
 
 import ast
@@ -46,14 +46,14 @@ NO_SLUGS = {
 
 
 def text_of(node: ast.AST) -> str | None:
-    """Return what a literal says, with `{}` for each placeholder; None for what is no literal of text."""
+    """Return the text of a literal, with `{}` for each placeholder, or None for any other node."""
     if isinstance(node, ast.JoinedStr):
         return "".join(text_of(part) or "{}" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def literals(tree: ast.AST) -> Iterator[str]:
-    """Return each whole literal: no docstring, and no part of an f-string but those in its placeholders."""
+    """Yield each whole literal. Docstrings don't count, and of an f-string's parts only those in its placeholders."""
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.Expr) and text_of(child.value) is not None:
             continue
@@ -67,7 +67,7 @@ def literals(tree: ast.AST) -> Iterator[str]:
 
 
 def constants(tree: ast.Module) -> dict[str, str]:
-    """Return the texts that a module gives names."""
+    """Return the texts that a module assigns to names."""
     return {
         target.id: text
         for node in tree.body
@@ -90,12 +90,12 @@ def of_entries(tree: ast.AST, named: dict[str, str]) -> Iterator[str]:
         if isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if called in {"Unwoven", "refuse"}:
-                given = [*node.args[2:3], *(each.value for each in node.keywords if each.arg == "slug")]
-                for each in given:
-                    if isinstance(each, ast.Name) and CONSTANT.fullmatch(each.id):
-                        yield named[each.id]
+                values = [*node.args[2:3], *(value.value for value in node.keywords if value.arg == "slug")]
+                for value in values:
+                    if isinstance(value, ast.Name) and CONSTANT.fullmatch(value.id):
+                        yield named[value.id]
                     else:
-                        yield text_of(each) or ""
+                        yield text_of(value) or ""
         elif isinstance(node, ast.arguments):
             positional = [*node.posonlyargs, *node.args]
             with_default = positional[len(positional) - len(node.defaults) :]
@@ -118,14 +118,14 @@ def of_divergences(tree: ast.AST) -> Iterator[str]:
 
 
 def slugs(sources: list[str]) -> set[str]:
-    """Return the slugs of modules."""
+    """Return the slugs in the sources of modules."""
     trees = [ast.parse(source) for source in sources]
     named = {name: text for tree in trees for name, text in constants(tree).items()}
-    found = set()
+    result = set()
     for tree in trees:
-        found.update(match[1] for text in literals(tree) if (match := ENDING.search(text)))
-        found.update([*of_classes(tree), *of_entries(tree, named), *of_divergences(tree)])
-    return found - {""}
+        result.update(match[1] for text in literals(tree) if (match := ENDING.search(text)))
+        result.update([*of_classes(tree), *of_entries(tree, named), *of_divergences(tree)])
+    return result - {""}
 
 
 @cache
@@ -134,7 +134,7 @@ def of_source() -> set[str]:
 
 
 def sections(page: str) -> dict[str, list[str]]:
-    """Return the slugs of each section of the page, in its order."""
+    """Return the slugs of each section of a page, in order."""
     parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)[1:]
     return {
         title: re.findall(rf"^- `({SLUG})`: ", text, re.MULTILINE)
@@ -191,5 +191,5 @@ def test_each_line_of_the_list_is_an_entry():
         ('class Divergence(Struct):\n    kind: Literal["input", "stale-state"]', {"input", "stale-state"}),
     ],
 )
-def test_what_is_a_slug(source, expected):
+def test_slugs_are_found_in_source_text(source, expected):
     assert slugs([source]) == expected

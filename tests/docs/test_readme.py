@@ -1,4 +1,4 @@
-"""What the README says, done."""
+"""The commands, code and figures of the README are run and compared."""
 
 import os
 import re
@@ -28,7 +28,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 
 def section(title: str) -> str:
-    """What stands under a heading, with what stands under lesser ones there."""
+    """Return the text of a section, with its subsections."""
     return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
@@ -37,14 +37,14 @@ def blocks(language: str, text: str = README) -> list[str]:
 
 
 def commands() -> list[str]:
-    """The commands below the tour, in order."""
+    """Return autochron's commands in the section "Commands", in order."""
     lines = [line for block in blocks("console", section("Commands")) for line in block.splitlines()]
-    found = [line.removeprefix("$ ").partition("  #")[0].strip() for line in lines if line.startswith("$ ")]
-    return [command for command in found if command.startswith("autochron ")]
+    typed = [line.removeprefix("$ ").partition("  #")[0].strip() for line in lines if line.startswith("$ ")]
+    return [command for command in typed if command.startswith("autochron ")]
 
 
 @pytest.mark.parametrize("text", blocks("toml"))
-def test_rules_are_rules(text, tmp_path):
+def test_rules_can_be_loaded(text, tmp_path):
     (tmp_path / "autochron.toml").write_text(text)
     rules = load_rules(tmp_path / "autochron.toml")
     tables = rules.boundaries or rules.ignores or rules.snapshots or (rules.effects and rules.outputs)
@@ -52,27 +52,27 @@ def test_rules_are_rules(text, tmp_path):
 
 
 @pytest.mark.parametrize("text", blocks("python"))
-def test_python_is_python(text):
+def test_python_compiles(text):
     compile(text, "README.md", "exec")
 
 
 @pytest.mark.parametrize("selector", re.findall(r"^\| `(\w+ = \"[^`]+\")` \|", README, re.MULTILINE))
-def test_selectors_are_selectors(selector, tmp_path):
+def test_selectors_can_be_loaded(selector, tmp_path):
     rule = f'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\n{selector}\n'
     (tmp_path / "autochron.toml").write_text(rule)
     assert len(load_rules(tmp_path / "autochron.toml").boundaries) == 1
 
 
-def test_every_make_target_is_there():
+def test_every_make_target_exists():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     named = set(re.findall(r"make (\w+)", README))
     assert {target for target in named if f"\n{target}:" in makefile} == named - {"but"}
 
 
-def test_each_command(tmp_path):
+def test_each_command_runs(tmp_path):
     for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
-    said = {}
+    finished = {}
     with provider.serve(script=tmp_path / "provider.json") as model:
         environment = {
             **os.environ,
@@ -80,19 +80,19 @@ def test_each_command(tmp_path):
             "OPENAI_API_KEY": "sk-tour",
             "NO_PROXY": "127.0.0.1",
         }
-        first, *rest = [command for command in commands() if not command.startswith(JUDGE)]
-        said[first] = _run(first, tmp_path, environment)
+        run_command, *later_commands = [command for command in commands() if not command.startswith(JUDGE)]
+        finished[run_command] = _run(run_command, tmp_path, environment)
     environment.pop("OPENAI_API_KEY")
-    for command in rest:
+    for command in later_commands:
         if "import" in command:
             (tmp_path / ".autochron" / "traces.db").unlink()
-        said[command] = _run(command, tmp_path, environment)
-    assert [command for command, done in said.items() if done.returncode] == []
-    assert said["autochron replay last"].stdout == said[first].stdout
-    assert said["autochron replay refund.jsonl"].stdout == said[first].stdout
-    assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in said[first].stderr
-    assert "7 crossings" in said["autochron replay last"].stderr
-    assert "tools.py" in said["autochron rules"].stdout
+        finished[command] = _run(command, tmp_path, environment)
+    assert [command for command, done in finished.items() if done.returncode] == []
+    assert finished["autochron replay last"].stdout == finished[run_command].stdout
+    assert finished["autochron replay refund.jsonl"].stdout == finished[run_command].stdout
+    assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in finished[run_command].stderr
+    assert "7 crossings" in finished["autochron replay last"].stderr
+    assert "tools.py" in finished["autochron rules"].stdout
 
 
 EDIT = """
@@ -106,11 +106,11 @@ WAIT = "until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; do
 
 
 class Tour:
-    """The tour as a script of bash, every command as it is written, and what the README says that each of them prints."""
+    """The tour as a bash script with every command as it is written, and the output that the README shows for each."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.lines: list[str] = []
-        self.said: list[str] = []
+        self.expected: list[str] = []
         self._folder = folder
         self._port = port
         python = iter((self._fix, self._expect))
@@ -124,24 +124,26 @@ class Tour:
         assert not list(python)
 
     def _run(self, text: str) -> None:
-        for command, said in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+        for command, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
             if command.startswith("pip install"):
                 continue
             changed = command.replace("/tmp/shop", f"{self._folder}/shop").replace("8642", str(self._port))
             self.lines += [changed, "status=$?"]
             if command.endswith("&"):
                 self.lines.append(WAIT.format(port=self._port))
-            self.lines.append(f"echo; echo ::{len(self.said)}:$status")
-            self.said.append(said)
+            self.lines.append(f"echo; echo ::{len(self.expected)}:$status")
+            self.expected.append(printed)
 
     def _fix(self, text: str) -> None:
-        """Put the guard in: the lines that the function of the README has more than that of the agent."""
+        """Insert the guard: the lines that the README's function has and the agent's function lacks."""
         self._edit("tools.py", text.partition("    if amount")[0], text.partition("    ...")[0])
 
     def _expect(self, text: str) -> None:
-        """Replace the check that the test begins with, and see that all else of the README stands there."""
-        last = text.splitlines()[-1].strip()
-        self._edit("incidents/refund/test_refund.py", 'replay.assert_not_reproduced("issue_refund[1]")', last)
+        """Replace the generated check, and check that the test has all other lines of the README."""
+        check = text.splitlines()[-1].strip()
+        self._edit(
+            "incidents/refund/test_refund.py", 'replay.assert_not_reproduced("issue_refund[1]")', check
+        )
         for line in text.splitlines():
             self.lines.append(
                 f"grep -qF {shlex.quote(line.strip())} incidents/refund/test_refund.py || echo missing"
@@ -153,17 +155,17 @@ class Tour:
 
 
 @pytest.mark.slow
-def test_the_tour(tmp_path):
+def test_the_tour_prints_what_the_page_shows(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     tour = Tour(tmp_path, port)
     removed = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-    kept = {name: value for name, value in os.environ.items() if name not in removed}
+    variables = {name: value for name, value in os.environ.items() if name not in removed}
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
     done = subprocess.run(
         ["bash", "-c", "\n".join(tour.lines)],
         cwd=ROOT,
-        env={**kept, "PATH": path, "NO_PROXY": "127.0.0.1"},
+        env={**variables, "PATH": path, "NO_PROXY": "127.0.0.1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -172,28 +174,28 @@ def test_the_tour(tmp_path):
     )
     parts = re.split(r"^::(\d+):(\d+)\n", done.stdout, flags=re.MULTILINE)
     printed, statuses = parts[0::3], [int(status) for status in parts[2::3]]
-    assert len(statuses) == len(tour.said), done.stdout
+    assert len(statuses) == len(tour.expected), done.stdout
     assert "missing" not in done.stdout
-    red = [said.strip().endswith("failed") for said in tour.said]
-    assert statuses == [int(each) for each in red], done.stdout
+    red = [expected.strip().endswith("failed") for expected in tour.expected]
+    assert statuses == [int(is_red) for is_red in red], done.stdout
     assert red.count(True) == 1
-    for said, text in zip(tour.said, printed, strict=False):
+    for expected, text in zip(tour.expected, printed, strict=False):
         at, plain = 0, _plain(text)
-        for piece in said.split("..."):
-            found = plain.find(_plain(piece), at)
-            assert found >= 0, f"{_plain(piece)!r} is not in {plain!r}"
-            at = found
+        for piece in expected.split("..."):
+            position = plain.find(_plain(piece), at)
+            assert position >= 0, f"{_plain(piece)!r} is not in {plain!r}"
+            at = position
 
 
 def _plain(text: str) -> str:
-    """Leave out how a text is broken into lines, and which trace it is about."""
+    """Return a text on one line, with the ids of traces replaced."""
     return " ".join(re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "ID", text).split())
 
 
 JUDGE = "autochron judge "
 
 
-def test_a_test_of_pytest(tmp_path):
+def test_the_pytest_example_fails_and_then_passes(tmp_path):
     for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
     (snippet,) = [block for block in blocks("python") if "def test_refund_is_capped" in block]
@@ -206,28 +208,28 @@ def test_a_test_of_pytest(tmp_path):
         "PYTEST_ADDOPTS": "",
     }
     with provider.serve(script=tmp_path / "provider.json") as model:
-        known = {**environment, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-tour"}
+        with_model = {**environment, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-tour"}
         for command in ('run agent.py "where is my order?"', "traces export last refund.jsonl"):
-            assert _run(f"autochron {command}", tmp_path, known).returncode == 0
+            assert _run(f"autochron {command}", tmp_path, with_model).returncode == 0
     environment.pop("OPENAI_API_KEY", None)
-    said = []
+    outputs = []
     for _ in range(2):
         words = [sys.executable, "-m", "pytest", "-p", "autochron.pytest_plugin", "-p", "no:cacheprovider"]
         done = subprocess.run(
             words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-        said.append(done.stdout)
+        outputs.append(done.stdout)
         tools = (tmp_path / "tools.py").read_text()
         capped = 'refund = Refund(order_id, min(amount_cents, order["paid_cents"])'
         (tmp_path / "tools.py").write_text(tools.replace("refund = Refund(order_id, amount_cents", capped))
-    assert ("1 failed" in said[0], "● issue_refund[1]" in said[0], "1 passed" in said[1]) == (
+    assert ("1 failed" in outputs[0], "● issue_refund[1]" in outputs[0], "1 passed" in outputs[1]) == (
         True,
         True,
         True,
-    ), said
+    ), outputs
 
 
-def test_judging(tmp_path):
+def test_the_judge_command_measures_and_then_serves(tmp_path):
     (command,) = [command for command in commands() if command.startswith(JUDGE)]
     labels = next(block for block in blocks("json") if '"label"' in block)
     (tmp_path / "labels.jsonl").write_text(labels)
@@ -240,8 +242,8 @@ def test_judging(tmp_path):
         assert model.calls == 3
     assert measured.returncode == 0, measured.stderr
     assert "agreement\t1.000 (95 % interval 0.439 to 1.000)" in measured.stdout
-    again = _run(command, tmp_path, environment)
-    assert again.stdout == measured.stdout.replace("3 by a call, 0 recorded", "0 by a call, 3 recorded")
+    served = _run(command, tmp_path, environment)
+    assert served.stdout == measured.stdout.replace("3 by a call, 0 recorded", "0 by a call, 3 recorded")
 
 
 def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -264,12 +266,12 @@ def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.
 ANEW = "run python -m bench.paper --readme"
 
 
-def test_the_table_is_that_of_the_last_study_and_the_study_is_of_these_incidents():
+def test_the_table_is_that_of_the_last_study_of_the_current_incidents():
     studies = paper.kept(paper.digest(load_all()))
     assert studies, f"no study that is kept is of the incidents as they are: {ANEW}"
     assert paper.with_table(README, studies) == README, f"the table is another one: {ANEW}"
     for study in studies:
-        assert [row.name for row in study.rows] == [each.name for each in load_all()]
+        assert [row.name for row in study.rows] == [incident.name for incident in load_all()]
         assert [row.wrong for row in study.rows] == [()] * len(study.rows)
     for name, picture in plots.pictures(studies[0]).items():
         assert f"](bench/results/{name}.svg)" in README
@@ -287,44 +289,46 @@ def test_a_page_without_a_place_for_the_table_is_refused():
 def test_each_incident_is_in_the_gallery():
     page = (ROOT / "incidents" / "README.md").read_text("utf-8")
     assert [
-        each.name
-        for each in load_all()
-        if f"]({each.name}/README.md) | {each.sdk} | {each.failure} |" not in page
+        incident.name
+        for incident in load_all()
+        if f"]({incident.name}/README.md) | {incident.sdk} | {incident.failure} |" not in page
     ] == []
 
 
 # --- the mutation study -------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_the_mutation_study_is_that_of_the_study_and_the_study_is_of_these_incidents():
+def test_the_mutation_page_is_that_of_the_last_study_of_the_current_incidents():
     study = mutation.read()
     page = mutation.PAGE.read_text("utf-8")
     assert mutation.with_results(page, study) == page, "run python -m mutation --from"
     options = StudyOptions(arguments=read_arguments(str(mutation.HOME / "arguments.toml")))
     operators = operator_set(options.operators)
-    assert {each.name: each.made_of for each in study.incidents} == {
-        each.name: IncidentStudy(each.folder, operators, options, 1, lambda *_: None).made_of
-        for each in load_all()
+    assert {incident.name: incident.made_of for incident in study.incidents} == {
+        incident.name: IncidentStudy(incident.folder, operators, options, 1, lambda *_: None).made_of
+        for incident in load_all()
     }, "the incidents changed since: run python -m mutation"
 
 
-def test_what_is_said_of_mutants_is_what_the_study_says():
+def test_the_figures_on_mutants_are_those_of_the_study():
     study = mutation.read()
-    refund = next(each for each in study.incidents if each.name == "refund")
+    refund = next(entry for entry in study.incidents if entry.name == "refund")
     counts = [tallies.tally(refund.results, method) for method in study.methods]
-    row = "".join(rf"\s+{each.killed}/{each.tried} {each.percent:.1f} %" for each in counts)
+    row = "".join(rf"\s+{entry.killed}/{entry.tried} {entry.percent:.1f} %" for entry in counts)
     assert re.search(rf"^refund{row}$", README, re.MULTILINE)
-    unsafe = [each for each in refund.results if each.is_unsafe]
-    killed = sum(each.verdicts["cut-point"].is_killed for each in unsafe)
+    unsafe = [entry for entry in refund.results if entry.is_unsafe]
+    killed = sum(entry.verdicts["cut-point"].is_killed for entry in unsafe)
     assert f"escapes: {len(unsafe) - killed} of {len(unsafe)} mutants" in README
     assert len(unsafe) == killed == 4
 
 
-def test_the_study_holds_what_it_should():
+def test_the_mutation_study_meets_its_goals():
     results = tallies.all_results(mutation.read())
-    assert sum(each.verdicts["full-stub"].is_killed for each in results) == 0
-    assert sum(tallies.is_escape(each) for each in results) == 0
-    rest = tallies.tally([each for each in results if not tallies.is_equivalent(each)], "widened")
-    assert rest.killed >= 0.95 * rest.tried
-    survivors = [each for each in results if not each.verdicts["widened"].is_killed]
-    assert [each.mutant.id for each in survivors if not (each.proof or each.hint)] == []
+    assert sum(result.verdicts["full-stub"].is_killed for result in results) == 0
+    assert sum(tallies.is_escape(result) for result in results) == 0
+    without_equivalent = tallies.tally(
+        [result for result in results if not tallies.is_equivalent(result)], "widened"
+    )
+    assert without_equivalent.killed >= 0.95 * without_equivalent.tried
+    survivors = [result for result in results if not result.verdicts["widened"].is_killed]
+    assert [result.mutant.id for result in survivors if not (result.proof or result.hint)] == []

@@ -557,7 +557,7 @@ def work(tell):
     os.kill(os.getpid(), signal.SIGKILL)
 
 ended = forked(work, Limits(10, 1 << 30))
-print(ended.signal, ended.said.decode().partition("-")[0], os.listdir(os.environ["TMPDIR"]))
+print(ended.signal, ended.output.decode().partition("-")[0], os.listdir(os.environ["TMPDIR"]))
 """
 
 

@@ -7,7 +7,7 @@ from autochron.model import Effect
 
 
 @pytest.mark.parametrize("harmful", [set(), {"s3"}, {"s0", "s19"}, {"s7", "s8", "s9"}])
-def test_it_finds_each_that_changes_something_at_any_variant(harmful):
+def test_the_search_finds_each_site_that_has_an_effect_at_some_variant(harmful):
     tried = []
 
     def attempt(variants):
@@ -22,14 +22,14 @@ def test_it_finds_each_that_changes_something_at_any_variant(harmful):
     assert len(tried) <= 4 + 10 * len(harmful)
 
 
-def test_each_site_sees_each_variant_once():
-    seen = []
-    search = Search(["a", "b", "c"], 4, lambda variants: seen.extend(variants.items()))
+def test_each_site_is_tried_with_each_variant_once():
+    tried = []
+    search = Search(["a", "b", "c"], 4, lambda variants: tried.extend(variants.items()))
     search.run()
-    assert sorted(seen) == [(site, variant) for site in "abc" for variant in range(4)]
+    assert sorted(tried) == [(site, variant) for site in "abc" for variant in range(4)]
 
 
-def test_what_changes_something_only_together_is_not_said_of_either():
+def test_sites_that_have_an_effect_only_together_are_not_harmful():
     search = Search(["a", "b"], 4, lambda variants: Effect("x", "", "") if len(variants) == 2 else None)
     search.run()
     assert search.harmful == {}

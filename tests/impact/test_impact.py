@@ -1,4 +1,4 @@
-"""Which sites are harmful: labelled programs, by the command."""
+"""`autochron impact` on programs whose lines are labelled harmful, harmless or untried."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from tests.agents.workshop import Fresh
 PROGRAMS = Path(__file__).parent / "programs"
 RULES = 'version = 1\npacks = []\n\n[[boundary]]\nname = "send"\nkind = "tool"\ntarget = "boundary:send"\n'
 BESIDE = {"imports_kinds": "kinds"}
-"""By program the module of the project that it imports, and which has sites of its own."""
+"""Maps a program to the module of the project that it imports and that has sites of its own."""
 NAMES = sorted(
-    each.stem for each in PROGRAMS.glob("*.py") if each.stem not in {"agent", "boundary", *BESIDE.values()}
+    path.stem for path in PROGRAMS.glob("*.py") if path.stem not in {"agent", "boundary", *BESIDE.values()}
 )
 BATCHES = [NAMES[at::3] for at in range(3)]
 
@@ -31,12 +31,12 @@ def project(tmp_path):
 
 
 def labelled(folder, names):
-    """Return by file and line what the comment there says."""
+    """Return the labels in the comments of programs, by file and line."""
     return {
-        f"{name}.py:{number}": found[1]
+        f"{name}.py:{number}": label[1]
         for name in names
         for number, line in enumerate((folder / f"{name}.py").read_text().splitlines(), start=1)
-        if (found := re.search(r"# (harmful|harmless|untried)$", line))
+        if (label := re.search(r"# (harmful|harmless|untried)$", line))
     }
 
 
@@ -46,7 +46,7 @@ def verdict(site):
     return "harmless" if site["effect"] is None else "harmful"
 
 
-def test_there_are_programs_enough():
+def test_there_are_enough_programs():
     assert len(NAMES) >= 25
 
 
@@ -57,14 +57,18 @@ def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(proje
     for name in (*names, *beside, "agent"):
         shutil.copy(PROGRAMS / f"{name}.py", project)
     assert run(project, "run", "agent.py", *names).status == 0
-    told = run(project, "impact", "last", "--json")
-    assert told.status == 1, told.stderr
-    found = {
-        f"{each['site']['file']}:{each['site']['line']}": each for each in json.loads(told.stdout)["sites"]
+    result = run(project, "impact", "last", "--json")
+    assert result.status == 1, result.stderr
+    sites = {
+        f"{entry['site']['file']}:{entry['site']['line']}": entry
+        for entry in json.loads(result.stdout)["sites"]
     }
     expected = labelled(project, [*names, *beside])
-    assert {site: verdict(found[site]) if site in found else "unseen" for site in expected} == expected
-    assert {verdict(each) for site, each in found.items() if site not in expected} <= {"untried", "harmless"}
+    assert {site: verdict(sites[site]) if site in sites else "unseen" for site in expected} == expected
+    assert {verdict(entry) for site, entry in sites.items() if site not in expected} <= {
+        "untried",
+        "harmless",
+    }
 
 
 AGENT = """
@@ -79,13 +83,13 @@ print(random.random(), time.time() - began, file=sys.stderr)
 
 
 @pytest.mark.slow
-def test_the_report_is_the_same_again_and_later_runs_know_of_it(project):
+def test_the_report_is_the_same_each_time_and_later_runs_show_it(project):
     (project / "agent.py").write_text(AGENT + 'send(",".join(names))\n')
     run(project, "run", "agent.py")
-    told = run(project, "impact", "last")
-    assert told.status == 1
-    assert told.stderr == ""
-    lines = told.stdout.decode().splitlines()
+    result = run(project, "impact", "last")
+    assert result.status == 1
+    assert result.stderr == ""
+    lines = result.stdout.decode().splitlines()
     assert lines[:3] == [
         "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)",
         "agent.py:8  random  random.random  ×1  direct  no effect observed (4 variants)",
@@ -94,27 +98,27 @@ def test_the_report_is_the_same_again_and_later_runs_know_of_it(project):
     assert lines[3].startswith("agent.py:9  set-order  ")
     assert lines[3].endswith("  HARMFUL: changes send[2] input at text")
     assert "autochron: 1 of 4 sites harmful; " in lines[5]
-    assert run(project, "impact", "last").stdout == told.stdout
-    again = run(project, "run", "agent.py").stderr
-    assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)" in again
+    assert run(project, "impact", "last").stdout == result.stdout
+    later_report = run(project, "run", "agent.py").stderr
+    assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)" in later_report
 
 
 @pytest.mark.slow
-def test_a_module_beside_the_program_is_not_the_library_of_its_name(project):
+def test_a_project_module_with_the_name_of_a_library_belongs_to_the_project(project):
     (project / "attrs.py").write_text("import random\n\n\ndef roll():\n    return random.random()\n")
     (project / "agent.py").write_text("import attrs\nfrom boundary import send\n\nsend(str(attrs.roll()))\n")
     run(project, "run", "agent.py")
-    told = run(project, "impact", "last")
-    assert told.stdout.decode().splitlines()[0].endswith("  HARMFUL: changes send[1] input at text")
+    result = run(project, "impact", "last")
+    assert result.stdout.decode().splitlines()[0].endswith("  HARMFUL: changes send[1] input at text")
 
 
 @pytest.mark.slow
-def test_one_site_is_tried_alone_and_none_harmful_is_0(project):
+def test_one_site_can_be_tried_alone_and_the_status_is_0_if_none_is_harmful(project):
     (project / "agent.py").write_text(AGENT)
     run(project, "run", "agent.py")
-    told = run(project, "impact", "last", "--site", "agent.py:6", "--variants", "6")
-    assert told.status == 0
-    assert told.stdout.decode().splitlines()[0].endswith("no effect observed (6 variants)")
+    result = run(project, "impact", "last", "--site", "agent.py:6", "--variants", "6")
+    assert result.status == 0
+    assert result.stdout.decode().splitlines()[0].endswith("no effect observed (6 variants)")
     missed = run(project, "impact", "last", "--site", "agent.py:2")
     assert missed.status == 2
     assert "no value is asked for at agent.py:2" in missed.stderr
@@ -127,12 +131,12 @@ def test_a_program_that_polls_a_clock_for_ever_is_ended(project):
         "while time.time() < began - 3600:\n    pass\n"
     )
     run(project, "run", "agent.py")
-    told = run(project, "impact", "last", "--timeout", "2", "--site", "agent.py:5")
-    assert told.status == 1
-    assert "HARMFUL: the program doesn't end" in told.stdout.decode()
+    result = run(project, "impact", "last", "--timeout", "2", "--site", "agent.py:5")
+    assert result.status == 1
+    assert "HARMFUL: the program doesn't end" in result.stdout.decode()
 
 
-def test_what_can_not_be_tried_is_said_in_a_line(project):
+def test_a_program_that_cannot_be_tried_is_refused_in_one_line(project):
     (project / "agent.py").write_text(
         "from boundary import send\n\nwith open('/proc/self/stat') as file:\n    send(file.read())\n"
     )
@@ -152,16 +156,16 @@ def test_what_can_not_be_tried_is_said_in_a_line(project):
     )
 
 
-def test_what_a_replay_may_differ_by_is_named(project):
+def test_a_refusal_names_the_likely_source_of_the_difference(project):
     (project / "agent.py").write_text(
         "import tempfile\nfrom boundary import send\n\nwith tempfile.TemporaryDirectory() as folder:\n    send(folder)\n"
     )
     run(project, "run", "agent.py")
-    told = run(project, "impact", "last")
-    assert told.status == 2
+    result = run(project, "impact", "last")
+    assert result.status == 2
     assert (
         "make what it comes from, perhaps tempfile.TemporaryDirectory at agent.py:4, a boundary"
-        in told.stderr
+        in result.stderr
     )
 
 
@@ -170,6 +174,6 @@ def test_a_trace_of_a_block_names_no_program(project):
         "import autochron\nwith autochron.record('blocked'):\n    from boundary import send\n    send('x')\n"
     )
     assert run(project, "agent", module="agent").status == 0
-    told = run(project, "impact", "blocked")
-    assert told.status == 2
-    assert "names no program" in told.stderr
+    result = run(project, "impact", "blocked")
+    assert result.status == 2
+    assert "names no program" in result.stderr

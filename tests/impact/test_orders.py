@@ -1,4 +1,4 @@
-"""Orders of sets and places in memory: what stands in their place, and how a module is compiled for it."""
+"""Alternative orders of sets and addresses in memory, and how a module is rewritten to use them."""
 
 import json
 import pickle
@@ -41,8 +41,8 @@ def given():
 """
 
 
-def spoken(code, wrapper, name):
-    """Run a function that fails; gives its traceback, and where Python points at."""
+def failure_of(code, wrapper, name):
+    """Run a function that fails. Return the error's type and the positions in its traceback, or None."""
     space = {"__name__": "sample", NAME: wrapper}
     exec(code, space)
     try:
@@ -50,42 +50,42 @@ def spoken(code, wrapper, name):
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)[1:]
         return type(error), [
-            (each.lineno, each.colno, each.end_colno) for each in frames if each.filename == "sample.py"
+            (frame.lineno, frame.colno, frame.end_colno) for frame in frames if frame.filename == "sample.py"
         ]
     return None
 
 
 @pytest.mark.parametrize("name", ["popped", "hashed", "looped", "given"])
-def test_what_is_put_in_leaves_tracebacks_as_they_are(name):
-    made = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}").compiled("sample.py")
+def test_the_rewrite_leaves_tracebacks_as_they_are(name):
+    rewritten = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}").compiled("sample.py")
     plain = compile(SOURCE, "sample.py", "exec")
-    found = spoken(made, lambda _key, _kind, value: value, name)
-    assert found is not None
-    assert found == spoken(plain, None, name)
+    failure = failure_of(rewritten, lambda _key, _kind, value: value, name)
+    assert failure is not None
+    assert failure == failure_of(plain, None, name)
 
 
-def test_each_unordered_expression_passes_through():
-    met = []
+def test_each_unordered_expression_passes_through_the_wrapper():
+    wrapped = []
 
     def wrapper(key, kind, value):
-        met.append((key, kind))
+        wrapped.append((key, kind))
         return value
 
-    made = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}")
+    rewritten = rewrite(SOURCE.encode(), "", lambda order: f"{order.line} {order.call}")
     space = {"__name__": "sample", NAME: wrapper}
-    exec(made.compiled("sample.py"), space)
+    exec(rewritten.compiled("sample.py"), space)
     space["shown"]()
-    assert met == [
+    assert wrapped == [
         ("4 set.__iter__", "iterated"),
         *[("6 set.__repr__", "set"), ("6 object.__repr__", "text")] * 2,
         ("7 set.__iter__", "set"),
         *[("8 set.__iter__", "set"), ("8 object.__repr__", "text")],
     ]
-    assert {key for key, _ in met} < made.sites.keys()
+    assert {key for key, _ in wrapped} < rewritten.sites.keys()
 
 
 @pytest.mark.parametrize("values", [["a", "b"], list("abcde"), ["b", "a", "c"]])
-def test_a_variant_is_another_order_and_the_same_one_again(values):
+def test_a_variant_is_another_order_and_the_same_each_time(values):
     for variant in range(6):
         order = other_order(values, variant)
         assert order != values
@@ -94,14 +94,14 @@ def test_a_variant_is_another_order_and_the_same_one_again(values):
     assert len({tuple(other_order(values, variant)) for variant in range(4)}) >= min(3, len(values) - 1)
 
 
-@pytest.mark.parametrize("made", [OrderedSet, OrderedFrozenSet])
-def test_a_set_in_another_order_is_a_set(made):
-    plain = made.__base__("abcd")
-    moved = made(list("dbca"))
+@pytest.mark.parametrize("ordered_type", [OrderedSet, OrderedFrozenSet])
+def test_a_set_in_another_order_is_a_set(ordered_type):
+    plain = ordered_type.__base__("abcd")
+    moved = ordered_type(list("dbca"))
     assert list(moved) == list("dbca")
     assert "".join(moved) == "dbca"
     assert repr(moved) in {"{'d', 'b', 'c', 'a'}", "frozenset({'d', 'b', 'c', 'a'})"}
-    assert isinstance(moved, made.__base__)
+    assert isinstance(moved, ordered_type.__base__)
     assert moved == plain
     assert (len(moved), "a" in moved, "x" in moved) == (4, True, False)
     assert (moved & {"a", "x"}, moved | {"x"}, moved - {"a"}) == (
@@ -109,27 +109,28 @@ def test_a_set_in_another_order_is_a_set(made):
         plain | {"x"},
         plain - {"a"},
     )
-    assert type(pickle.loads(pickle.dumps(moved))) is made.__base__
+    assert type(pickle.loads(pickle.dumps(moved))) is ordered_type.__base__
 
 
-def test_a_set_that_changes_while_it_is_gone_through_is_refused_as_by_python():
+def test_changing_a_set_during_its_iteration_raises_as_in_python():
     names = {"a", "b"}
     with pytest.raises(RuntimeError, match="Set changed size during iteration"):
-        for each in iterate_in(["b", "a"], names):
-            names.discard(each)
+        for name in iterate_in(["b", "a"], names):
+            names.discard(name)
 
 
 @pytest.mark.parametrize("variant", range(6))
-def test_other_addresses_and_hashes_are_told_apart_as_before(variant):
+def test_alternative_addresses_and_hashes_stay_distinct(variant):
     addresses = [(0x7E << 40) + (number << 6) + 16 for number in range(1_000)]
-    moved = [other_address(each, variant) for each in addresses]
+    moved = [other_address(value, variant) for value in addresses]
     assert len(set(moved)) == len(addresses)
     assert all(
-        one != other and other % 16 == 0 and other > 0 for one, other in zip(addresses, moved, strict=True)
+        address != alternative and alternative % 16 == 0 and alternative > 0
+        for address, alternative in zip(addresses, moved, strict=True)
     )
     hashes = [hash(f"name {number}") for number in range(1_000)]
-    assert all(other_hash(each, variant) not in {each, -1} for each in hashes)
-    assert len({other_hash(each, variant) for each in hashes}) == len(set(hashes))
+    assert all(other_hash(value, variant) not in {value, -1} for value in hashes)
+    assert len({other_hash(value, variant) for value in hashes}) == len(set(hashes))
 
 
 @pytest.mark.parametrize("value", [-2, 0, 1, -3, 2**61 - 2, 1 - 2**61, 1 << 62])
@@ -140,7 +141,7 @@ def test_another_hash_is_another_one_and_valid(value):
     assert others == [other_hash(value, variant) for variant in range(6)]
 
 
-def told(folder, *arguments):
+def impact_report(folder, *arguments):
     result = run(folder, "impact", "last", "--json", *arguments)
     assert result.status in {0, 1}, result.stderr
     return json.loads(result.stdout)
@@ -148,10 +149,10 @@ def told(folder, *arguments):
 
 def verdicts(report):
     return {
-        f"{each['site']['file']}:{each['site']['line']}": each["untried"] or each["effect"]["what"]
-        if each["untried"] or each["effect"]
+        f"{site['site']['file']}:{site['site']['line']}": site["untried"] or site["effect"]["what"]
+        if site["untried"] or site["effect"]
         else "no effect"
-        for each in report["sites"]
+        for site in report["sites"]
     }
 
 
@@ -178,15 +179,15 @@ def labelled(thing, count):
 
 
 @pytest.mark.slow
-def test_what_no_scan_sees_is_found_where_it_runs(project):
+def test_orders_that_no_scan_sees_are_found_at_run_time(project):
     (project / "texts.py").write_text(TEXTS)
-    more = "import enum\nKind = enum.Enum('Kind', 'RED BLUE GREEN')\nclass Thing: pass\n"
-    last = (
+    head = "import enum\nKind = enum.Enum('Kind', 'RED BLUE GREEN')\nclass Thing: pass\n"
+    sends = (
         "send(joined(names))\nsend(labelled(Thing(), 3))\nsend(' '.join(each.name for each in set(Kind)))\n"
     )
-    (project / "agent.py").write_text(more + HIDDEN.replace("send(' '.join(multimode(names)))\n", last))
+    (project / "agent.py").write_text(head + HIDDEN.replace("send(' '.join(multimode(names)))\n", sends))
     run(project, "run", "agent.py")
-    report = told(project)
+    report = impact_report(project)
     assert verdicts(report) == {
         "agent.py:10": "no effect",
         "agent.py:11": "no effect",
@@ -194,24 +195,24 @@ def test_what_no_scan_sees_is_found_where_it_runs(project):
         "texts.py:2": "changes send[1] input at text",
         "texts.py:5": "changes send[2] input at text",
     }
-    assert [each["site"]["qualname"] for each in report["sites"]][-2:] == ["joined", "labelled"]
+    assert [site["site"]["qualname"] for site in report["sites"]][-2:] == ["joined", "labelled"]
     assert report["problems"] == []
 
 
 @pytest.mark.slow
-def test_what_only_another_seed_changes_is_a_problem_and_all_orders_are_blamed(project):
+def test_an_effect_that_only_another_hash_seed_has_is_blamed_on_all_orders(project):
     (project / "texts.py").write_text(TEXTS)
     (project / "agent.py").write_text(HIDDEN)
     run(project, "run", "agent.py")
-    report = told(project)
-    what = "changes send[1] input at text (this or another order of a set)"
-    assert verdicts(report) == {"agent.py:7": what, "agent.py:8": what}
+    report = impact_report(project)
+    effect = "changes send[1] input at text (this or another order of a set)"
+    assert verdicts(report) == {"agent.py:7": effect, "agent.py:8": effect}
     (problem,) = report["problems"]
     assert problem.startswith("another seed of hashes changes send[1] input at text (was ")
     assert problem.endswith("so those are called harmful together (unexplained-order)")
-    one = told(project, "--site", "agent.py:7")
-    assert verdicts(one) == {"agent.py:7": "no effect"}
-    assert one["problems"][0].endswith("; only agent.py:7 was tried (unexplained-order)")
+    report_of_one_site = impact_report(project, "--site", "agent.py:7")
+    assert verdicts(report_of_one_site) == {"agent.py:7": "no effect"}
+    assert report_of_one_site["problems"][0].endswith("; only agent.py:7 was tried (unexplained-order)")
 
 
 BY_HAND = """\
@@ -233,13 +234,13 @@ send(late.joined())
 
 
 @pytest.mark.slow
-def test_what_a_loader_of_its_own_loads_is_not_tried_alone(project):
+def test_orders_in_a_module_of_a_custom_loader_are_harmful_or_untried(project):
     (project / "late.py").write_text(
         "NAMES = {'ann', 'bob', 'cid', 'dan', 'eve', 'fay'}\ndef joined():\n    return ','.join(NAMES)\n"
     )
     (project / "agent.py").write_text(BY_HAND)
     run(project, "run", "agent.py")
-    assert verdicts(told(project)) == {
+    assert verdicts(impact_report(project)) == {
         "late.py:3": "changes send[1] input at text",
         "agent.py:11": "no effect",
         "agent.py:13": "no effect",
@@ -248,7 +249,7 @@ def test_what_a_loader_of_its_own_loads_is_not_tried_alone(project):
         "NAMES = {'ann', 'bob'}\ndef joined():\n    print(*NAMES, file=__import__('sys').stderr)\n"
     )
     run(project, "run", "agent.py")
-    assert verdicts(told(project)) == {
+    assert verdicts(impact_report(project)) == {
         "late.py:3": "its module isn't run from its source",
         "agent.py:11": "no effect",
         "agent.py:13": "no effect",
@@ -256,13 +257,13 @@ def test_what_a_loader_of_its_own_loads_is_not_tried_alone(project):
 
 
 @pytest.mark.slow
-def test_a_program_that_works_on_addresses_is_replayed_as_it_is(project):
+def test_the_sites_of_a_program_that_uses_real_addresses_are_untried(project):
     (project / "agent.py").write_text(
         "import ctypes, sys\nfrom boundary import send\n\nnames = {'ann', 'bob', 'cid', 'dan', 'eve'}\n"
         "send(len(ctypes.cast(id(names), ctypes.py_object).value))\nprint(*names, file=sys.stderr)\n"
     )
     run(project, "run", "agent.py")
-    report = told(project)
+    report = impact_report(project)
     assert set(verdicts(report).values()) == {
         "the program doesn't replay where another one can be put in its place"
     }
@@ -293,7 +294,7 @@ main()
 
 
 @pytest.mark.slow
-def test_a_boundary_within_what_is_wrapped_is_one_still(project):
+def test_a_boundary_inside_a_wrapped_expression_stays_a_boundary(project):
     (project / "autochron.toml").write_text("version = 1\npacks = []\n" + RULE)
     (project / "desk").mkdir()
     (project / "desk" / "__init__.py").write_text("")
@@ -302,6 +303,6 @@ def test_a_boundary_within_what_is_wrapped_is_one_still(project):
         "TOOLS = {'upper': str.upper, 'lower': str.lower, 'split': str.split}\n\ndef shout(text):\n    return text\n"
     )
     assert run(project, "run", "-m", "desk").status == 0
-    found = verdicts(told(project))
-    assert re.fullmatch(r"changes split\[\d\] input at args\[0\]", found.pop("desk/__main__.py:10"))
-    assert found == {"desk/__main__.py:6": "no effect", "desk/__main__.py:7": "no effect"}
+    found_verdicts = verdicts(impact_report(project))
+    assert re.fullmatch(r"changes split\[\d\] input at args\[0\]", found_verdicts.pop("desk/__main__.py:10"))
+    assert found_verdicts == {"desk/__main__.py:6": "no effect", "desk/__main__.py:7": "no effect"}

@@ -14,7 +14,7 @@ REFUND = os.path.join(ROOT, "incidents", "refund")
 
 
 class Recorded(NamedTuple):
-    """A folder with the agent, its rules and the trace of its failure, and what that printed."""
+    """A folder with the agent, its rules and the trace of its failure; and the output of the recorded run."""
 
     folder: object
     trace: str
@@ -23,7 +23,7 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
-    """Record the agent that refunds far too much; the model is stopped afterwards."""
+    """Record the agent that refunds far too much. The model server is stopped afterwards."""
     folder = tmp_path_factory.mktemp("recorded")
     for name in ("agent.py", "tools.py", "autochron.toml"):
         shutil.copy(os.path.join(REFUND, name), folder)
@@ -36,21 +36,21 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def project(recorded, tmp_path):
-    """Return a project of its own, with the agent, its rules and its store."""
+    """Return a copy of the project for one test: the agent, its rules and its store."""
     shutil.copytree(recorded.folder, tmp_path / "project")
     return tmp_path / "project"
 
 
 @pytest.fixture
 def model():
-    """Start the model again."""
+    """Yield the running model server."""
     with provider.serve(script=os.path.join(REFUND, "provider.json")) as running:
         yield running
 
 
 @pytest.fixture
 def agent(project, monkeypatch):
-    """Import the agent as its author would, and take it away again."""
+    """Yield the agent, imported as its author would import it, and remove it from `sys.modules` afterwards."""
     monkeypatch.syspath_prepend(str(project))
     monkeypatch.chdir(project)
     for name in ("agent", "tools"):

@@ -1,4 +1,4 @@
-"""Which exceptions are a refusal and which are a crash, by how they were raised."""
+"""Which exceptions count as a refusal and which as a crash, by how they were raised."""
 
 import asyncio
 import json
@@ -98,10 +98,10 @@ def test_a_crash_is_described_with_its_line():
     )
 
 
-def noted(names):
-    """Return the types of the exceptions that are noted while each of these is raised and caught."""
+def crashes_noted(names):
+    """Return the types of the exceptions that the watch notes while the named ones are raised and caught."""
     watch = CrashWatch(owns, os.path.basename)
-    begun = watch.begin()
+    began = watch.begin()
     try:
         for name in names:
             try:
@@ -110,25 +110,25 @@ def noted(names):
                 pass
     finally:
         watch.end()
-    if not begun:
+    if not began:
         pytest.skip("another tracer is at work, so on 3.11 nothing is noted")
-    return [each.partition(",")[0].partition(":")[0] for each in watch.found()]
+    return [note.partition(",")[0].partition(":")[0] for note in watch.found()]
 
 
-def made_twice():
+def make_existing_folder():
     os.mkdir(os.path.dirname(__file__))
 
 
 ORDINARY = {
     "iterator": lambda: next(iter(())),
-    "made twice": made_twice,
+    "made twice": make_existing_folder,
     "cancelled": lambda: raises(asyncio.CancelledError()),
 }
 
 
 def test_a_crash_that_is_caught_is_noted():
     names = ["name", "missing key", "missing table", "parsing", "json", "missing file", "division"]
-    assert noted(names) == [
+    assert crashes_noted(names) == [
         "NameError",
         "KeyError",
         "OperationalError",
@@ -140,10 +140,10 @@ def test_a_crash_that_is_caught_is_noted():
 
 
 def test_a_refusal_that_is_caught_is_not_noted():
-    assert noted(["own", "value", "key", "assert", "constraint of a database", *ORDINARY]) == []
+    assert crashes_noted(["own", "value", "key", "assert", "constraint of a database", *ORDINARY]) == []
 
 
-def test_a_tracer_that_was_there_stays_and_is_told():
+def test_an_earlier_tracer_stays_and_the_watch_says_whether_it_began():
     def tracer(*_):
         return None
 
@@ -151,9 +151,9 @@ def test_a_tracer_that_was_there_stays_and_is_told():
     sys.settrace(tracer)
     try:
         watch = CrashWatch(owns, os.path.basename)
-        begun = watch.begin()
+        began = watch.begin()
         watch.end()
         assert sys.gettrace() is tracer
     finally:
         sys.settrace(before)
-    assert begun is (sys.version_info >= (3, 12))
+    assert began is (sys.version_info >= (3, 12))

@@ -1,4 +1,4 @@
-"""One incident, replayed with different things live: what the guard does, and what the model makes of it."""
+"""One incident, replayed with different crossings live: what the guard does, and how the model goes on."""
 
 import json
 
@@ -40,9 +40,9 @@ def cases():
 
 
 @cases()
-def test_through_the_command_line(live, calls, addresses, project, model):
+def test_each_cut_replays_through_the_command_line(live, calls, addresses, project, model):
     (project / "fix.py").write_text(FIX, encoding="utf-8")
-    words = [word for each in live for word in ("--live", each)]
+    words = [word for item in live for word in ("--live", item)]
     env = {"OPENAI_BASE_URL": model.url}
     replayed = agreed(project, "replay", "refund.jsonl", *words, *SWAP, "--json", env=env)
     summary = json.loads(replayed.said)
@@ -53,14 +53,14 @@ def test_through_the_command_line(live, calls, addresses, project, model):
         addresses,
         [],
     )
-    assert {each["severity"] for each in summary["divergences"]} <= {"consequence", "notice"}
+    assert {item["severity"] for item in summary["divergences"]} <= {"consequence", "notice"}
     assert model.calls == calls
     assert '    -> {"blocked": true, "reason": "more than was paid"}' in replayed.text
     assert "refunded 48,213.00" not in replayed.text
 
 
 @cases()
-def test_through_python(live, calls, addresses, project, model, agent, monkeypatch, capsys):
+def test_each_cut_replays_through_python(live, calls, addresses, project, model, agent, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setattr("sys.argv", ["agent.py"])
@@ -73,12 +73,12 @@ def test_through_python(live, calls, addresses, project, model, agent, monkeypat
     with autochron.replay("refund.jsonl", live=live, swap={"tools.py:issue_refund": guarded}) as replay:
         agent.main()
     assert replay.sequence() == ALL
-    assert [each.address for each in replay.only(live=True)] == addresses
+    assert [item.address for item in replay.only(live=True)] == addresses
     assert model.calls == calls
     assert replay["issue_refund[1]"].result == BLOCKED
     assert replay["issue_refund[1]"].input == {"order_id": "48213", "amount_cents": 4821300}
-    told = replay["model[4]"].input["body"]["messages"]
-    assert [json.loads(each["content"]) for each in told if each["role"] == "tool"][1] == BLOCKED
+    messages = replay["model[4]"].input["body"]["messages"]
+    assert [json.loads(item["content"]) for item in messages if item["role"] == "tool"][1] == BLOCKED
     assert agent.tools.refunds == []
     assert [mail[0] for mail in agent.tools.outbox] == (
         ["mara@example.com"] if "send_reply[1]" in addresses else []
@@ -86,28 +86,31 @@ def test_through_python(live, calls, addresses, project, model, agent, monkeypat
     replay.assert_not_reproduced("issue_refund[1]")
 
 
-def test_without_the_guard_the_live_tool_does_it_again(project, agent, monkeypatch):
+def test_without_the_guard_the_live_tool_reproduces_the_incident(project, agent, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setattr("sys.argv", ["agent.py"])
     with autochron.replay("refund.jsonl", live="issue_refund[1]") as replay:
         agent.main()
     assert replay["issue_refund[1]"].result == agent.tools.Refund("48213", 4821300, 3990, number=1)
     assert agent.tools.refunds == [replay["issue_refund[1]"].result]
-    assert [each.kind for each in replay.divergences] == ["stale-state"]
+    assert [divergence.kind for divergence in replay.divergences] == ["stale-state"]
     with pytest.raises(ReproducedError) as caught:
         replay.assert_not_reproduced("issue_refund[1]")
-    first, given, gave, remedy = str(caught.value).splitlines()
-    assert first == "issue_refund[1] did again what it did in the incident:"
-    assert given == '  it was given amount_cents: 4821300, order_id: "48213"'
-    assert gave == '  and gave Refund(order_id: "48213", amount_cents: 4821300, paid_cents: 3990, number: 1)'
-    here = f"{__file__}:{caught.traceback[0].lineno + 1}"
-    assert remedy == (
-        f"the fix goes into issue_refund, tools.py:36, or into what calls it; then say in {here} what should happen, in the"
+    headline, argument_line, result_line, remedy_line = str(caught.value).splitlines()
+    assert headline == "issue_refund[1] did again what it did in the incident:"
+    assert argument_line == '  it was given amount_cents: 4821300, order_id: "48213"'
+    assert (
+        result_line
+        == '  and gave Refund(order_id: "48213", amount_cents: 4821300, paid_cents: 3990, number: 1)'
+    )
+    place = f"{__file__}:{caught.traceback[0].lineno + 1}"
+    assert remedy_line == (
+        f"the fix goes into issue_refund, tools.py:36, or into what calls it; then say in {place} what should happen, in the"
         " place of this check (incident-reproduced)"
     )
 
 
-def test_a_live_model_that_is_not_there_is_told(project):
+def test_an_unreachable_live_model_is_reported(project):
     env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     replayed = agreed(project, "replay", "refund.jsonl", "--live", "model[4]", env=env)
     assert "openai.APIConnectionError: Connection error." in replayed.said

@@ -1,4 +1,4 @@
-"""`make demo`: all that it tells a newcomer holds."""
+"""`make demo`: what it shows a newcomer is true."""
 
 import sys
 
@@ -8,7 +8,7 @@ from tests.cli.processes import ROOT, finish, start
 
 
 @pytest.mark.slow
-def test_the_demo():
+def test_the_demo_shows_the_incident_before_and_after_the_guard():
     done = finish(start([sys.executable, "-m", "incidents.demo"], ROOT, env={"COLUMNS": "140"}))
     assert done.status == 0, done.text + done.said
     assert (done.text.count("✓"), "✗" in done.text) == (9, False)

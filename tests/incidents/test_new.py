@@ -1,4 +1,4 @@
-"""`autochron incident new`: what it writes, that its test is red until the fix and green after, and what it refuses."""
+"""`autochron incident new`: what it writes and what it refuses. Its test is red before the fix and green after it."""
 
 import os
 import re
@@ -69,9 +69,9 @@ def run_test(folder, place, **env):
 
 
 def test_the_demos_incident_is_red_until_the_guard_is_in(project):
-    said = new(project, "refund.jsonl", "incidents/refund")
-    assert "incidents/refund/test_refund.py fails as it should on today's code:" in said
-    assert "issue_refund[1] (issue_refund, tools.py:36)" in said
+    report = new(project, "refund.jsonl", "incidents/refund")
+    assert "incidents/refund/test_refund.py fails as it should on today's code:" in report
+    assert "issue_refund[1] (issue_refund, tools.py:36)" in report
     status, text = run_test(project, "incidents/refund")
     assert (status, "ReproducedError: all 3 live crossings did again" in text) == (1, True)
     tools = project / "tools.py"
@@ -82,27 +82,27 @@ def test_the_demos_incident_is_red_until_the_guard_is_in(project):
 
 
 @pytest.mark.thorough
-def test_one_that_is_named_has_to_go_otherwise(shop):
+def test_the_named_crossing_has_to_change(shop):
     record(shop)
-    said = new(shop, "last", "--live", "charge[1]", "incidents/charge")
-    assert "charge[1] did again what it did in the incident:" in said
-    assert 'it was given cents: 250, item: "mug"' in said
-    assert 'and gave {item: "mug", charged: 25000}' in said
+    report = new(shop, "last", "--live", "charge[1]", "incidents/charge")
+    assert "charge[1] did again what it did in the incident:" in report
+    assert 'it was given cents: 250, item: "mug"' in report
+    assert 'and gave {item: "mug", charged: 25000}' in report
     line = 1 + SHOP[: SHOP.index("def charge")].count("\n")
-    assert f"the fix goes into charge, shop.py:{line}, or into what calls it" in said
+    assert f"the fix goes into charge, shop.py:{line}, or into what calls it" in report
     write(shop, {"shop.py": SHOP.replace('"cents": 250', '"cents": 251')})
-    assert run_test(shop, "incidents/charge")[0] == 1  # another tool goes otherwise, and is served
+    assert run_test(shop, "incidents/charge")[0] == 1  # only `price` has changed, and it is served
     write(shop, {"shop.py": GUARDED})
     assert run_test(shop, "incidents/charge")[0] == 0
 
 
-def test_that_it_does_not_happen_any_more_is_enough(shop):
+def test_the_test_passes_if_the_crossing_no_longer_happens(shop):
     record(shop)
     new(shop, "last", "--no-try", "incidents/charge")
     new(shop, "last", "--no-try", "--live", "charge[1]", "incidents/reached")
     write(shop, {"shop.py": SHOP.replace("print(json.dumps(charge(**found)))", 'print("no")')})
     assert run_test(shop, "incidents/charge")[0] == 0
-    # Code upstream has changed, so that one crossing alone is no longer reached.
+    # Code upstream has changed, so the named crossing is no longer reached.
     assert run_test(shop, "incidents/reached")[0] == 0
     write(shop, {"shop.py": SHOP})
     status, text = run_test(shop, "incidents/reached")
@@ -110,7 +110,7 @@ def test_that_it_does_not_happen_any_more_is_enough(shop):
 
 
 @pytest.mark.parametrize("words", [("-m", "shop", "a b", 'c"d`e'), ("shop.py", "a b", 'c"d`e')])
-def test_modules_and_arguments(shop, words):
+def test_modules_arguments_and_folder_names_with_special_characters(shop, words):
     record(shop, *words)
     new(shop, "last", "it's/the one")
     assert os.listdir(shop / "it's") == ["the one"]
@@ -121,9 +121,9 @@ def test_a_program_that_failed_has_to_end_well(shop):
     broken = SHOP.replace("charge(**found)", 'charge(**found)["total"]')
     write(shop, {"shop.py": broken})
     record(shop, status=1)
-    said = new(shop, "last", "incidents/total")
-    assert "the program ended with status 1; in the incident with 1. It said last:" in said
-    assert "KeyError: 'total'" in said
+    report = new(shop, "last", "incidents/total")
+    assert "the program ended with status 1; in the incident with 1. It said last:" in report
+    assert "KeyError: 'total'" in report
     assert "This fails while the program fails." in (shop / "incidents/total/README.md").read_text("utf-8")
     write(shop, {"shop.py": GUARDED})
     assert run_test(shop, "incidents/total")[0] == 0
@@ -151,7 +151,7 @@ def test_an_error_of_the_programs_own_with_the_name_of_one_of_ours_is_a_failure_
         "try:\n        thank()\n    except Exception as error:\n        raise ExceptionGroup('thanks', [error]) from None",
     ],
 )
-def test_a_program_that_goes_on_past_the_record_is_no_failure_again(shop, thanks):
+def test_a_program_that_goes_on_past_the_record_is_inconclusive(shop, thanks):
     goes_on = SHOP.replace("def main", "def thank():\n    return 1\n\ndef main").replace(
         "charge(**found)))", f"charge(**found)))\n    {thanks}"
     )
@@ -174,9 +174,9 @@ def test_a_program_that_goes_on_past_the_record_is_no_failure_again(shop, thanks
 def test_a_block_waits_for_the_call_of_the_agent(shop):
     write(shop, {"block.py": 'import autochron, shop\nwith autochron.record("b"):\n    shop.main()\n'})
     assert python(shop, "block.py").status == 0
-    said = new(shop, "b", "incidents/b")
-    assert "incidents/b/test_b.py fails, and waits for you:" in said
-    assert "call the agent here as it was called when this was recorded: test_b.py, in test_b" in said
+    report = new(shop, "b", "incidents/b")
+    assert "incidents/b/test_b.py fails, and waits for you:" in report
+    assert "call the agent here as it was called when this was recorded: test_b.py, in test_b" in report
     file = shop / "incidents/b/test_b.py"
     text = re.sub(r"    pytest\.fail\(.*\n", "    shop.main()\n", file.read_text("utf-8"))
     write(
@@ -196,7 +196,7 @@ def test_a_block_waits_for_the_call_of_the_agent(shop):
 # --- what is written ---------------------------------------------------------------------------------------------------
 
 
-def test_the_folder(shop):
+def test_the_folder_has_all_its_files(shop):
     record(shop)
     new(shop, "last", "--live", "kind:tool", "--inputs", "warn", "--no-try", "incidents/charge")
     folder = shop / "incidents" / "charge"
@@ -210,8 +210,8 @@ def test_the_folder(shop):
     assert read_trace(str(folder / "trace.jsonl")) == open_store(str(shop / ".autochron/traces.db")).load(
         "last"
     )
-    made = load_rules(folder / "autochron.toml")
-    assert (made.root, made.digest) == (str(shop), load_rules(shop / "autochron.toml").digest)
+    rules = load_rules(folder / "autochron.toml")
+    assert (rules.root, rules.digest) == (str(shop), load_rules(shop / "autochron.toml").digest)
     assert (
         '"trace.jsonl", live="kind:tool", inputs="warn", deny="network,subprocess")'
         in (folder / "test_charge.py").read_text()
@@ -224,7 +224,7 @@ def test_the_folder(shop):
     assert max(map(len, (folder / "test_charge.py").read_text("utf-8").splitlines())) <= 100
 
 
-def test_what_the_readme_says_to_try_works(shop):
+def test_the_command_of_the_readme_works(shop):
     record(shop)
     new(shop, "last", "--live", "charge[1]", "--no-try", "incidents/charge")
     write(shop, {"fix.py": "def charge(item, cents):\n    return {'item': item, 'charged': cents}\n"})
@@ -247,14 +247,14 @@ def test_what_the_readme_says_to_try_works(shop):
     ],
     ids=["autochron.toml", "pyproject.toml", "with a root", "none"],
 )
-def test_rules_that_mean_the_same(tmp_path, files):
+def test_the_incidents_rules_mean_the_same_as_the_projects(tmp_path, files):
     marked = SHOP.replace("def charge", "import autochron\n\n@autochron.boundary\ndef charge")
     write(tmp_path, {"shop.py": SHOP if files else marked, **files})
-    given = ("--rules", next(iter(files))) if files else ()
-    record(tmp_path, *given, "--store", "t.db", "shop.py")
-    said = new(tmp_path, "last", *given, "--store", "t.db", "a/b")
-    assert "fails as it should" in said
-    assert "rules-changed" not in said
+    options = ("--rules", next(iter(files))) if files else ()
+    record(tmp_path, *options, "--store", "t.db", "shop.py")
+    report = new(tmp_path, "last", *options, "--store", "t.db", "a/b")
+    assert "fails as it should" in report
+    assert "rules-changed" not in report
     text = (tmp_path / "a/b/autochron.toml").read_text("utf-8")
     assert tomli.loads(text)["root"] == "../.."
     assert ("# ours" in text) == ("autochron.toml" in files)
@@ -262,30 +262,30 @@ def test_rules_that_mean_the_same(tmp_path, files):
 
 
 @pytest.mark.thorough
-def test_an_incident_of_an_incident(shop):
+def test_an_incident_can_be_made_from_an_incidents_trace(shop):
     record(shop)
     new(shop, "last", "--no-try", "incidents/one")
-    said = new(shop, "incidents/one/trace.jsonl", "--live", "charge[1]", "two")
-    assert "two/test_two.py fails as it should" in said
+    report = new(shop, "incidents/one/trace.jsonl", "--live", "charge[1]", "two")
+    assert "two/test_two.py fails as it should" in report
     assert load_rules(shop / "two/autochron.toml").root == str(shop)
 
 
-def test_rules_that_have_changed_since_are_told(shop):
+def test_rules_that_have_changed_since_are_reported(shop):
     record(shop)
     write(shop, {"autochron.toml": RULES.replace('"main"', '"main", "nothing"')})
-    said = new(shop, "last", "incidents/charge")
-    assert "the trace was not recorded with the rules that autochron.toml holds today" in said
-    assert "fails as it should" in said
+    report = new(shop, "last", "incidents/charge")
+    assert "the trace was not recorded with the rules that autochron.toml holds today" in report
+    assert "fails as it should" in report
 
 
 # --- what is not claimed -------------------------------------------------------------------------------------------------
 
 
-def test_a_field_that_is_another_in_each_run_is_written_into_the_test(shop):
+def test_a_field_that_varies_from_run_to_run_is_volatile_in_the_test(shop):
     write(shop, {"shop.py": SHOP.replace('"charged": cents * 100', '"charged": __import__("os").getpid()')})
     record(shop)
-    said = new(shop, "last", "--live", "charge[1]", "incidents/charge")
-    assert "varies, and tells nothing: charge[1].outcome.charged (another in each run: " in said
+    report = new(shop, "last", "--live", "charge[1]", "incidents/charge")
+    assert "varies, and tells nothing: charge[1].outcome.charged (another in each run: " in report
     text = (shop / "incidents/charge/test_charge.py").read_text()
     assert re.search(
         r'    volatile=\[\n        "charge\[1\].outcome.charged",  # another in each run: \d+, \d+, \d+\n    \],\n',
@@ -296,17 +296,18 @@ def test_a_field_that_is_another_in_each_run_is_written_into_the_test(shop):
     assert run_test(shop, "incidents/charge")[0] == 0
 
 
-def test_code_that_is_mended_already_does_not_show_the_incident(shop):
+def test_code_that_is_fixed_already_does_not_show_the_incident(shop):
     record(shop)
     write(shop, {"shop.py": GUARDED})
-    said = new(shop, "last", "incidents/charge", status=1)
-    assert "fails on today's code, and does not show the incident:" in said
+    report = new(shop, "last", "incidents/charge", status=1)
+    assert "fails on today's code, and does not show the incident:" in report
     assert (
-        "charge[1].outcome.charged is 250 in each run of today's code, and was 25000 in the incident" in said
+        "charge[1].outcome.charged is 250 in each run of today's code, and was 25000 in the incident"
+        in report
     )
 
 
-def test_a_tool_that_needs_the_network_is_kept_from_it(shop):
+def test_a_tool_that_needs_the_network_is_denied_it(shop):
     reaches = """def charge(item, cents):
     import socket
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
@@ -314,10 +315,10 @@ def test_a_tool_that_needs_the_network_is_kept_from_it(shop):
 """
     write(shop, {"shop.py": SHOP.replace("def charge(item, cents):\n", reaches)})
     record(shop)
-    said = new(shop, "last", "incidents/charge", status=1)
-    assert "fails on today's code, and does not show the incident:" in said
-    assert "charge[1] reaches for 127.0.0.1" in said
-    assert "leave network out of what is denied" in said
+    report = new(shop, "last", "incidents/charge", status=1)
+    assert "fails on today's code, and does not show the incident:" in report
+    assert "charge[1] reaches for 127.0.0.1" in report
+    assert "leave network out of what is denied" in report
 
 
 WITHOUT_PYTEST = """
@@ -332,17 +333,20 @@ main(["incident", "new", "last", "x"])
 def test_without_pytest_nothing_is_claimed(shop):
     record(shop)
     done = python(shop, "-c", WITHOUT_PYTEST)
-    said = "pytest is not installed here, so nobody has seen the test fail yet"
-    assert (done.status, said in done.text) == (0, True)
+    expected = "pytest is not installed here, so nobody has seen the test fail yet"
+    assert (done.status, expected in done.text) == (0, True)
     status, text = run_test(shop, "x")
     assert (status, "ReproducedError" in text) == (1, True)
 
 
 @pytest.mark.parametrize(
     "options",
-    [pytest.param(each, marks=pytest.mark.thorough) for each in ("-n 1", "--lf --strict-config --maxfail=1")],
+    [
+        pytest.param(option, marks=pytest.mark.thorough)
+        for option in ("-n 1", "--lf --strict-config --maxfail=1")
+    ],
 )
-def test_the_projects_own_way_to_run_tests(shop, options):
+def test_the_projects_pytest_options_apply(shop, options):
     lines = (
         "[tool.pytest.ini_options]",
         f'addopts = "{options}"',
@@ -354,22 +358,22 @@ def test_the_projects_own_way_to_run_tests(shop, options):
     record(shop)
     assert "fails as it should" in new(shop, "last", "incidents/charge", env=None)
     write(shop, {"shop.py": GUARDED})
-    said = new(shop, "last", "incidents/again", status=1, env=None)
-    assert "fails on today's code, and does not show the incident:" in said
+    report = new(shop, "last", "incidents/again", status=1, env=None)
+    assert "fails on today's code, and does not show the incident:" in report
 
 
-def test_a_test_that_can_not_be_run_is_broken(shop):
+def test_a_test_that_cannot_be_run_is_reported_as_broken(shop):
     record(shop)
     write(shop, {"conftest.py": "raise RuntimeError('no tests here')\n"})
-    said = new(shop, "last", "incidents/charge", status=1)
-    assert "does not fail as it should on today's code:" in said
-    assert "no tests here" in said
+    report = new(shop, "last", "incidents/charge", status=1)
+    assert "does not fail as it should on today's code:" in report
+    assert "no tests here" in report
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_refused(shop):
+def test_invalid_folders_traces_and_options_are_refused(shop):
     record(shop)
     write(shop, {"full/there": "", "file": ""})
     refusals = {
@@ -396,14 +400,14 @@ def test_what_is_refused(shop):
         ("last",): "autochron incident new wants a trace and a folder after it",
         ("last", "x", "--lve", "y"): "autochron incident has no option --lve; did you mean --live? (usage)",
     }
-    said = {words: new(shop, *words, status=2) for words in refusals}
-    assert {words: text for words, text in said.items() if refusals[words] not in text} == {}
+    errors = {words: new(shop, *words, status=2) for words in refusals}
+    assert {words: text for words, text in errors.items() if refusals[words] not in text} == {}
     assert not (shop / "x").exists()
     assert os.listdir(shop / "full") == ["there"]
     assert "incident does new" in command(shop, "incident", "old").said
 
 
-def test_a_trace_without_tools(shop):
+def test_a_trace_without_tools_needs_live_crossings_to_be_named(shop):
     write(shop, {"autochron.toml": RULES.replace('kind = "tool"', 'kind = "router"')})
     record(shop)
     assert new(shop, "last", "x", status=2) == (
@@ -413,7 +417,7 @@ def test_a_trace_without_tools(shop):
     assert "fails as it should" in new(shop, "last", "--live", "kind:router", "x")
 
 
-def test_a_trace_that_was_cut_off(shop):
+def test_a_trace_that_was_cut_off_is_refused(shop):
     record(shop)
     trace = open_store(str(shop / ".autochron/traces.db")).load("last")
     write_trace(type(trace)(trace.header, trace.envelopes, None), str(shop / "cut.jsonl"))
@@ -421,22 +425,22 @@ def test_a_trace_that_was_cut_off(shop):
     assert not (shop / "x").exists()
 
 
-def test_tools_that_no_rule_weaves(project):
+def test_tools_that_no_rule_weaves_are_refused(project):
     rules = project / "autochron.toml"
     text = rules.read_text("utf-8")
     rules.write_text(text + 'exclude = ["issue_refund"]\n', encoding="utf-8")
-    said = new(project, "refund.jsonl", "x", status=2)
+    error = new(project, "refund.jsonl", "x", status=2)
     assert (
         "issue_refund (tools.py:issue_refund) crossed a boundary when it was recorded, and by today's rules"
-        in said
+        in error
     )
-    assert "or say --allow-unwoven" in said
+    assert "or say --allow-unwoven" in error
     trace = read_trace(str(project / "refund.jsonl"))
     footer = type(trace.footer)(status=0, unwoven_tools=("issue_refund",))
     write_trace(type(trace)(trace.header, trace.envelopes, footer), str(project / "unwoven.jsonl"))
-    said = new(project, "unwoven.jsonl", "x", status=2)
-    assert "the model asked for issue_refund, which no crossing answers" in said
-    assert "or say --allow-unwoven" in said
+    error = new(project, "unwoven.jsonl", "x", status=2)
+    assert "the model asked for issue_refund, which no crossing answers" in error
+    assert "or say --allow-unwoven" in error
     assert not (project / "x").exists()
 
 
@@ -464,7 +468,7 @@ ASKED = 'version = 1\npacks = []\n\n[[boundary]]\nname = "agent"\nkind = "model"
 ASKED += 'meta = { tools = ["outcome.calls.*.name"] }\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\n'
 
 
-def test_an_incident_of_a_run_in_which_the_agent_declined_calls(tmp_path):
+def test_a_run_with_declined_calls_needs_no_allow_unwoven(tmp_path):
     rules = ASKED + 'target = ["shop:price", "shop:charge", "shop:notify"]\n'
     write(tmp_path, {"shop.py": ASKING, "autochron.toml": rules})
     record(tmp_path)
@@ -473,13 +477,13 @@ def test_an_incident_of_a_run_in_which_the_agent_declined_calls(tmp_path):
     assert "allow_unwoven" not in text
 
 
-def test_an_incident_that_may_run_what_no_rule_weaves(tmp_path):
+def test_allow_unwoven_is_written_into_the_test_with_its_reason(tmp_path):
     rules = ASKED + 'target = ["shop:price", "shop:charge"]\n'
     write(tmp_path, {"shop.py": ASKING, "autochron.toml": rules})
     record(tmp_path)
-    said = new(tmp_path, "last", "incidents/asked", status=2)
-    assert "the model asked for notify, which no crossing answers" in said
-    assert "charge" not in said
+    error = new(tmp_path, "last", "incidents/asked", status=2)
+    assert "the model asked for notify, which no crossing answers" in error
+    assert "charge" not in error
     assert "fails as it should" in new(tmp_path, "last", "--allow-unwoven", "incidents/asked")
     text = (tmp_path / "incidents/asked/test_asked.py").read_text("utf-8")
     assert (
@@ -490,14 +494,14 @@ def test_an_incident_that_may_run_what_no_rule_weaves(tmp_path):
     assert f"\n    # {why}\n" in text
 
 
-def test_an_empty_folder_is_taken(shop):
+def test_an_empty_folder_is_used(shop):
     record(shop)
     (shop / "x").mkdir()
     new(shop, "last", "--no-try", "x")
     assert len(os.listdir(shop / "x")) == 5
 
 
-def test_an_incident_is_replaced_by_force_as_far_as_it_is_as_it_was_made(shop):
+def test_force_replaces_an_incident_unless_its_files_were_changed(shop):
     record(shop)
     new(shop, "last", "--no-try", "x")
     assert "x is there already and holds an incident" in new(shop, "last", "--no-try", "x", status=2)
@@ -505,14 +509,15 @@ def test_an_incident_is_replaced_by_force_as_far_as_it_is_as_it_was_made(shop):
     new(shop, "last", "--no-try", "--force", "x")
     assert ((shop / "x/fix.py").read_text(), len(os.listdir(shop / "x"))) == ("mine", 6)
     write(shop, {"x/test_x.py": "edited"})
-    said = new(shop, "last", "--no-try", "--force", "x", status=2)
+    error = new(shop, "last", "--no-try", "--force", "x", status=2)
     assert (
-        "x has test_x.py, changed since the incident was made; move that away, or name another folder" in said
+        "x has test_x.py, changed since the incident was made; move that away, or name another folder"
+        in error
     )
     assert (shop / "x/test_x.py").read_text() == "edited"
 
 
-def test_what_a_failed_attempt_leaves_behind_is_in_nobodys_way(shop):
+def test_a_failed_attempt_does_not_block_the_next_one(shop):
     record(shop)
     write(shop, {"shop.py": GUARDED})
     new(shop, "last", "x", status=1)
@@ -520,11 +525,11 @@ def test_what_a_failed_attempt_leaves_behind_is_in_nobodys_way(shop):
     assert "fails as it should" in new(shop, "last", "x")
 
 
-def test_one_that_is_interrupted_says_so_and_is_in_nobodys_way(shop):
+def test_an_interrupted_attempt_says_so_and_does_not_block_the_next_one(shop):
     record(shop)
     words = (sys.executable, "-m", "autochron", "incident", "new", "last", "x")
     process = start(words, shop, env=PLUGINS, start_new_session=True)
-    while not (shop / "x" / "baseline.json").exists():  # then the test is about to be tried
+    while not (shop / "x" / "baseline.json").exists():  # written just before the test is tried
         assert process.poll() is None
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
@@ -533,7 +538,7 @@ def test_one_that_is_interrupted_says_so_and_is_in_nobodys_way(shop):
     assert "fails as it should" in new(shop, "last", "x")
 
 
-def test_a_damaged_baseline_is_told_of(shop):
+def test_a_damaged_baseline_is_reported(shop):
     record(shop)
     new(shop, "last", "--no-try", "x")
     write(shop, {"x/baseline.json": "{"})
@@ -568,11 +573,13 @@ ASKS = BANK.replace(
 
 
 @pytest.mark.parametrize("live", ["kind:tool", "transfer[1]"])
-def test_a_fix_may_ask_another_tool(shop, live):
+def test_a_fix_may_call_another_tool(shop, live):
     write(shop, {"shop.py": BANK})
     record(shop)
-    said = new(shop, "last", "--live", live, "x")
-    assert "did this on the scratch copy: shop.py:ACCOUNTS: changed at ann: after: -3960, before: 40" in said
+    report = new(shop, "last", "--live", live, "x")
+    assert (
+        "did this on the scratch copy: shop.py:ACCOUNTS: changed at ann: after: -3960, before: 40" in report
+    )
     write(shop, {"shop.py": ASKS})
     status, text = run_test(shop, "x")
     assert status == 0, text
@@ -582,7 +589,7 @@ def test_a_fix_may_ask_another_tool(shop, live):
     assert "balance[2]" in done.said
 
 
-def test_a_tool_that_was_renamed_is_named_as_that(shop):
+def test_a_renamed_tool_is_reported_as_such(shop):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "x")
@@ -617,7 +624,7 @@ PASSES_ERRORS_ON = BANK.replace(
         ),
     ],
 )
-def test_a_fix_that_can_not_be_called_as_it_was_shows_nothing(shop, parameters, misfit):
+def test_a_fix_that_cannot_be_called_as_before_is_inconclusive(shop, parameters, misfit):
     write(shop, {"shop.py": PASSES_ERRORS_ON})
     record(shop)
     new(shop, "last", "x")
@@ -630,7 +637,7 @@ def test_a_fix_that_can_not_be_called_as_it_was_shows_nothing(shop, parameters, 
     assert f"transfer[1] can't be called as it was in the incident: {misfit};" in text
 
 
-def test_a_crash_that_a_fix_catches_itself_shows_nothing(shop):
+def test_a_crash_that_a_fix_catches_itself_is_inconclusive(shop):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "--live", "transfer[1]", "x")
@@ -657,17 +664,18 @@ ENDS_ABRUPTLY = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS_ABRUPTLY)
-def test_a_fix_that_ends_the_program_or_never_ends_shows_nothing(shop, tmp_path_factory, end):
+@pytest.mark.parametrize("ending", ENDS_ABRUPTLY)
+def test_a_fix_that_ends_the_program_or_never_ends_is_inconclusive(shop, tmp_path_factory, ending):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "x")
     write(
-        shop, {"shop.py": BANK.replace("    ACCOUNTS[source] -= cents", f"    import os, signal\n    {end}")}
+        shop,
+        {"shop.py": BANK.replace("    ACCOUNTS[source] -= cents", f"    import os, signal\n    {ending}")},
     )
     temporary = tmp_path_factory.mktemp("tmp")
     status, text = run_test(shop, "x", AUTOCHRON_LIMIT="3", TMPDIR=str(temporary))
-    assert (status, f"InconclusiveError: {ENDS_ABRUPTLY[end]}" in text) == (1, True), text
+    assert (status, f"InconclusiveError: {ENDS_ABRUPTLY[ending]}" in text) == (1, True), text
     assert os.listdir(temporary) == []
 
 
@@ -682,7 +690,7 @@ LATER = {
 
 
 @pytest.mark.parametrize("start_later", LATER)
-def test_a_fix_that_does_it_later_shows_nothing(shop, start_later):
+def test_a_fix_that_does_the_same_later_is_not_green(shop, start_later):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "--live", "transfer[1]", "x")
@@ -702,7 +710,7 @@ def transfer(source, target, cents):
     assert (status, LATER[start_later] in text) == (1, True), text
 
 
-def test_an_error_that_is_the_right_answer_may_be_said(shop):
+def test_an_error_that_is_the_right_answer_can_be_named_in_the_test(shop):
     write(shop, {"shop.py": BANK})
     record(shop)
     new(shop, "last", "x")
@@ -714,10 +722,10 @@ def test_an_error_that_is_the_right_answer_may_be_said(shop):
     assert run_test(shop, "x")[0] == 0
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------------
+# --- assertions ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_may_be_asked(shop, monkeypatch):
+def test_assert_not_reproduced_takes_the_names_of_crossings(shop, monkeypatch):
     record(shop)
     monkeypatch.syspath_prepend(str(shop))
     monkeypatch.chdir(shop)

@@ -1,4 +1,4 @@
-"""What several values have in common, and whether another one fits."""
+"""Prints: what several values have in common, and whether another value fits it."""
 
 import json
 
@@ -21,23 +21,23 @@ def test_a_value_fits_its_own_print(value):
 
 
 @given(st.lists(JSON, min_size=1, max_size=4))
-def test_each_of_several_values_fits_what_they_have_in_common(values):
+def test_each_of_several_values_fits_their_common_print(values):
     common = print_of(values)
-    assert [common.differences(each) for each in values] == [[]] * len(values)
+    assert [common.differences(value) for value in values] == [[]] * len(values)
 
 
 @given(JSON, JSON)
-def test_another_value_differs(one, other):
-    # 40.0 is 40: the same thing done.
+def test_a_value_fits_the_print_of_another_only_if_they_are_equal(first, second):
+    # 40.0 counts as 40: the tool did the same.
     def number(text):
         return int(float(text)) if float(text).is_integer() else float(text)
 
-    numbers = [json.loads(json.dumps(each), parse_float=number) for each in (one, other)]
-    flat = [flatten(each) for each in numbers]
-    same = flat[0].keys() == flat[1].keys() and all(
+    numbers = [json.loads(json.dumps(value), parse_float=number) for value in (first, second)]
+    flat = [flatten(value) for value in numbers]
+    is_equal = flat[0].keys() == flat[1].keys() and all(
         type(flat[0][key]) is type(flat[1][key]) and flat[0][key] == flat[1][key] for key in flat[0]
     )
-    assert (print_of([one]).differences(other) == []) is same
+    assert (print_of([first]).differences(second) == []) is is_equal
 
 
 @given(JSON)
@@ -67,7 +67,7 @@ def test_a_print_shows_no_data(value):
         ([{"a": []}], {"a": [1]}, ["a", "a.0"]),
     ],
 )
-def test_what_fits(values, other, expected):
+def test_which_values_fit_a_print(values, other, expected):
     assert sorted(print_of(values).differences(other)) == sorted(expected)
 
 
@@ -80,5 +80,5 @@ def test_fields_that_vary_are_named():
 @pytest.mark.parametrize(
     ("value", "tells"), [(None, False), ({"a": 1}, True), ("x", True), (False, True), ([], True)]
 )
-def test_nothing_tells_nothing(value, tells):
+def test_a_print_of_none_tells_nothing(value, tells):
     assert print_of([{"outcome": value}]).tells is tells

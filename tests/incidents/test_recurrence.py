@@ -1,4 +1,4 @@
-"""Whether what a tool does now is what it did in the incident: in whatever words, rows, files or pieces."""
+"""Whether a tool has the same effects as in the incident, be it in other words, rows, files or pieces."""
 
 import json
 
@@ -7,11 +7,11 @@ import pytest
 from autochron.model import StateEffect
 from autochron.reproduction.baseline import effects_in_common
 
-GIVEN = {"order": 70_001, "cents": 9_000, "reason": "wrong size"}
+ARGUMENTS = {"order": 70_001, "cents": 9_000, "reason": "wrong size"}
 
 
-def effect(path, what, value):
-    return StateEffect(path, what, json.dumps(value).encode())
+def effect(path, kind, value):
+    return StateEffect(path, kind, json.dumps(value).encode())
 
 
 def row(number, cents, **more):
@@ -33,7 +33,7 @@ def text(path, *lines):
 
 
 ROW = [row(2, 9_000)]
-AGAIN = {
+RECURRING = {
     "once more": ROW,
     "another number": [row(3, 9_000)],
     "a cent more": [row(2, 9_001, reason="")],
@@ -45,10 +45,10 @@ AGAIN = {
     "in uneven pieces": pieces(8_000, 999, 1),
     "beside another row": [row(2, 9_000), row(3, 5)],
     "in another file": [text("paid.txt", "70001: 9,000.00 for wrong size")],
-    "in another table": [effect("pay.db", "row added to payments", GIVEN)],
+    "in another table": [effect("pay.db", "row added to payments", ARGUMENTS)],
     "on what is there": [changed(100, 9_100, order="70001 wrong size")],
 }
-OTHERWISE = {
+NOT_RECURRING = {
     "nothing": [],
     "less": [row(2, 3_000, reason="")],
     "refused, with the order": [row(2, 0, reason="refused")],
@@ -59,19 +59,19 @@ OTHERWISE = {
 }
 
 
-def recurs(had, now, given):
-    (known,) = effects_in_common([had, had, had], given)
-    return known.recurs_in(now, given)
+def recurs(recorded, current, arguments):
+    (common,) = effects_in_common([recorded, recorded, recorded], arguments)
+    return common.recurs_in(current, arguments)
 
 
-@pytest.mark.parametrize("name", AGAIN)
-def test_a_row_is_there_again(name):
-    assert recurs(ROW, AGAIN[name], GIVEN)
+@pytest.mark.parametrize("name", RECURRING)
+def test_a_row_recurs(name):
+    assert recurs(ROW, RECURRING[name], ARGUMENTS)
 
 
-@pytest.mark.parametrize("name", OTHERWISE)
-def test_a_row_is_not_there_again(name):
-    assert not recurs(ROW, OTHERWISE[name], GIVEN)
+@pytest.mark.parametrize("name", NOT_RECURRING)
+def test_a_row_does_not_recur(name):
+    assert not recurs(ROW, NOT_RECURRING[name], ARGUMENTS)
 
 
 MAIL = [text("out/0001.txt", "to bo", "the code is 4711")]
@@ -79,7 +79,7 @@ SENT = {"to": "bo", "text": "the code is 4711"}
 
 
 @pytest.mark.parametrize(
-    ("now", "expected"),
+    ("current", "expected"),
     [
         ([text("out/0007.txt", "To: bo", "The code is 4711.")], True),
         ([text("out/0001.txt", "to bo", "the code"), text("out/0002.txt", "is 4711")], True),
@@ -89,17 +89,17 @@ SENT = {"to": "bo", "text": "the code is 4711"}
         ([text("out/0001.txt", "to bo", "(redacted)")], False),
     ],
 )
-def test_a_message_is_sent_again(now, expected):
-    assert recurs(MAIL, now, SENT) is expected
+def test_a_message_recurs(current, expected):
+    assert recurs(MAIL, current, SENT) is expected
 
 
 @pytest.mark.parametrize(
-    ("now", "expected"),
+    ("current", "expected"),
     [
         ([changed(1_000, -4_000)], True),
         ([changed(2_000, -3_000)], True),
         ([changed(1_000, 500)], False),
     ],
 )
-def test_a_balance_changes_by_as_much_again(now, expected):
-    assert recurs([changed(1_000, -4_000)], now, {"cents": 5_000}) is expected
+def test_a_change_of_a_balance_recurs(current, expected):
+    assert recurs([changed(1_000, -4_000)], current, {"cents": 5_000}) is expected

@@ -1,4 +1,4 @@
-"""What was recorded of a script is the same when it is imported: its types have two names, and are one."""
+"""A recorded script replays as an imported module: types of `__main__` and of the module count as the same."""
 
 import sys
 
@@ -52,10 +52,10 @@ def till(tmp_path, monkeypatch):
     del sys.modules["till"]
 
 
-def test_what_live_crossings_give_is_the_same(till):
+def test_results_of_live_crossings_are_the_same(till):
     with autochron.replay("till", live="kind:tool") as replay:
         till.main()
-    assert [(each.address, each.live) for each in replay.crossings] == [
+    assert [(crossing.address, crossing.live) for crossing in replay.crossings] == [
         ("pay[1]", True),
         ("parts[1]", True),
         ("pay[2]", True),
@@ -63,7 +63,7 @@ def test_what_live_crossings_give_is_the_same(till):
     assert replay.divergences == ()
 
 
-def test_another_type_of_that_name_is_not(till, monkeypatch):
+def test_another_type_of_the_same_name_is_a_divergence(till, monkeypatch):
     def pay(cents):
         if cents > 100:
             raise LookupError(cents)
@@ -77,4 +77,7 @@ def test_another_type_of_that_name_is_not(till, monkeypatch):
         pytest.raises(LookupError),
     ):
         till.main()
-    assert [each.address for each in replay.divergences if each.kind == "outcome"] == ["pay[1]", "pay[2]"]
+    assert [divergence.address for divergence in replay.divergences if divergence.kind == "outcome"] == [
+        "pay[1]",
+        "pay[2]",
+    ]

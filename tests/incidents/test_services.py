@@ -1,4 +1,4 @@
-"""The call that a `[[trace]]` is of: kept with the trace, shown, made again, compared, and made an incident of."""
+"""The call of a `[[trace]]`: recorded, shown, made again, compared, and turned into an incident."""
 
 import json
 import re
@@ -178,7 +178,7 @@ TARGETS = (
 )
 RULES = (
     'version = 1\npacks = []\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ntarget = "app:price"\n'
-    + "".join(f'[[trace]]\ntarget = "app:{each}"\n' for each in TARGETS)
+    + "".join(f'[[trace]]\ntarget = "app:{target}"\n' for target in TARGETS)
 )
 RECORD = """
 import asyncio
@@ -252,18 +252,18 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def traces(recorded):
-    """Read the traces of the calls, by the name of the function."""
+    """Return the traces of the calls, by the name of the function."""
     store = open_store(str(recorded / ".autochron" / "traces.db"))
-    found = {}
+    by_function = {}
     for summary in store.summaries()[1:]:
         name = summary.header.command.target.removeprefix("app:")
-        found.setdefault(name, []).append(store.load(summary.header.id))
-    return found
+        by_function.setdefault(name, []).append(store.load(summary.header.id))
+    return by_function
 
 
 @pytest.fixture
 def service(recorded, tmp_path):
-    """Return a folder of a test's own, with the program and its traces."""
+    """Return a copy of the folder for one test, with the program and its traces."""
     write(tmp_path, {"app.py": APP, "autochron.toml": RULES, "calls.py": CALLS})
     (tmp_path / ".autochron").mkdir()
     (tmp_path / ".autochron" / "traces.db").write_bytes((recorded / ".autochron" / "traces.db").read_bytes())
@@ -277,24 +277,24 @@ def call_of(traces, name, at=0):
 def outcome(call):
     ended = call.outcome
     if hasattr(ended, "items"):
-        return [json.loads(each) for each in ended.items], type(ended.end).__name__
+        return [json.loads(item) for item in ended.items], type(ended.end).__name__
     return json.loads(ended.value if hasattr(ended, "value") else ended.error)
 
 
 def ids(traces, name):
-    return [each.header.id for each in traces[name]]
+    return [trace.header.id for trace in traces[name]]
 
 
-def called(folder, *names):
+def calls_made_again(folder, *names):
     done = python(folder, "calls.py", *names)
     assert done.status == 0, done.said
     return [json.loads(line) for line in done.text.splitlines()]
 
 
-# --- what is kept ----------------------------------------------------------------------------------------------------------
+# --- recorded --------------------------------------------------------------------------------------------------------------
 
 
-def test_arguments_and_outcome(traces):
+def test_arguments_and_outcome_are_recorded(traces):
     call = call_of(traces, "charge")
     assert (call.seq, call.address, call.kind, call.lane, call.parent, call.site) == (
         *(0, "charge[1]", "router", "0", None),
@@ -313,7 +313,7 @@ def test_arguments_and_outcome(traces):
 
 
 @pytest.mark.parametrize(
-    ("name", "at", "given", "ended"),
+    ("name", "at", "arguments", "expected"),
     [
         ("wait", 0, {"item": "mug"}, 250),
         ("count", 0, {"n": 3}, ([250, 251, 252], "Returned")),
@@ -326,37 +326,37 @@ def test_arguments_and_outcome(traces):
         ("raw", 0, {"scope": {"method": "POST", "path": "/x", "query": "", "body": {"text": "mug"}}}, None),
     ],
 )
-def test_each_kind_of_function(traces, name, at, given, ended):
+def test_calls_of_each_kind_of_function_are_recorded(traces, name, at, arguments, expected):
     call = call_of(traces, name, at)
-    assert (call.arguments, outcome(call)) == (given, ended)
+    assert (call.arguments, outcome(call)) == (arguments, expected)
 
 
-def test_one_that_raises(traces):
+def test_a_call_that_raises_is_recorded(traces):
     ended = outcome(call_of(traces, "fail"))
     assert (ended["$error"], ended["args"]) == ("builtins:LookupError", ["no cup at 250"])
     assert traces["fail"][0].footer.error == "LookupError"
 
 
-def test_one_that_is_left_open(traces):
+def test_a_stream_that_is_left_open_is_recorded_as_abandoned(traces):
     (call,) = [
-        each
-        for each in (trace.footer.call for trace in traces["count"])
-        if json.loads(each.input) == {"n": 2}
+        candidate
+        for candidate in (trace.footer.call for trace in traces["count"])
+        if json.loads(candidate.input) == {"n": 2}
     ]
     assert outcome(call) == ([250], Abandoned.__name__)
 
 
-def test_what_is_no_value_is_told_by_its_type(traces):
+def test_an_argument_that_cannot_be_encoded_is_recorded_by_its_type(traces):
     assert call_of(traces, "locked").opaque == (
         "arguments.lock: _thread:lock",
         "(input).lock: _thread:lock",
     )
 
 
-def test_a_request(traces):
+def test_a_request_is_recorded_with_its_secrets_masked(traces):
     call = call_of(traces, "sell")
-    asked = call.arguments["request"]
-    assert asked == {
+    request = call.arguments["request"]
+    assert request == {
         "method": "POST",
         "path": "/sell",
         "query": "token=[masked]&a=%20b",
@@ -375,29 +375,29 @@ def test_a_request(traces):
     }
 
 
-def test_an_application_is_named_where_a_module_has_it(traces):
+def test_an_application_is_recorded_by_its_name_in_a_module(traces):
     apps = {
         name: json.loads(call_of(traces, name).meta)["request"]["app"]
         for name in ("raw", "Items.get", "Wrapped.__call__")
     }
     assert apps == {"raw": "app:raw", "Items.get": "app:items", "Wrapped.__call__": "app:wrapped"}
-    assert [json.loads(each.footer.call.meta)["request"]["app"] for each in traces["early"]] == [
+    assert [json.loads(trace.footer.call.meta)["request"]["app"] for trace in traces["early"]] == [
         "app:app",
         None,
     ]
 
 
-def test_a_trace_of_a_run_has_none(recorded):
+def test_a_trace_of_a_run_has_no_call(recorded):
     assert open_store(str(recorded / ".autochron" / "traces.db")).load("all").footer.call is None
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------------------
+# --- shown -----------------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_the_root_of_the_tree(recorded, traces):
+def test_the_call_is_the_root_of_the_tree(recorded, traces):
     (charge,), (sell, _) = ids(traces, "charge"), ids(traces, "sell")
     shown = command(recorded, "traces", "show", charge).text
-    # How much of the input there is room for depends on how long the duration is.
+    # The input is shortened to the room that the duration leaves.
     shown = re.sub(r"[\d.]+ .?s", "T", re.sub(r" \w*… →", "… →", shown))
     assert shown.splitlines()[2:] == [
         '└─ charge[1] router  limit: 3, order: {item: "mug", password: "[masked]",… → 500  T  1 masked',
@@ -412,7 +412,7 @@ def test_it_is_the_root_of_the_tree(recorded, traces):
     assert as_json["footer"]["call"]["outcome"] == {"value": 500, "argument": None}
 
 
-def test_it_is_in_a_trace_file(recorded, traces, tmp_path):
+def test_the_call_is_in_a_trace_file(recorded, traces, tmp_path):
     for name in ("charge", "count", "sell"):
         (ident, *_), file = ids(traces, name), str(tmp_path / f"{name}.jsonl")
         assert command(recorded, "traces", "export", ident, file).status == 0
@@ -422,7 +422,7 @@ def test_it_is_in_a_trace_file(recorded, traces, tmp_path):
 # --- made again ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_call_that_can_be_made_again_is(recorded):
+def test_every_call_that_can_be_made_again_is_made_again(recorded):
     refused = (
         "UsageError: replay.call() can't make the call of this trace again: {}; write the call yourself, inside the replay"
         " (usage)"
@@ -435,8 +435,8 @@ def test_every_call_that_can_be_made_again_is(recorded):
     no_call = refused.format(
         "it holds no call; one that a [[trace]] rule made of a call does, unless an older release recorded it"
     )
-    got = Counter((name, json.dumps(value)) for name, value, _ in called(recorded))
-    wanted = [
+    results = Counter((name, json.dumps(value)) for name, value, _ in calls_made_again(recorded))
+    expected = [
         ("", no_call),
         ("charge", 500),
         ("wait", 250),
@@ -460,12 +460,12 @@ def test_every_call_that_can_be_made_again_is(recorded):
         ("Wrapped.__call__", [200, "inner"]),
         ("raw", [202, "250"]),
     ]
-    assert got == Counter((name, json.dumps(value)) for name, value in wanted)
+    assert results == Counter((name, json.dumps(value)) for name, value in expected)
 
 
 def test_the_recorded_input_is_no_divergence(recorded):
     names = ("charge", "count", "sell", "stream", "raw", "Shop.buy")
-    assert [each for each in called(recorded, *names) if each[2]] == []
+    assert [entry for entry in calls_made_again(recorded, *names) if entry[2]] == []
 
 
 def test_without_starlette_a_request_goes_through_httpx(service):
@@ -473,10 +473,10 @@ def test_without_starlette_a_request_goes_through_httpx(service):
     price = APP[APP.index("def price") : APP.index("def charge")]
     blocked = 'import sys\nsys.modules["starlette"] = None\nsys.modules["starlette.testclient"] = None\n'
     write(service, {"app.py": price + only_asgi, "calls.py": blocked + CALLS})
-    assert called(service, "raw") == [["raw", [202, "250"], []]]
+    assert calls_made_again(service, "raw") == [["raw", [202, "250"], []]]
     write(service, {"calls.py": f'{blocked}sys.modules["httpx"] = None\n{CALLS}'})
-    ((_, said, _),) = called(service, "raw")
-    assert said == (
+    ((_, error, _),) = calls_made_again(service, "raw")
+    assert error == (
         "UsageError: replay.call() sends the recorded request through starlette's test client or httpx, and neither is "
         "installed here; install one, or write the call yourself, inside the replay (usage)"
     )
@@ -509,11 +509,11 @@ def test_an_application_that_stays_after_its_last_word_is_ended(service, staying
     asserted = '    assert scope["type"] == "http"\n'
     stays = STAYS.replace("ENDS", repr(ends)).replace("ANSWER", repr(answer)).replace("STAYING", staying)
     write(service, {"app.py": APP.replace(asserted, stays)})
-    assert [result for _, result, _ in called(service, "raw")] == [said]
+    assert [result for _, result, _ in calls_made_again(service, "raw")] == [said]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "reason"),
     [
         ("def late(", "def later(", "app has no late any more; the nearest is later"),
         (
@@ -529,11 +529,11 @@ def test_an_application_that_stays_after_its_last_word_is_ended(service, staying
         ),
     ],
 )
-def test_a_function_that_is_another_now(service, before, after, said):
+def test_a_function_that_has_changed_is_refused(service, before, after, reason):
     write(service, {"app.py": APP.replace(before, after)})
-    assert called(service, "late")[0][1] == (
-        f"UsageError: replay.call() can't make the call of app:late again: {said}; write the call yourself, inside the replay"
-        " (usage)"
+    assert calls_made_again(service, "late")[0][1] == (
+        f"UsageError: replay.call() can't make the call of app:late again: {reason}; write the call yourself, inside"
+        " the replay (usage)"
     )
 
 
@@ -566,7 +566,7 @@ with autochron.replay(structs.replace(trace, header=header), check=False) as rep
 """
 
 
-def test_where_it_can_not_be_called(service, traces):
+def test_call_is_refused_outside_a_replay_and_inside_an_event_loop(service, traces):
     write(service, {"misused.py": MISUSED})
     done = python(service, "misused.py", *ids(traces, "wait"))
     elsewhere = f"No module named 'nowhere'; let it be imported from {service}; write the call yourself, inside the replay"
@@ -641,7 +641,7 @@ OTHER = ("limit", "3", "4")
             *("raw", ["price"], "", "TestClient(app.raw).post('/y', content=b'mug')"),
             [("warning", "scope.path", '"/x"', '"/y"')],
         ),
-        # Started and stopped around the request, which are calls of the application, too.
+        # The test client also calls the application to start and to stop it, around the request.
         *(
             (
                 *(
@@ -656,12 +656,14 @@ OTHER = ("limit", "3", "4")
         ),
     ],
 )
-def test_another_input(service, traces, name, live, inputs, code, noted):
+def test_another_input_is_a_divergence_with_the_plans_severity(
+    service, traces, name, live, inputs, code, noted
+):
     write(service, {"compared.py": COMPARED})
     done = python(service, "compared.py", ids(traces, name)[0], json.dumps(live), inputs, code)
     assert done.status == 0, done.said
     address = name.rpartition(".")[2]
-    assert json.loads(done.text) == [["input", address, *each] for each in noted]
+    assert json.loads(done.text) == [["input", address, *fields] for fields in noted]
 
 
 # --- incidents -------------------------------------------------------------------------------------------------------------
@@ -679,9 +681,9 @@ def run_test(folder, place):
 
 
 @pytest.mark.parametrize("name", ["charge", "sell"])
-def test_its_test_is_red_until_the_fix_is_in(service, traces, name):
-    said = new(service, ids(traces, name)[0], f"incidents/{name}")
-    assert f"incidents/{name}/test_{name}.py fails as it should on today's code:" in said
+def test_the_incidents_test_is_red_until_the_fix_is_in(service, traces, name):
+    report = new(service, ids(traces, name)[0], f"incidents/{name}")
+    assert f"incidents/{name}/test_{name}.py fails as it should on today's code:" in report
     text = (service / "incidents" / name / f"test_{name}.py").read_text("utf-8")
     assert (
         "    replay.call()\n" in text,
@@ -701,8 +703,8 @@ def test_its_test_is_red_until_the_fix_is_in(service, traces, name):
 
 @pytest.mark.parametrize(("name", "at", "error"), [("fail", 0, "LookupError"), ("sell", 1, "HTTPException")])
 def test_a_call_that_failed_has_to_end_well(service, traces, name, at, error):
-    said = new(service, ids(traces, name)[at], "incidents/failed")
-    assert "incidents/failed/test_failed.py fails as it should on today's code:" in said
+    report = new(service, ids(traces, name)[at], "incidents/failed")
+    assert "incidents/failed/test_failed.py fails as it should on today's code:" in report
     status, out = run_test(service, "incidents")
     assert (status, error in out) == (1, True)
     fixed = APP.replace("    raise LookupError(", "    return (").replace(
@@ -713,13 +715,13 @@ def test_a_call_that_failed_has_to_end_well(service, traces, name, at, error):
     assert status == 0, out
 
 
-def test_a_call_that_can_not_be_made_again_waits(service, traces):
-    said = new(service, *ids(traces, "locked"), "incidents/locked")
-    assert "incidents/locked/test_locked.py fails, and waits for you:" in said
+def test_a_call_that_cannot_be_made_again_is_left_to_the_user(service, traces):
+    report = new(service, *ids(traces, "locked"), "incidents/locked")
+    assert "incidents/locked/test_locked.py fails, and waits for you:" in report
     text = (service / "incidents" / "locked" / "test_locked.py").read_text("utf-8")
     assert "pytest.fail(" in text
-    said = " ".join(line.strip("# ") for line in text.splitlines())
+    report = " ".join(line.strip("# ") for line in text.splitlines())
     assert (
         "the call can't be made again: its argument lock was recorded as _thread:lock without its content"
-        in said
+        in report
     )

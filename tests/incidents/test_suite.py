@@ -1,4 +1,4 @@
-"""The suite: each incident's test fails on the unguarded tool and on nothing else; stubs and mocks see nothing of it."""
+"""The suite of incidents: each test fails only on the unguarded tool. Stubs and mocks don't detect the failure."""
 
 import re
 import shutil
@@ -17,40 +17,42 @@ from tests.cli.processes import ROOT, finish, start
 SUITE = load_all()
 
 
-def each_incident(rest=pytest.mark.slow, first=("invoice",)):
-    """Take some in every run, and the rest where a mark says so."""
+def each_incident(mark=pytest.mark.slow, unmarked=("invoice",)):
+    """Parametrize a test with all incidents. Those named in `unmarked` run always, the others under a mark."""
     return pytest.mark.parametrize(
         "incident",
         [
             pytest.param(
-                each,
-                id=each.name,
+                incident,
+                id=incident.name,
                 marks=[
-                    *([] if each.name in first else [rest]),
-                    pytest.mark.skipif(bool(each.missing()), reason=f"{each.missing()} is not installed"),
+                    *([] if incident.name in unmarked else [mark]),
+                    pytest.mark.skipif(
+                        bool(incident.missing()), reason=f"{incident.missing()} is not installed"
+                    ),
                 ],
             )
-            for each in SUITE
+            for incident in SUITE
         ],
     )
 
 
 @each_incident()
 def test_each_incident(incident, request):
-    """The study of one incident; `--thorough` replays it as often as the study that is kept."""
-    often = {} if request.config.getoption("--thorough") else {"replays": 5, "fresh": 1}
-    row = trials.measure(incident, timed=0, **often)
+    """Study one incident. With `--thorough` it is replayed as often as in the published study."""
+    counts = {} if request.config.getoption("--thorough") else {"replays": 5, "fresh": 1}
+    row = trials.measure(incident, timed=0, **counts)
     assert row.wrong == ()
     assert (row.detected, row.fixed, row.benign, row.reworded) == (True, True, True, 5)
     assert (row.stubbed, row.mocked) == (False, False)
-    assert (row.replays, row.divergent) == (often.get("replays", 20), 0)
+    assert (row.replays, row.divergent) == (counts.get("replays", 20), 0)
     assert (row.live_models, row.reached) == (0, 0)
     assert row.with_model
     assert (row.called > 0, row.marks, row.boundaries > 2) == (True, 0, True)
 
 
 @each_incident()
-def test_what_is_there_for_people_to_run(incident, tmp_path):
+def test_the_incidents_own_tests_pass(incident, tmp_path):
     folder = tmp_path / incident.name
     shutil.copytree(incident.folder, folder)
     assert "2 passed" in run_tests(folder)
@@ -62,38 +64,38 @@ def run_tests(folder):
     return finish(start([sys.executable, *words], folder, env=alone)).text
 
 
-@each_incident(pytest.mark.thorough, first=("refund", "stale_quote", "trade"))
+@each_incident(pytest.mark.thorough, unmarked=("refund", "stale_quote", "trade"))
 @pytest.mark.slow
 def test_without_its_rules_the_test_says_what_is_missing(incident, tmp_path):
     folder = tmp_path / incident.name
     shutil.copytree(incident.folder, folder)
     (folder / "autochron.toml").unlink()
-    said = run_tests(folder)
+    output = run_tests(folder)
     unwoven = "crossed a boundary when it was recorded, and by today's rules does not"
     unread = "autochron.toml can't be read (No such file or directory); name another rule file (bad-rule)"
-    assert (unread in said) != (unwoven in said and "no rule file was found from" in said)
-    assert "1 passed" in said  # the mocks
+    assert (unread in output) != (unwoven in output and "no rule file was found from" in output)
+    assert "1 passed" in output  # the test with mocks
 
 
 @each_incident(pytest.mark.thorough)
 @pytest.mark.slow
-def test_recorded_anew_it_is_what_is_kept(incident, tmp_path, monkeypatch):
+def test_a_new_recording_equals_the_kept_one(incident, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "INCIDENTS", tmp_path)
     folder = tmp_path / incident.name
     shutil.copytree(incident.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "trace.jsonl"))
     assert recording.main([incident.name]) == 0
-    there = sorted(each.name for each in folder.iterdir() if each.name != "__pycache__")
-    assert there == sorted([*PARTS, "incident.toml"])
-    anew, kept = (open_store(str(each / "trace.jsonl")).load("last") for each in (folder, incident.folder))
-    assert [each.address for each in anew.envelopes] == [each.address for each in kept.envelopes]
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name != "__pycache__")
+    assert names == sorted([*PARTS, "incident.toml"])
+    anew, kept = (open_store(str(entry / "trace.jsonl")).load("last") for entry in (folder, incident.folder))
+    assert [entry.address for entry in anew.envelopes] == [entry.address for entry in kept.envelopes]
     assert anew.header.rules == kept.header.rules
 
 
-# --- what is wrong is named -----------------------------------------------------------------------------------------------
+# --- faults ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def copied(tmp_path):
+def invoice_copy(tmp_path):
     shutil.copytree(INCIDENTS / "invoice", tmp_path / "invoice")
     return tmp_path / "invoice"
 
@@ -104,23 +106,25 @@ def edit(file, old, new):
     file.write_text(text.replace(old, new))
 
 
-def test_the_agents_own_files_are_looked_through_for_marks(copied):
+def test_marks_are_searched_in_all_files_of_the_agent(invoice_copy):
     for at, name in enumerate(AGENT):
-        with (copied / name).open("a") as file:
+        with (invoice_copy / name).open("a") as file:
             file.write("\n\nimport Autochron\n")
-        assert load(copied).marks() == at + 1
+        assert load(invoice_copy).marks() == at + 1
     assert [
-        each.name for each in SUITE if re.search("autochron", (each.folder / "test_mocks.py").read_text())
+        incident.name
+        for incident in SUITE
+        if re.search("autochron", (incident.folder / "test_mocks.py").read_text())
     ] == []
 
 
 @pytest.mark.slow
-def test_what_is_not_as_it_should_be_is_said(copied):
-    edit(copied / "agent.py", "You are the billing agent", "You are a billing agent")
-    edit(copied / "guarded.py", "if currency != agreed:", "if False:")
-    edit(copied / "benign.py", "agreed = CONTRACTS", "agreed = TREATIES")
-    edit(copied / "test_mocks.py", "import agent\n", "import agency\n")
-    row = trials.measure(load(copied), timed=0, replays=2, fresh=1)
+def test_the_faults_of_an_incident_are_reported(invoice_copy):
+    edit(invoice_copy / "agent.py", "You are the billing agent", "You are a billing agent")
+    edit(invoice_copy / "guarded.py", "if currency != agreed:", "if False:")
+    edit(invoice_copy / "benign.py", "agreed = CONTRACTS", "agreed = TREATIES")
+    edit(invoice_copy / "test_mocks.py", "import agent\n", "import agency\n")
+    row = trials.measure(load(invoice_copy), timed=0, replays=2, fresh=1)
     assert (row.detected, row.fixed, row.benign, row.reworded, row.mocked) == (True, False, False, 0, False)
     assert (row.stubbed, row.divergent, row.with_model) == (True, 2, False)
     guarded, benign, *reworded, trace, mocks, model = row.wrong
@@ -139,21 +143,21 @@ def test_what_is_not_as_it_should_be_is_said(copied):
 
 
 @pytest.mark.slow
-def test_a_check_that_finds_nothing_has_not_found_the_failure(copied):
-    with Trials(load(copied)) as tried:
+def test_a_check_that_passes_or_breaks_does_not_detect_the_failure(invoice_copy):
+    with Trials(load(invoice_copy)) as tried:
         for line, verdict in (("return", "passes"), ("raise KeyError(1)", "breaks")):
             edit(
-                copied / "test_incident.py",
+                invoice_copy / "test_incident.py",
                 "    assert [each.address",
                 f"    {line}\n    assert [each.address",
             )
             (result,) = tried.tried(Job("cut-point", "unguarded"))
             assert (result.verdict, result.failed) == (verdict, False)
-            edit(copied / "test_incident.py", f"    {line}\n", "")
+            edit(invoice_copy / "test_incident.py", f"    {line}\n", "")
 
 
 @pytest.mark.parametrize(
-    ("part", "old", "new", "said"),
+    ("part", "old", "new", "reason"),
     [
         (
             "tools.py",
@@ -171,20 +175,20 @@ def test_a_check_that_finds_nothing_has_not_found_the_failure(copied):
         ("agent.py", "import tools", "import tool", "its agent can't be imported: ModuleNotFoundError: "),
     ],
 )
-def test_an_incident_that_can_not_be_tried_says_why(copied, part, old, new, said):
-    edit(copied / part, old, new)
-    with Trials(load(copied)) as tried, pytest.raises(IncidentError, match=said) as refused:
+def test_an_incident_that_cannot_be_tried_says_why(invoice_copy, part, old, new, reason):
+    edit(invoice_copy / part, old, new)
+    with Trials(load(invoice_copy)) as tried, pytest.raises(IncidentError, match=reason) as refused:
         tried.tried(FULL_STUB)
     assert str(refused.value).startswith("invoice can't be tried: ")
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.slow
-def test_a_trial_that_does_not_end_is_ended(copied, monkeypatch):
+def test_a_trial_that_does_not_end_is_stopped(invoice_copy, monkeypatch):
     monkeypatch.setattr(trials, "TIMEOUT", 4.0)
-    edit(copied / "agent.py", '    print(f"asked: {message}")', "    while True:\n        pass")
+    edit(invoice_copy / "agent.py", '    print(f"asked: {message}")', "    while True:\n        pass")
     with (
-        Trials(load(copied)) as tried,
+        Trials(load(invoice_copy)) as tried,
         pytest.raises(IncidentError, match="full-stub of unguarded has not ended in 4 s"),
     ):
         tried.tried(FULL_STUB)
@@ -194,13 +198,13 @@ def test_a_trial_that_does_not_end_is_ended(copied, monkeypatch):
 
 
 @pytest.fixture
-def only_copied(copied, monkeypatch):
-    monkeypatch.setattr(recording, "INCIDENTS", copied.parent)
-    return copied
+def only_invoice_copy(invoice_copy, monkeypatch):
+    monkeypatch.setattr(recording, "INCIDENTS", invoice_copy.parent)
+    return invoice_copy
 
 
 @pytest.mark.parametrize(
-    ("part", "text", "said"),
+    ("part", "text", "reason"),
     [
         (
             "provider.json",
@@ -224,56 +228,56 @@ def only_copied(copied, monkeypatch):
 )
 @pytest.mark.slow
 def test_a_recording_that_fails_leaves_the_trace_and_says_why(
-    only_copied, part, text, said, monkeypatch, capsys
+    only_invoice_copy, part, text, reason, monkeypatch, capsys
 ):
     monkeypatch.setattr(recording, "TIMEOUT", 3.0)
-    kept = (only_copied / "trace.jsonl").read_bytes()
+    kept = (only_invoice_copy / "trace.jsonl").read_bytes()
     if text is None:
-        edit(only_copied / part, '"anthropic"]', '"nosuchthing"]')
+        edit(only_invoice_copy / part, '"anthropic"]', '"nosuchthing"]')
     else:
-        (only_copied / part).write_text(text)
+        (only_invoice_copy / part).write_text(text)
     assert recording.main(["invoice"]) == 2
-    assert re.search(said, capsys.readouterr().err)
-    assert (only_copied / "trace.jsonl").read_bytes() == kept
+    assert re.search(reason, capsys.readouterr().err)
+    assert (only_invoice_copy / "trace.jsonl").read_bytes() == kept
 
 
-# --- what is missing --------------------------------------------------------------------------------------------------
+# --- missing parts ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_that_is_missing_is_named(copied, part):
-    (copied / part).unlink()
+def test_a_part_that_is_missing_is_named(invoice_copy, part):
+    (invoice_copy / part).unlink()
     with pytest.raises(IncidentError, match=rf"^invoice has no {part}: "):
-        load(copied)
+        load(invoice_copy)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "reason"),
     [
         ("heading = 'x'", "invoice/incident.toml has `heading`; it takes title, failure"),
         ("live = 'x'", "can't be read: Cannot overwrite a value"),
         ("paper = [", "can't be read: "),
     ],
 )
-def test_a_description_that_is_wrong_is_refused(copied, line, said):
-    with (copied / "incident.toml").open("a") as file:
+def test_a_description_that_is_wrong_is_refused(invoice_copy, line, reason):
+    with (invoice_copy / "incident.toml").open("a") as file:
         file.write(f"{line}\n")
     with pytest.raises(IncidentError) as refused:
-        load(copied)
-    assert said in str(refused.value)
+        load(invoice_copy)
+    assert reason in str(refused.value)
 
 
-@pytest.mark.parametrize(("key", "said"), [("tool", "has no `tool`"), ("live", "has no `live`")])
-def test_a_description_that_lacks_something_is_refused(copied, key, said):
-    described = copied / "incident.toml"
+@pytest.mark.parametrize(("key", "reason"), [("tool", "has no `tool`"), ("live", "has no `live`")])
+def test_a_description_that_lacks_something_is_refused(invoice_copy, key, reason):
+    described = invoice_copy / "incident.toml"
     lines = described.read_text().splitlines(keepends=True)
     described.write_text("".join(line for line in lines if not line.startswith(f"{key} ")))
-    with pytest.raises(IncidentError, match=said):
-        load(copied)
+    with pytest.raises(IncidentError, match=reason):
+        load(invoice_copy)
 
 
 @pytest.mark.parametrize(
-    ("part", "old", "new", "said"),
+    ("part", "old", "new", "reason"),
     [
         (
             "incident.toml",
@@ -293,22 +297,22 @@ def test_a_description_that_lacks_something_is_refused(copied, key, said):
         ),
     ],
 )
-def test_what_is_named_has_to_be_there(copied, part, old, new, said):
-    edit(copied / part, old, new)
-    with pytest.raises(IncidentError, match=re.escape(said)):
-        load(copied)
+def test_a_name_that_does_not_exist_is_refused(invoice_copy, part, old, new, reason):
+    edit(invoice_copy / part, old, new)
+    with pytest.raises(IncidentError, match=re.escape(reason)):
+        load(invoice_copy)
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path):
+def test_a_folder_without_an_incident_is_refused(tmp_path):
     with pytest.raises(IncidentError, match=r"has no incident\.toml"):
         load(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("words", "jobs", "said"),
+    ("words", "jobs", "reason"),
     [((), "", "usage: python -m incidents.trial FOLDER"), ((str(INCIDENTS),), "", "has no incident.toml")],
 )
-def test_a_trial_of_nothing_is_refused(words, jobs, said):
+def test_a_trial_of_nothing_is_refused(words, jobs, reason):
     done = subprocess.run(
         [sys.executable, "-m", "incidents.trial", *words],
         input=jobs,
@@ -317,5 +321,5 @@ def test_a_trial_of_nothing_is_refused(words, jobs, said):
         check=False,
     )
     assert done.returncode == 2
-    assert said in done.stderr
+    assert reason in done.stderr
     assert "Traceback" not in done.stderr

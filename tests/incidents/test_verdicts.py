@@ -1,4 +1,4 @@
-"""The matrix of verdicts: each case is red until the right fix is in, and only that is green. See docs/verdicts.md."""
+"""The matrix of verdicts: each case is red until the right fix is in, and only that fix is green. See docs/verdicts.md."""
 
 import itertools
 import os
@@ -20,7 +20,7 @@ IN_BUILDS = (*("payout_wal", "salary_orm", "tickets_folder", "swallowed_by_tool"
 
 
 def weight(name):
-    """Say in which runs of the tests a case is tried."""
+    """Return the mark that decides in which runs of the tests a case is tried."""
     if name in ALWAYS:
         return ()
     return pytest.mark.slow if name in IN_BUILDS else pytest.mark.thorough
@@ -31,8 +31,8 @@ def assert_as_expected(name, repeat):
     for library in case.needs:
         pytest.importorskip(library)
     row = verdicts.try_case(case, repeat)
-    said = (f"--- {variant}\n{text}" for variant, text in row.said.items())
-    assert not row.faults, "\n".join((*row.faults, *said))
+    outputs = (f"--- {variant}\n{text}" for variant, text in row.outputs.items())
+    assert not row.faults, "\n".join((*row.faults, *outputs))
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_verdicts_ten_times(name):
 def test_two_incidents_of_one_folder_in_both_orders(tmp_path, workers):
     project = verdicts.Project(CASES["charged_twice"], tmp_path)
     names = ("incidents/monday", "incidents/tuesday")
-    for name in names:  # the second is recorded with what the first has left
+    for name in names:  # the second is recorded with the state that the first has left
         for words in (("run", "agent.py"), ("incident", "new", "last", name)):
             done = python(tmp_path, "-m", "autochron", *words, env=verdicts.PLUGINS)
             assert done.status == 0, done.text + done.said
@@ -97,7 +97,7 @@ def test_every_edit_applies_and_is_python(variant):
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=weight(name)) for name in CASES])
 def test_each_variant_does_what_the_case_says(name):
-    """Without autochron: the harm is done by all but the right fix and the crash, and only the crash crashes."""
+    """Without autochron, all variants but the right fix and the crash do the harm, and only the crash crashes."""
     for library in CASES[name].needs:
         pytest.importorskip(library)
     assert list(verdicts.check_case(CASES[name])) == []
@@ -117,11 +117,11 @@ def test_each_variant_does_what_the_case_says(name):
         (0, "1 skipped", "broken"),
     ],
 )
-def test_what_counts_as_which_verdict(status, text, expected):
+def test_a_test_run_counts_as_a_verdict(status, text, expected):
     assert verdicts.verdict(Result(status, text.encode(), b"")) == expected
 
 
-def test_a_file_that_was_touched_is_told():
+def test_touched_files_are_listed():
     before = {"kept": "1", "changed": "1", "gone": "1"}
     after = {"kept": "1", "changed": "2", "pay.db-wal": "1"}
     assert verdicts.difference(before, after) == ["changed changed", "gone is gone", "pay.db-wal is new"]
@@ -178,7 +178,7 @@ def test_the_driver_is_a_command():
 
 
 def test_the_page_has_a_row_for_each_case():
-    """`python -m tests.incidents.verdicts --write` makes the table anew."""
+    """`python -m tests.incidents.verdicts --write` writes the table anew."""
     assert verdicts.names_on_page() == list(CASES)
 
 

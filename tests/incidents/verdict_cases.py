@@ -1,4 +1,4 @@
-"""The cases of the matrix of verdicts: small agents that did harm, each with fixes, crashes and edits that are none."""
+"""The cases of the matrix of verdicts: small agents that did harm, each with fixes, a crash and an unrelated edit."""
 
 from tests.incidents.cases import files, flows, libraries, memory, shapes, sqlite
 

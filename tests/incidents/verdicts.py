@@ -1,4 +1,4 @@
-"""The matrix of verdicts: what an incident's test says of unchanged code, of fixes right and wrong, and of crashes.
+"""The matrix of verdicts: the verdict of an incident's test on unchanged code, on right and wrong fixes, and on crashes.
 
 `python -m tests.incidents.verdicts` records each case of `verdict_cases.py`, makes an incident of it, and runs the
 incident's test on every variant of the code: each run in a process of its own, all in the same folder, in a mixed order.
@@ -42,7 +42,7 @@ END = "<!-- its end -->"
 COLUMNS = ("case", "unchanged", "right fix", "wrong fix 1", "wrong fix 2", "crash", "unrelated", "files")
 
 PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
-"""Of pytest's plugins ours alone: others take longer to import than the tests take."""
+"""Loads only autochron's plugin into pytest. Other plugins take longer to import than the tests take to run."""
 
 _NOT_THE_USERS = frozenset({".autochron", "__pycache__", ".pytest_cache", "incidents"})
 
@@ -63,7 +63,7 @@ class Project:
                 raise AssertionError(f"{case.name}: the setup fails: {done.said}")
 
     def apply(self, variant: str) -> None:
-        """Change the source as a variant does, from the source as it was; `unchanged` puts that back."""
+        """Apply a variant's edits to the original source. `unchanged` restores the source."""
         changed = {} if variant == UNCHANGED else self.case.edited(variant)
         for name, original in self.case.files.items():
             path = os.path.join(self.folder, name)
@@ -73,12 +73,12 @@ class Project:
                     continue
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            # Python takes bytecode for fresh by the second and the size of its source; edits here are closer than that.
+            # Python compares bytecode with its source by time in seconds and by size. Edits here follow each other faster.
             self._edits += 1
             os.utime(path, (1_600_000_000 + self._edits * 10,) * 2)
 
     def narrow(self) -> None:
-        """Leave in the test's check what went wrong, as its comment asks where several tools acted."""
+        """Restrict the test's check to the crossings that went wrong, as its comment asks if several tools acted."""
         path = os.path.join(self.folder, self.incident, f"test_{self.case.name}.py")
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -88,18 +88,18 @@ class Project:
             file.write(narrowed)
 
     def digests(self) -> Digests:
-        """Return the digest of each file that is the user's, by path."""
-        found = {}
+        """Return the digest of each of the user's files, by path."""
+        digests = {}
         for folder, folders, names in os.walk(self.folder):
             folders[:] = [name for name in folders if name not in _NOT_THE_USERS]
-            # A folder that is made or left behind counts, too.
+            # Folders count, too: one may be created or left behind.
             for name in folders:
-                found[os.path.relpath(os.path.join(folder, name), self.folder) + os.sep] = ""
+                digests[os.path.relpath(os.path.join(folder, name), self.folder) + os.sep] = ""
             for name in names:
                 path = os.path.join(folder, name)
                 with open(path, "rb") as file:
-                    found[os.path.relpath(path, self.folder)] = hashlib.sha256(file.read()).hexdigest()
-        return found
+                    digests[os.path.relpath(path, self.folder)] = hashlib.sha256(file.read()).hexdigest()
+        return digests
 
     def run_plainly(self) -> Plain:
         """Run the program without autochron."""
@@ -117,7 +117,7 @@ class Project:
 
 
 def verdict(done: Result) -> str:
-    """Return what the test of one incident said."""
+    """Return the verdict of one incident's test from its output."""
     if done.status == 0 and "1 passed" in done.text:
         return "prevented"
     for error, name in (("InconclusiveError", "inconclusive"), ("ReproducedError", "reproduced")):
@@ -127,11 +127,11 @@ def verdict(done: Result) -> str:
 
 
 def difference(before: Digests, after: Digests) -> list[str]:
-    """Return what happened to which file."""
+    """Return a line for each file that was changed, removed or added."""
     changed = [f"{name} changed" for name in before if name in after and before[name] != after[name]]
-    gone = [f"{name} is gone" for name in before if name not in after]
+    removed = [f"{name} is gone" for name in before if name not in after]
     new = [f"{name} is new" for name in after if name not in before]
-    return changed + gone + new
+    return changed + removed + new
 
 
 # --- one row ----------------------------------------------------------------------------------------------------------------
@@ -139,25 +139,25 @@ def difference(before: Digests, after: Digests) -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one case: the verdicts by variant, what happened to files, and what pytest said where it was wrong."""
+    """The result of one case: the verdicts by variant, the touched files, and pytest's output for wrong verdicts."""
 
     case: Case
     verdicts: Mapping[str, Sequence[str]]
     touched: Sequence[str]
-    said: Mapping[str, str]
+    outputs: Mapping[str, str]
     failure: str = ""
 
     @property
     def faults(self) -> list[str]:
-        """Return what is not as it should be, a line each."""
-        found = [self.failure] if self.failure else []
+        """Return a line for each fault."""
+        faults = [self.failure] if self.failure else []
         for variant, verdicts in self.verdicts.items():
-            wrong = [given for given in verdicts if given not in EXPECTED[variant]]
-            found += [f"{variant}: {count} times {name}" for name, count in Counter(wrong).items()]
-        return found + list(self.touched)
+            wrong = [verdict for verdict in verdicts if verdict not in EXPECTED[variant]]
+            faults += [f"{variant}: {count} times {name}" for name, count in Counter(wrong).items()]
+        return faults + list(self.touched)
 
     def cells(self) -> list[str]:
-        """Return the row of the table; what is not as it should be begins with an exclamation mark."""
+        """Return the cells of the table's row. A cell with a fault begins with an exclamation mark."""
         if not any(self.verdicts.values()):
             return [self.case.name, "! no incident", *["–"] * (len(COLUMNS) - 2)]
         repeated = [
@@ -172,25 +172,25 @@ class Row:
 
 
 def _cell(verdicts: Sequence[str], expected: Sequence[str], colour: str = "") -> str:
-    right = sum(given in expected for given in verdicts)
-    if right == len(verdicts):
-        return f"{right}/{len(verdicts)} {colour}" if colour else verdicts[0]
-    wrong = "/".join(sorted({given for given in verdicts if given not in expected}))
-    return f"! {right}/{len(verdicts)} {wrong}" if colour else f"! {wrong}"
+    expected_count = sum(verdict in expected for verdict in verdicts)
+    if expected_count == len(verdicts):
+        return f"{expected_count}/{len(verdicts)} {colour}" if colour else verdicts[0]
+    wrong = "/".join(sorted({verdict for verdict in verdicts if verdict not in expected}))
+    return f"! {expected_count}/{len(verdicts)} {wrong}" if colour else f"! {wrong}"
 
 
 def schedule(case: Case, repeat: int) -> list[str]:
-    """Return the variants in the order in which they are tried: mixed, the same each time, an unchanged one first."""
-    rest = [UNCHANGED, "right"] * repeat + [variant for variant in VARIANTS if variant != "right"]
-    rest.remove(UNCHANGED)
-    random.Random(case.name).shuffle(rest)
-    return [UNCHANGED, *rest]
+    """Return the variants in the order of their trials: unchanged first, then shuffled in the same way each time."""
+    others = [UNCHANGED, "right"] * repeat + [variant for variant in VARIANTS if variant != "right"]
+    others.remove(UNCHANGED)
+    random.Random(case.name).shuffle(others)
+    return [UNCHANGED, *others]
 
 
 def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
     """Record a case in a fresh folder and try all of its variants."""
     verdicts: dict[str, list[str]] = {variant: [] for variant in (UNCHANGED, *VARIANTS)}
-    said: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     touched: list[str] = []
     failure = ""
     with tempfile.TemporaryDirectory(prefix=f"verdicts-{case.name}-") as folder:
@@ -203,10 +203,10 @@ def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
         done = python(folder, "-m", "autochron", "incident", "new", "last", project.incident, env=PLUGINS)
         touched += [f"incident new: {line}" for line in difference(recorded, project.digests())]
         if done.status:
-            said["incident new"] = done.text + done.said
+            outputs["incident new"] = done.text + done.said
             failure = f"incident new ends with {done.status}"
             if not os.path.isdir(os.path.join(folder, project.incident)):
-                return Row(case, verdicts, touched, said, failure)
+                return Row(case, verdicts, touched, outputs, failure)
         if case.went_wrong:
             project.narrow()
         for variant in schedule(case, repeat):
@@ -214,13 +214,13 @@ def try_case(case: Case, repeat: int, stepped: "Progress | None" = None) -> Row:
             before = project.digests()
             done = project.test()
             touched += [f"{variant}: {line}" for line in difference(before, project.digests())]
-            given = verdict(done)
-            verdicts[variant].append(given)
-            if given not in EXPECTED[variant]:
-                said.setdefault(variant, done.text + done.said)
+            name = verdict(done)
+            verdicts[variant].append(name)
+            if name not in EXPECTED[variant]:
+                outputs.setdefault(variant, done.text + done.said)
             if stepped is not None:
                 stepped.step(case.name, variant)
-    return Row(case, verdicts, touched, said, failure)
+    return Row(case, verdicts, touched, outputs, failure)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def as_text(rows: Sequence[Row]) -> str:
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """Return the table for the page, which also says what each case is about."""
+    """Return the table for the page, with a column that says what each case is about."""
     header = [COLUMNS[0], "what it is about", *COLUMNS[1:]]
     lines = [header, ["---"] * len(header)]
     for row in rows:
@@ -253,23 +253,23 @@ def names_on_page(page: str = PAGE) -> list[str]:
 
 
 def write_page(rows: Sequence[Row], repeat: int, page: str = PAGE) -> None:
-    """Write the table into the page, in the place of the one that is there."""
+    """Write the table into the page in place of the old one."""
     with open(page, encoding="utf-8") as file:
-        head, begin, rest = file.read().partition(BEGIN)
-    tail = rest.partition(END)[2]
+        head, begin, after_begin = file.read().partition(BEGIN)
+    tail = after_begin.partition(END)[2]
     if not begin:
         raise SystemExit(f"{page} has no line {BEGIN}")
-    right = sum(not row.faults for row in rows)
+    faultless = sum(not row.faults for row in rows)
     counted = (
         f"{len(rows)} cases, with {repeat} runs of unchanged code and {repeat} of the right fix in each; "
-        f"{right} of the cases are as they should be."
+        f"{faultless} of the cases are as they should be."
     )
     with open(page, "w", encoding="utf-8") as file:
         file.write(f"{head}{BEGIN}\n\n{counted}\n\n{as_markdown(rows)}\n\n{END}{tail}")
 
 
 class Progress:
-    """A line on standard error that is written over, where that is a terminal."""
+    """A progress line that is overwritten on standard error if that is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
@@ -293,7 +293,7 @@ class Progress:
 
 
 def missing(case: Case) -> list[str]:
-    """Return the libraries that a case needs and that aren't installed."""
+    """Return the libraries that a case needs and that are not installed."""
     return [name for name in case.needs if importlib.util.find_spec(name) is None]
 
 
@@ -301,7 +301,7 @@ def missing(case: Case) -> list[str]:
 
 
 def check_case(case: Case) -> Iterator[str]:
-    """Run each variant without autochron, in a fresh folder; yield what is not as the case says."""
+    """Run each variant without autochron in a new folder. Yield what differs from the case's description."""
     for variant in (UNCHANGED, *VARIANTS):
         with tempfile.TemporaryDirectory(prefix=f"verdicts-{case.name}-") as folder:
             project = Project(case, folder)
@@ -326,33 +326,35 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write the table into docs/verdicts.md, too")
     parser.add_argument("--self-check", action="store_true", help="only run all variants, without autochron")
     parser.add_argument("--verbose", action="store_true", help="show what pytest said where it was wrong")
-    asked = parser.parse_args(words)
-    unknown = [name for name in asked.cases if name not in CASES]
+    options = parser.parse_args(words)
+    unknown = [name for name in options.cases if name not in CASES]
     if unknown:
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
-    if asked.write and asked.cases:
+    if options.write and options.cases:
         parser.error("--write writes the whole table, so it takes no cases")
-    cases = [CASES[name] for name in asked.cases] or list(CASES.values())
+    cases = [CASES[name] for name in options.cases] or list(CASES.values())
     lacking = {name for case in cases for name in missing(case)}
     if lacking:
         parser.error(f"not installed: {', '.join(sorted(lacking))}")
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        if asked.self_check:
+    with ThreadPoolExecutor(options.jobs) as pool:
+        if options.self_check:
             faults = [
-                fault for found in pool.map(lambda case: list(check_case(case)), cases) for fault in found
+                fault
+                for case_faults in pool.map(lambda case: list(check_case(case)), cases)
+                for fault in case_faults
             ]
             print("\n".join((*faults, f"{len(cases)} cases, {len(faults)} faults")))
             return 1 if faults else 0
-        progress = Progress(sum(len(schedule(case, asked.repeat)) for case in cases))
-        rows = list(pool.map(lambda case: try_case(case, asked.repeat, progress), cases))
+        progress = Progress(sum(len(schedule(case, options.repeat)) for case in cases))
+        rows = list(pool.map(lambda case: try_case(case, options.repeat, progress), cases))
         progress.end()
     print(as_text(rows))
-    if asked.write:
-        write_page(rows, asked.repeat)
+    if options.write:
+        write_page(rows, options.repeat)
     wrong = [row for row in rows if row.faults]
     for row in wrong:
         print(f"\n{row.case.name}:", *row.faults, sep="\n  ")
-        for variant, text in row.said.items() if asked.verbose else ():
+        for variant, text in row.outputs.items() if options.verbose else ():
             print(f"\n--- {row.case.name}, {variant}\n{text}")
     print(f"\n{len(rows) - len(wrong)} of {len(rows)} cases are as they should be")
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""A real browser without a window, driven over the pipe of its DevTools protocol: nothing but the browser is needed."""
+"""A real browser without a window, driven over the pipe of its DevTools protocol, without any other program."""
 
 import base64
 import itertools
@@ -20,7 +20,7 @@ OPTIONS = (
     "--remote-debugging-pipe",
 )  # fmt: skip
 
-# The protocol is spoken on the descriptors 3 and 4; out of the way first, for either may be one of the two.
+# The browser reads descriptor 3 and writes 4. The pipe's ends are moved to higher numbers first, as one may be 3 or 4.
 _LAUNCH = """
 import fcntl, os, sys
 ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
@@ -32,12 +32,12 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def find():
-    """The path of a browser, or None."""
+    """Return the path of a browser, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Tab:
-    """One page, and all that it said and asked for."""
+    """One page, its errors, and the URLs that it requested."""
 
     def __init__(self, commands, answers):
         self._commands, self._answers = commands, answers
@@ -48,33 +48,33 @@ class Tab:
         self.requests = []
 
     def ask(self, method, **params):
-        """Return what a command answers; what the page says meanwhile is kept."""
+        """Return the result of a command. Events of the page that come before it are kept."""
         number = next(self._numbers)
-        asked = {"id": number, "method": method, "params": params}
+        command = {"id": number, "method": method, "params": params}
         if self.session is not None:
-            asked["sessionId"] = self.session
-        os.write(self._commands, json.dumps(asked).encode() + b"\0")
+            command["sessionId"] = self.session
+        os.write(self._commands, json.dumps(command).encode() + b"\0")
         while True:
-            said = self._next()
-            if said.get("id") == number:
-                assert "error" not in said, (method, said["error"])
-                return said["result"]
-            self._keep(said)
+            message = self._next()
+            if message.get("id") == number:
+                assert "error" not in message, (method, message["error"])
+                return message["result"]
+            self._keep(message)
 
     def _next(self, seconds=30):
-        end = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while b"\0" not in self._read:
-            ready, _, _ = select.select([self._answers], [], [], max(0, end - time.monotonic()))
+            ready, _, _ = select.select([self._answers], [], [], max(0, deadline - time.monotonic()))
             assert ready, "the browser doesn't answer"
             more = os.read(self._answers, 1 << 16)
             assert more, "the browser is gone"
             self._read += more
-        said, _, self._read = self._read.partition(b"\0")
-        return json.loads(said)
+        message, _, self._read = self._read.partition(b"\0")
+        return json.loads(message)
 
-    def _keep(self, said):
-        params = said.get("params", {})
-        match said.get("method"):
+    def _keep(self, message):
+        params = message.get("params", {})
+        match message.get("method"):
             case "Runtime.exceptionThrown":
                 self.errors.append(params["exceptionDetails"])
             case "Runtime.consoleAPICalled" if params["type"] in {"error", "assert", "warning"}:
@@ -93,15 +93,15 @@ class Tab:
 
     def js(self, expression):
         """Evaluate an expression in the page."""
-        got = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in got, got["exceptionDetails"]
-        return got["result"].get("value")
+        reply = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        return reply["result"].get("value")
 
     def wait(self, expression, seconds=20):
-        """Wait until an expression is true, and give what it is."""
-        end = time.monotonic() + seconds
+        """Wait until an expression is true, and return its value."""
+        deadline = time.monotonic() + seconds
         while not (value := self.js(expression)):
-            assert time.monotonic() < end, f"never came: {expression}"
+            assert time.monotonic() < deadline, f"never came: {expression}"
             time.sleep(0.05)
         return value
 
@@ -111,7 +111,7 @@ class Tab:
 
 @contextmanager
 def tab(browser, folder):
-    """Start a browser whose settings lie in a folder of its own, and end it with all of its processes."""
+    """Start a browser with its settings in a folder of its own. At the end, kill all of its processes."""
     mine, theirs = os.pipe(), os.pipe()
     process = subprocess.Popen(
         [

@@ -1,11 +1,11 @@
 import pytest
 
-from tests.mutate.desks import made
+from tests.mutate.desks import record_incident
 
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory):
-    """A refund desk with its guard, recorded; nobody changes it."""
+    """Return the folder of a recorded refund desk with its guard. No test may change it."""
     folder = tmp_path_factory.mktemp("recorded") / "refund"
     folder.mkdir()
-    return made(folder)
+    return record_incident(folder)

@@ -1,4 +1,4 @@
-"""Small incidents of plain functions: an agent, its tool, the guard in its place, recorded once and copied."""
+"""Small incidents of plain functions: an agent, its tool and the guard of the tool, recorded once and copied."""
 
 import shutil
 import sys
@@ -77,7 +77,7 @@ FILES = {
     "pytest.ini": "[pytest]\npythonpath = .\n",
 }
 
-# What else is installed is no part of these, and takes seconds to import.
+# Only autochron's plugin: other installed plugins of pytest take seconds to import.
 PLAIN = {
     "PYTHONPATH": ROOT,
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -85,8 +85,8 @@ PLAIN = {
 }
 
 
-def made(folder, **files):
-    """Write an incident and record it; dots of a file's name are given as two underscores."""
+def record_incident(folder, **files):
+    """Write an incident and record it. In the keywords, two underscores stand for a dot of a file's name."""
     named = {name.replace("__", "."): text for name, text in files.items()}
     write(folder, FILES | {name if "." in name else f"{name}.py": text for name, text in named.items()})
     store = ("--store", f"sqlite:///{folder}/../{folder.name}.db")
@@ -94,13 +94,13 @@ def made(folder, **files):
         ("run", "--strict", *store, "agent.py"),
         ("traces", "export", "last", "trace.jsonl", *store),
     ):
-        ran = autochron(folder, *words)
-        assert ran.status == 0, ran.said
+        command = autochron(folder, *words)
+        assert command.status == 0, command.said
     return folder
 
 
-def copied(folder, to, **files):
-    """Copy an incident, some files of it changed; None takes one away."""
+def copy_incident(folder, to, **files):
+    """Copy an incident with some of its files changed. None removes a file."""
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     for name, text in files.items():
         path = to / (name.replace("__", ".") if "__" in name else f"{name}.py")
@@ -112,13 +112,13 @@ def copied(folder, to, **files):
 
 
 def mutate(folder, *words, env=None, **more):
-    """Run `autochron mutate WORD …`, without a sample unless one is asked for."""
+    """Run `autochron mutate WORD …`, without a crosscheck unless the words have one."""
     sample = () if "--crosscheck" in words or "merge" in words else ("--crosscheck", "0")
     return autochron(folder, "mutate", *words, *sample, env=PLAIN | (env or {}), **more)
 
 
-def begun(folder, *words, **more):
-    """Start `autochron mutate WORD …`."""
+def start_study(folder, *words, **more):
+    """Start `autochron mutate WORD …` without waiting for it."""
     command = [sys.executable, "-m", "autochron", "mutate", *words, "--crosscheck", "0"]
     return start(command, folder, env=PLAIN, **more)
 
@@ -126,19 +126,19 @@ def begun(folder, *words, **more):
 class Trier:
     """A pool of servers that tries hand-written bodies of a function."""
 
-    def __init__(self, folder: Path, *, server="cut", target=TARGET, width=1, **asked):
+    def __init__(self, folder: Path, *, server="cut", target=TARGET, width=1, **options):
         self.folder = folder
         self.target = target
         self.fork_server = ForkServer(SERVER, str(folder), width)
-        paths = tuple(str(each) for each in sorted(folder.glob("test_*.py")))
-        asked = {"timeout": 2.0, "memory": 256 << 20, "targets": (target,)} | asked
+        paths = tuple(str(path) for path in sorted(folder.glob("test_*.py")))
+        options = {"timeout": 2.0, "memory": 256 << 20, "targets": (target,)} | options
         self.pool = ServerPool(
-            self.fork_server, ServerTask(server=server, paths=paths, folder=str(folder), **asked), width
+            self.fork_server, ServerTask(server=server, paths=paths, folder=str(folder), **options), width
         )
         self.ready = self.pool.first()
 
     def job(self, body, name="mutant", **more):
-        """Return the job of a function whose body is this."""
+        """Return the job that tries a body of the function."""
         text = (self.folder / self.target.file).read_text(encoding="utf-8")
         head, _, _ = text.partition('    """Pay no more')
         lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())

@@ -1,4 +1,4 @@
-"""Small studies made by hand: every kind of verdict, every behaviour, and the edges."""
+"""Small studies written by hand, with every kind of verdict, every behaviour and edge cases."""
 
 import msgspec
 
@@ -34,7 +34,7 @@ TARGET = MutationTarget("guarded.py", "issue_refund")
 
 
 def mutant(number, line, before, after, operator="core/NumberReplacer", source=GUARD, **more):
-    """A mutant of the first place in a line where `before` stands."""
+    """Return a mutant of the first occurrence of `before` in a line."""
     column = source.split("\n")[line - 1].index(before)
     fields = {
         "id": f"{number:012x}", "incident": "refund", "target": TARGET, "operator": operator, "occurrence": number,
@@ -51,15 +51,15 @@ def diff(line, before, after):
 
 
 def verdicts(cut_point, *, mocks=None, full_output=None, widened=None):
-    """What the methods say; the later ones see what the earlier saw. A kind alone is a kill, unless it is `passed`."""
+    """Return the methods' verdicts from kinds. A later method inherits an earlier one's kind; all but `passed` are kills."""
     full_output = full_output or cut_point
-    found = {
+    kinds = {
         "full-stub": "passed", "mocks": mocks, "cut-point": cut_point, "full-output": full_output,
         "widened": widened or full_output,
     }  # fmt: skip
     return {
         method: MutantVerdict(kind, "" if kind == "passed" else f"{kind} it was", kind != "passed")
-        for method, kind in found.items()
+        for method, kind in kinds.items()
         if kind is not None
     }
 
@@ -75,11 +75,11 @@ def killed(number, kind, line=7, before=">", after="<", **more):
 
 
 def refund():
-    """An incident in which every kind and every behaviour comes up once."""
+    """Return an incident in which every kind and every behaviour occurs once."""
     kinds = ("assertion", "divergence", "crash", "exit", "time-out", "memory", "signal", "compile")
     results = [killed(number, kind) for number, kind in enumerate(kinds)]
     results += [
-        Result(  # it lives under cut-point, though the tool pays
+        Result(  # an escape: it survives cut-point, though the tool pays
             mutant=mutant(16, 3, "4000", "999999", at_import=True),
             verdicts=verdicts("passed", mocks="passed", full_output="output"),
             changes=(Change("issue_refund#1", ".status", '"blocked"', '"paid"'),),
@@ -97,7 +97,7 @@ def refund():
             hint="assert the note, or don't give one",
         ),
         Result(
-            mutant=mutant(18, 8, "}", "} or {}", "autochron/After"),  # behind a character of two units
+            mutant=mutant(18, 8, "}", "} or {}", "autochron/After"),  # after a character of two UTF-16 units
             verdicts=verdicts("passed", widened="output"),
             inputs=(2,),
             behaviour="other-input",
@@ -155,7 +155,7 @@ def refund():
 
 
 def empty():
-    """An incident without mutants."""
+    """Return an incident without mutants."""
     return StudiedIncident(
         name="stale_quote2",
         targets=(MutationTarget("guarded.py", "quote"),),
@@ -172,14 +172,14 @@ def study(*incidents, **more):
     return Study(**fields | more)
 
 
-def whole():
+def complete_study():
     return study(refund(), empty())
 
 
-def changed(incident, number, **more):
-    """The incident with another result for a mutant."""
+def with_result(incident, number, **more):
+    """Return the incident with fields of one mutant's result replaced."""
     results = tuple(
-        msgspec.structs.replace(each, **more) if each.mutant.occurrence == number else each
-        for each in incident.results
+        msgspec.structs.replace(result, **more) if result.mutant.occurrence == number else result
+        for result in incident.results
     )
     return msgspec.structs.replace(incident, results=results)

@@ -1,4 +1,4 @@
-"""Incidents on a Dask cluster of this machine: its workers are real processes."""
+"""Studies of incidents on a Dask cluster of this machine, with real worker processes."""
 
 import os
 import signal
@@ -16,14 +16,14 @@ from autochron.mutate.clustering import mapped
 INCIDENTS = Path(__file__).resolve().parents[2] / "incidents"
 
 
-def tell_nobody(*_):
+def ignore_progress(*_):
     pass
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError) as caught:
-        mapped(tell_nobody, ["a"], None, None, 1, tell_nobody)
+        mapped(ignore_progress, ["a"], None, None, 1, ignore_progress)
     assert caught.value.message == (
         "--executor dask needs distributed, which isn't installed: pip install 'autochron[dask]'"
     )
@@ -37,7 +37,7 @@ def distributed():
 @pytest.mark.slow
 def test_an_address_without_a_scheduler_is_refused(distributed):
     with pytest.raises(UsageError, match=r"--scheduler tcp://127\.0\.0\.1:9: there is no Dask scheduler"):
-        mapped(tell_nobody, ["a"], None, "tcp://127.0.0.1:9", 1, tell_nobody)
+        mapped(ignore_progress, ["a"], None, "tcp://127.0.0.1:9", 1, ignore_progress)
 
 
 @pytest.mark.thorough
@@ -47,10 +47,10 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
     from autochron.mutate.study import StudyOptions, study_of
 
     folders = [INCIDENTS / "refund", INCIDENTS / "payout"]
-    told = []
+    progress = []
 
-    def tell(*words):
-        told.append(words)
+    def note_progress(*words):
+        progress.append(words)
 
     def studied(executor):
         options = StudyOptions(
@@ -62,10 +62,12 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
             inputs=4,
             executor=executor,
         )
-        return msgspec.json.encode(study_of(folders, options, tell if executor == "dask" else tell_nobody))
+        return msgspec.json.encode(
+            study_of(folders, options, note_progress if executor == "dask" else ignore_progress)
+        )
 
     assert studied("dask") == studied("local")
-    assert "refund" in {name for name, *_ in told}
+    assert "refund" in {name for name, *_ in progress}
     assert sorted(path.name for path in (tmp_path / "dask" / "journal").iterdir()) == [
         "payout.jsonl",
         "refund.jsonl",
@@ -73,28 +75,28 @@ def test_a_study_on_a_cluster_is_that_of_one_machine(distributed, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_wrong_with_an_incident_is_said_as_on_one_machine(distributed, tmp_path):
+def test_an_error_of_an_incident_is_reported_as_on_one_machine(distributed, tmp_path):
     pytest.importorskip("cosmic_ray")
     from autochron.mutate.study import StudyOptions, study_of
 
     options = StudyOptions(operators="paper", out=str(tmp_path / "out"), executor="dask")
     with pytest.raises(UsageError, match="holds no test_"):
-        study_of([tmp_path], options, tell_nobody)
+        study_of([tmp_path], options, ignore_progress)
 
 
 @pytest.mark.slow
-def test_workers_that_die_are_said(distributed):
+def test_dead_workers_are_reported(distributed):
     def dies(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(
         UsageError, match="refund: the workers that tried it have died, the last one at tcp://"
     ):
-        mapped(dies, ["refund"], None, None, 1, tell_nobody)
+        mapped(dies, ["refund"], None, None, 1, ignore_progress)
 
 
 @pytest.mark.slow
-def test_an_interrupt_stops_what_runs_and_the_rest_does_not_begin(distributed, tmp_path):
+def test_an_interrupt_stops_the_running_incident_and_starts_no_other(distributed, tmp_path):
     def waits(folder, options, tell, stopping):
         stopped = threading.Event()
         stopping(stopped.set)

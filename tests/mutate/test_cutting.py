@@ -1,4 +1,4 @@
-"""Trials that go on from the cut say what trials of the whole test say; where they could not, the whole test is run."""
+"""Trials that go on from the checkpoint reply as trials of the whole test do. Where they could not, the whole test is run."""
 
 import os
 import random
@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.mutate.desks import AGENT, GUARDED, PLAIN, TEST, Trier, copied
+from tests.mutate.desks import AGENT, GUARDED, PLAIN, TEST, Trier, copy_incident
 
 FIX = """
 if cents > PAID[order]:
@@ -19,24 +19,24 @@ PAYS = 'return {"status": "paid", "cents": cents}\n'
 
 
 @pytest.fixture
-def tried(desk, tmp_path, monkeypatch):
-    """Return a trier for a copy of the desk in which some files are others; the agents write where the test's folder is."""
+def start_trier(desk, tmp_path, monkeypatch):
+    """Yield a function that starts a trier for a copy of the desk with changed files. Agents write into the test's folder."""
     monkeypatch.chdir(tmp_path)
     pools = []
 
     def begin(**files):
-        pools.append(Trier(copied(desk, tmp_path / "copy", **files), timeout=20.0))
+        pools.append(Trier(copy_incident(desk, tmp_path / "copy", **files), timeout=20.0))
         return pools[-1]
 
     for name, value in PLAIN.items():
         monkeypatch.setenv(name, value)
     yield begin
-    for each in pools:
-        each.end()
+    for pool in pools:
+        pool.end()
 
 
 def agent(before="", at_top=""):
-    """Return the agent with something done between the model's call and the tool's."""
+    """Return the agent with lines inserted between the model's call and the tool's."""
     wish = '    wish = ask(["my lamp is broken"])\n'
     lines = "".join(f"    {line}\n" for line in before.strip().splitlines())
     return at_top + AGENT.replace(wish, wish + lines)
@@ -46,11 +46,11 @@ def verdicts(trier):
     return trier.ready.at_cut, trier.ask(FIX).kind, trier.ask(PAYS).kind, trier.ask(FIX).kind
 
 
-def test_trials_go_on_from_the_cut(tried):
-    assert verdicts(tried()) == (True, "passed", "assertion", "passed")
+def test_trials_go_on_from_the_checkpoint(start_trier):
+    assert verdicts(start_trier()) == (True, "passed", "assertion", "passed")
 
 
-REHEARSES = """
+WARMS_UP = """
 import os, sys, tempfile
 from autochron.mutate.server.warmup import warm_up
 from autochron.weaving import gate
@@ -61,27 +61,34 @@ print(gate.is_on(), sys.path == before, "autochron_warmup" in sys.modules, os.li
 """
 
 
-def test_the_rehearsal_comes_to_its_end_and_leaves_nothing(tmp_path):
-    command = [sys.executable, "-c", REHEARSES, str(tmp_path)]
-    said = subprocess.run(command, env={**os.environ, **PLAIN}, capture_output=True, text=True, check=False)
-    assert (said.stdout, said.stderr) == ("False True False []\n", "")
+def test_the_warm_up_ends_and_leaves_nothing_behind(tmp_path):
+    command = [sys.executable, "-c", WARMS_UP, str(tmp_path)]
+    done = subprocess.run(command, env={**os.environ, **PLAIN}, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("False True False []\n", "")
 
 
-def test_what_is_given_there_is_what_a_whole_run_gives(tried, tmp_path):
-    at_cut = tried()
-    whole = Trier(copied(at_cut.folder, tmp_path / "whole", agent=agent("open('log', 'w').close()")))
+def test_replies_from_the_checkpoint_equal_those_of_a_whole_run(start_trier, tmp_path):
+    at_cut = start_trier()
+    whole_run = Trier(
+        copy_incident(at_cut.folder, tmp_path / "whole", agent=agent("open('log', 'w').close()"))
+    )
     try:
-        assert (at_cut.ready.at_cut, whole.ready.at_cut) == (True, False)
+        assert (at_cut.ready.at_cut, whole_run.ready.at_cut) == (True, False)
         for body in (FIX, PAYS, "raise ValueError(order)", "return None", "return (", "return refund"):
-            one, other = at_cut.ask(body), whole.ask(body)
-            assert (one.kind, one.said, one.given, one.reached) == (
-                other.kind,
-                other.said,
-                other.given,
-                other.reached,
+            from_checkpoint, from_whole_run = at_cut.ask(body), whole_run.ask(body)
+            assert (
+                from_checkpoint.kind,
+                from_checkpoint.said,
+                from_checkpoint.given,
+                from_checkpoint.reached,
+            ) == (
+                from_whole_run.kind,
+                from_whole_run.said,
+                from_whole_run.given,
+                from_whole_run.reached,
             )
     finally:
-        whole.end()
+        whole_run.end()
 
 
 HINDRANCES = {
@@ -112,36 +119,42 @@ QUICK = {"a file that was written", "what is mutated has run", "the number of th
 
 
 @pytest.mark.parametrize(
-    "what", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in HINDRANCES]
+    "hindrance",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in HINDRANCES],
 )
-def test_where_a_fork_would_not_take_everything_the_whole_test_is_run(tried, what):
-    before, at_top = HINDRANCES[what]
+def test_the_whole_test_is_run_where_a_fork_would_lose_state(start_trier, hindrance):
+    before, at_top = HINDRANCES[hindrance]
     more = {}
-    if what == "the number of the process":  # what only the comparison of the fix finds
+    if hindrance == "the number of the process":  # only the comparison with the fix's whole run notices this
         more["guarded"] = GUARDED.replace(
             "    if cents > PAID",
             "    import os\n    if os.getpid() != HOME:\n        return {'status': 'lost'}\n    if cents > PAID",
         )
-    assert verdicts(tried(agent=agent(before, at_top), **more)) == (False, "passed", "assertion", "passed")
+    assert verdicts(start_trier(agent=agent(before, at_top), **more)) == (
+        False,
+        "passed",
+        "assertion",
+        "passed",
+    )
 
 
-def test_an_event_loop_is_not_shared(tried):
+def test_the_whole_test_is_run_inside_an_event_loop(start_trier):
     source = AGENT.replace("def main", "async def turn").replace("        main()", "        main()")
     source = source.replace(
         "\n\nif __name__", "\n\n\ndef main():\n    import asyncio\n    asyncio.run(turn())\n\n\nif __name__"
     )
-    assert verdicts(tried(agent=source)) == (False, "passed", "assertion", "passed")
+    assert verdicts(start_trier(agent=source)) == (False, "passed", "assertion", "passed")
 
 
-def test_state_that_lies_on_disk_is_made_anew_for_each(tried):
-    """The agent writes the balance and the tool counts it down: the second trial must find what the first one found."""
+def test_state_on_disk_is_made_anew_for_each_trial(start_trier):
+    """The agent writes the balance and the tool counts it down, so each trial must start with the agent's balance."""
     spends = """
     left = int(open("balance").read()) - 1
     open("balance", "w").write(str(left))
     if left != 1:
         return {"status": "spent"}
 """
-    trier = tried(
+    trier = start_trier(
         agent=agent("with open('balance', 'w') as file:\n    file.write('2')"),
         guarded=GUARDED.replace("    if cents", f"{spends.strip(chr(10))}\n    if cents"),
     )
@@ -150,23 +163,23 @@ def test_state_that_lies_on_disk_is_made_anew_for_each(tried):
     assert [trier.ask(body).kind for _ in range(3)] == ["passed"] * 3
 
 
-def test_an_agent_does_not_find_that_it_stood_there(tried):
+def test_an_agent_does_not_notice_the_wait_at_the_checkpoint(start_trier):
     late = "    if time.monotonic() - agent.BEGAN > 1.5:\n        return {'status': 'late'}\n"
-    trier = tried(
+    trier = start_trier(
         agent=agent("global BEGAN\nBEGAN = time.monotonic()", "import time\n"),
         guarded="import time\nimport agent\n" + GUARDED.replace("    if cents", f"{late}    if cents"),
     )
     body = f"{''.join(line[4:] + chr(10) for line in late.splitlines())}{FIX}"
     assert trier.ready.at_cut is True
-    found = []
+    kinds = []
     for _ in range(4):
-        found.append(trier.ask(body).kind)
+        kinds.append(trier.ask(body).kind)
         time.sleep(0.6)
-    assert found == ["passed"] * 4
+    assert kinds == ["passed"] * 4
 
 
-def test_what_was_seeded_before_is_seeded_there(tried):
-    trier = tried(agent=agent("import random\nrandom.seed(7)"))
+def test_a_seeded_generator_keeps_its_state_at_the_checkpoint(start_trier):
+    trier = start_trier(agent=agent("import random\nrandom.seed(7)"))
     reply = trier.ask("import random\nreturn {'status': 'blocked', 'drawn': random.randrange(1000)}\n")
     assert (trier.ready.at_cut, reply.given[0].outcome) == (
         True,
@@ -174,44 +187,44 @@ def test_what_was_seeded_before_is_seeded_there(tried):
     )
 
 
-def test_each_call_is_the_mutants(tried):
+def test_every_call_runs_the_mutant(start_trier):
     twice = AGENT.replace("    return tools", "    tools.refund(wish['order'], 1)\n    return tools")
     test = TEST.replace("refund[1]", "refund[2]").replace('live=["refund"]', 'live=["refund"], check=False')
-    trier = tried(agent=twice, test_incident__py=test)
+    trier = start_trier(agent=twice, test_incident__py=test)
     counts = "global CALLS\nCALLS = globals().get('CALLS', 0) + 1\n"
     reply = trier.ask(f"{counts}return {{'status': 'blocked', 'call': CALLS}}\n")
     assert trier.ready.at_cut is True
-    assert [each.outcome for each in reply.given] == [
+    assert [call.outcome for call in reply.given] == [
         '{"returned":{"status":"blocked","call":1}}',
         '{"returned":{"status":"blocked","call":2}}',
     ]
 
 
-def test_a_process_that_the_mutant_starts_finds_the_replay(tried, monkeypatch, tmp_path):
+def test_a_process_that_the_mutant_starts_finds_the_replay(start_trier, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     asks = "import json, os; assert os.path.isfile(json.loads(os.environ['AUTOCHRON_CHILD'])['place'] + '/plan.json')"
     starts = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {asks!r}], check=True)\n"
-    trier = tried()
+    trier = start_trier()
     assert trier.ready.at_cut is True
     assert [trier.ask(starts + FIX).kind for _ in range(2)] == ["passed", "passed"]
     assert os.listdir(tmp_path / "scratch") == []
 
 
-def test_what_one_leaves_in_the_replays_folder_is_gone_for_the_next(tried):
+def test_a_file_that_a_mutant_leaves_in_the_replays_folder_is_gone_for_the_next(start_trier):
     keeps = """
 import json, os, subprocess, sys
 subprocess.run([sys.executable, "-c", ""], check=True)
 os.mkdir(json.loads(os.environ["AUTOCHRON_CHILD"])["place"] + "/kept")
 """
-    trier = tried()
+    trier = start_trier()
     assert trier.ready.at_cut is True
     assert [trier.ask(keeps + FIX).kind for _ in range(3)] == ["passed"] * 3
 
 
-def test_who_ends_the_process_at_the_cut_is_told_of(tried):
+def test_a_mutant_that_kills_the_checkpoint_process_is_reported(start_trier):
     kills = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(60)\n"
-    trier = tried()
+    trier = start_trier()
     reply = trier.ask(kills)
     assert (reply.kind, reply.said) == (
         "signal",
@@ -220,20 +233,25 @@ def test_who_ends_the_process_at_the_cut_is_told_of(tried):
     assert trier.ask(FIX).kind == "passed"
 
 
-def test_a_fixture_of_theirs_is_set_up_for_each_trial(tried):
-    """`tmp_path` is one that asks at its end how the test went."""
+def test_a_fixture_of_the_project_is_set_up_for_each_trial(start_trier):
+    """`tmp_path` is a fixture whose teardown depends on the test's outcome."""
     test = TEST.replace(
         "@pytest.mark.autochron(",
         "@pytest.fixture\ndef paid(tmp_path):\n    (tmp_path / 'paid').write_text('')\n    return tmp_path / 'paid'\n\n\n"
         "@pytest.mark.autochron(",
     ).replace("(replay):", "(replay, paid):\n    paid.unlink()")
-    assert verdicts(tried(test_incident__py=test)) == (False, "passed", "assertion", "passed")
+    assert verdicts(start_trier(test_incident__py=test)) == (False, "passed", "assertion", "passed")
 
 
-def test_a_hook_of_theirs_runs_before_each_trial(tried):
+def test_a_hook_of_the_project_runs_before_each_trial(start_trier):
     hook = (
         "from pathlib import Path\n\n\ndef pytest_runtest_setup(item):\n    Path('ready').write_text('')\n\n\n"
         "def pytest_runtest_teardown(item):\n    Path('ready').unlink()\n"
     )
     test = TEST.replace("    agent.main", "    assert __import__('os').path.exists('ready')\n    agent.main")
-    assert verdicts(tried(conftest=hook, test_incident__py=test)) == (False, "passed", "assertion", "passed")
+    assert verdicts(start_trier(conftest=hook, test_incident__py=test)) == (
+        False,
+        "passed",
+        "assertion",
+        "passed",
+    )

@@ -1,4 +1,4 @@
-"""The distributor for cosmic-ray: `cosmic-ray init` and `exec` themselves, on a small project."""
+"""The distributor for cosmic-ray, run by `cosmic-ray init` and `exec` themselves on a small project."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def total(cents, count):
     return 0
 """
 
-# One of the two sees what runs at import, in a process that a test starts as well.
+# The second test also sees code that runs at import, in a process that it starts.
 TESTS = """
 import subprocess
 import sys
@@ -70,7 +70,7 @@ def project(tmp_path):
     return tmp_path / "project"
 
 
-def configured(project, name, *, timeout=20.0, command=None):
+def write_config(project, name, *, timeout=20.0, command=None):
     command = command or f"{sys.executable} -m pytest -x -q -p no:cacheprovider tests"
     (project / f"{name}.ini").write_text(CONFIG.format(name=name, timeout=timeout, command=command))
     return f"{name}.ini"
@@ -84,20 +84,20 @@ def cosmic_ray(project, *words):
     )  # fmt: skip
 
 
-def spec(operator, occurrence=0, **arguments):
+def mutation(operator, occurrence=0, **arguments):
     return MutationSpec("shop/price.py", operator, occurrence, (1, 0), (1, 1), arguments)
 
 
-# Of all kinds: killed, at import, survives, loops for ever, no such place, no such argument.
+# Every kind: killed, at import, loops for ever, no such place, no such argument, no mutation, survives.
 ITEMS = [
-    WorkItem("gt", [spec("core/ReplaceComparisonOperator_Gt_Lt")]),
-    WorkItem("limit", [spec("core/NumberReplacer", 0)]),
-    WorkItem("and", [spec("core/ReplaceAndWithOr")]),
-    WorkItem("times", [spec("core/ReplaceBinaryOperator_Mul_Add")]),
-    WorkItem("nowhere", [spec("core/ReplaceBinaryOperator_Mul_Add", 9)]),
-    WorkItem("unknown", [spec("core/NumberReplacer", 0, wrong=1)]),
+    WorkItem("gt", [mutation("core/ReplaceComparisonOperator_Gt_Lt")]),
+    WorkItem("limit", [mutation("core/NumberReplacer", 0)]),
+    WorkItem("and", [mutation("core/ReplaceAndWithOr")]),
+    WorkItem("times", [mutation("core/ReplaceBinaryOperator_Mul_Add")]),
+    WorkItem("nowhere", [mutation("core/ReplaceBinaryOperator_Mul_Add", 9)]),
+    WorkItem("unknown", [mutation("core/NumberReplacer", 0, wrong=1)]),
     WorkItem("none", []),
-    WorkItem("same", [spec("core/ReplaceComparisonOperator_Gt_GtE")]),
+    WorkItem("same", [mutation("core/ReplaceComparisonOperator_Gt_GtE")]),
 ]
 
 
@@ -108,21 +108,23 @@ def session(project, items=ITEMS):
 
 def results(path):
     with use_db(path, WorkDB.Mode.open) as database:
-        return {key: (each.worker_outcome, each.test_outcome, each.diff) for key, each in database.results}
+        return {
+            key: (result.worker_outcome, result.test_outcome, result.diff) for key, result in database.results
+        }
 
 
 @pytest.mark.thorough
 def test_outcomes_are_those_of_the_local_distributor(project, tmp_path):
     session(project)
-    other = shutil.copytree(project, tmp_path / "other")
+    copy = shutil.copytree(project, tmp_path / "other")
     source = (project / "shop" / "price.py").read_bytes()
-    # A mutant that loops for ever takes the whole time of both.
-    ours = cosmic_ray(project, "exec", configured(project, "autochron", timeout=8.0), "session.sqlite")
-    local = cosmic_ray(other, "exec", configured(other, "local", timeout=8.0), "session.sqlite")
+    # A mutant that loops for ever takes the whole timeout in both.
+    ours = cosmic_ray(project, "exec", write_config(project, "autochron", timeout=8.0), "session.sqlite")
+    local = cosmic_ray(copy, "exec", write_config(copy, "local", timeout=8.0), "session.sqlite")
     assert (ours.returncode, local.returncode) == (0, 0), ours.stderr + local.stderr
-    found = results(project / "session.sqlite")
-    assert found == results(other / "session.sqlite")
-    assert {name: outcome for name, (_, outcome, _) in found.items()} == {
+    ours_by_name = results(project / "session.sqlite")
+    assert ours_by_name == results(copy / "session.sqlite")
+    assert {name: outcome for name, (_, outcome, _) in ours_by_name.items()} == {
         "gt": Outcome.KILLED,
         "limit": Outcome.KILLED,
         "and": Outcome.KILLED,
@@ -132,64 +134,73 @@ def test_outcomes_are_those_of_the_local_distributor(project, tmp_path):
         "none": Outcome.SURVIVED,
         "same": Outcome.SURVIVED,
     }
-    assert found["nowhere"][0] is WorkerOutcome.NO_TEST
+    assert ours_by_name["nowhere"][0] is WorkerOutcome.NO_TEST
     assert (project / "shop" / "price.py").read_bytes() == source
     assert not list(project.rglob("*.pyc"))
 
 
 @pytest.mark.thorough
-def test_each_of_several_mutations_changes_what_the_one_before_has_left(project, monkeypatch):
-    # A session of cosmic-ray's holds one mutation an item; its distributors take several.
+def test_each_of_several_mutations_changes_the_text_that_the_one_before_left(project, monkeypatch):
+    # `cosmic-ray init` writes one mutation for each item, but distributors accept several.
     monkeypatch.chdir(project)
-    several = [spec("core/ReplaceBinaryOperator_Mul_Add"), spec("core/ReplaceComparisonOperator_Gt_GtE")]
-    lasts = [spec("core/ReplaceComparisonOperator_Gt_GtE"), spec("core/ReplaceComparisonOperator_GtE_Gt")]
+    several = [
+        mutation("core/ReplaceBinaryOperator_Mul_Add"),
+        mutation("core/ReplaceComparisonOperator_Gt_GtE"),
+    ]
+    lasts = [
+        mutation("core/ReplaceComparisonOperator_Gt_GtE"),
+        mutation("core/ReplaceComparisonOperator_GtE_Gt"),
+    ]
     items = [WorkItem("two", several), WorkItem("back", lasts)]
     command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider tests"
 
-    def said(distributor):
-        found = {}
-        distributor(items, command, 60.0, {}, found.__setitem__)
-        return {name: (each.worker_outcome, each.test_outcome, each.diff) for name, each in found.items()}
+    def outcomes_of(distributor):
+        outcomes = {}
+        distributor(items, command, 60.0, {}, outcomes.__setitem__)
+        return {
+            name: (result.worker_outcome, result.test_outcome, result.diff)
+            for name, result in outcomes.items()
+        }
 
-    found = said(AutochronDistributor())
-    assert found == said(LocalDistributor())
-    assert {name: outcome for name, (_, outcome, _) in found.items()} == {
+    outcomes = outcomes_of(AutochronDistributor())
+    assert outcomes == outcomes_of(LocalDistributor())
+    assert {name: outcome for name, (_, outcome, _) in outcomes.items()} == {
         "two": Outcome.KILLED,
         "back": Outcome.SURVIVED,
     }
 
 
 @pytest.mark.slow
-def test_a_session_of_cosmic_rays_own_is_read_by_its_tools(project):
+def test_cosmic_rays_own_tools_read_the_session(project):
     (project / "shop" / "price.py").write_text("LIMIT = 10\n\n\ndef dear(cents):\n    return cents > LIMIT\n")
     (project / "tests" / "test_price.py").write_text(
         "from shop import price\n\n\ndef test_dear():\n    assert price.dear(99)\n"
     )
-    config = configured(project, "autochron", timeout=30.0)
+    config = write_config(project, "autochron", timeout=30.0)
     assert cosmic_ray(project, "init", config, "session.sqlite").returncode == 0
     done = cosmic_ray(project, "exec", config, "session.sqlite")
     assert done.returncode == 0, done.stderr
     bin_folder = os.path.dirname(sys.executable)
 
-    def said(tool):
+    def output_of(tool):
         words = [os.path.join(bin_folder, tool), "session.sqlite"]
         return subprocess.run(words, cwd=project, capture_output=True, text=True, check=True).stdout
 
-    found = results(project / "session.sqlite")
-    survivors = [outcome for _, outcome, _ in found.values()].count(Outcome.SURVIVED)
-    assert 0 < survivors < len(found)
-    assert f"surviving mutants: {survivors} (" in said("cr-report")
-    assert f"{100 * survivors / len(found):.2f}" == said("cr-rate").strip()
+    outcomes = results(project / "session.sqlite")
+    survivors = [outcome for _, outcome, _ in outcomes.values()].count(Outcome.SURVIVED)
+    assert 0 < survivors < len(outcomes)
+    assert f"surviving mutants: {survivors} (" in output_of("cr-report")
+    assert f"{100 * survivors / len(outcomes):.2f}" == output_of("cr-rate").strip()
 
 
 @pytest.mark.slow
-def test_a_module_that_the_engine_has_loaded_is_not_tried(project):
+def test_a_module_that_the_test_process_uses_itself_is_not_mutated(project):
     import msgspec
 
     session(
         project, [WorkItem("one", [MutationSpec(msgspec.__file__, "core/NumberReplacer", 0, (1, 0), (1, 1))])]
     )
-    done = cosmic_ray(project, "exec", configured(project, "autochron"), "session.sqlite")
+    done = cosmic_ray(project, "exec", write_config(project, "autochron"), "session.sqlite")
     assert done.returncode != 0
     assert "is loaded by the process that runs the tests" in done.stderr + done.stdout
     assert results(project / "session.sqlite") == {}
@@ -212,34 +223,36 @@ def test_other_commands_are_refused_with_what_to_do(command):
 
 
 def test_another_python_is_refused(tmp_path):
-    other = tmp_path / "python3"
-    other.write_text("#!/bin/sh\necho /nowhere\n")
-    other.chmod(0o755)
+    other_python = tmp_path / "python3"
+    other_python.write_text("#!/bin/sh\necho /nowhere\n")
+    other_python.chmod(0o755)
     with pytest.raises(UsageError, match="its Python is that of /nowhere"):
-        read_command(f"{other} -m pytest")
-    pytest_of_other = tmp_path / "pytest"
-    pytest_of_other.write_text("#!/bin/sh\n")
-    pytest_of_other.chmod(0o755)
+        read_command(f"{other_python} -m pytest")
+    other_pytest = tmp_path / "pytest"
+    other_pytest.write_text("#!/bin/sh\n")
+    other_pytest.chmod(0o755)
     with pytest.raises(UsageError, match="is not of the Python that runs cosmic-ray here"):
-        read_command(str(pytest_of_other))
+        read_command(str(other_pytest))
 
 
 @pytest.mark.parametrize(
-    ("config", "said"), [({"jobs": 0}, "jobs = 0: it takes a number"), ({"job": 2}, "no option `job`")]
+    ("config", "message"), [({"jobs": 0}, "jobs = 0: it takes a number"), ({"job": 2}, "no option `job`")]
 )
-def test_options_that_mean_nothing_are_refused(config, said):
-    with pytest.raises(UsageError, match=said):
+def test_invalid_options_are_refused(config, message):
+    with pytest.raises(UsageError, match=message):
         AutochronDistributor()(ITEMS, f"{sys.executable} -m pytest", 1.0, config, lambda *_: None)
 
 
 @pytest.mark.slow
-def test_a_mutant_that_no_import_could_find_is_said_not_to_be_tried(project, monkeypatch):
-    # What pytest rewrites it reads by itself: silently the test as it stands would be run.
+def test_a_mutant_of_a_file_that_is_not_imported_is_an_exception(project, monkeypatch):
+    # pytest reads the test files that it rewrites itself, so the unchanged test would be run silently.
     monkeypatch.chdir(project)
-    mutation = MutationSpec("tests/test_price.py", "core/NumberReplacer", 0, (1, 0), (1, 1))
-    found = {}
+    change = MutationSpec("tests/test_price.py", "core/NumberReplacer", 0, (1, 0), (1, 1))
+    results_by_name = {}
     command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider tests"
-    AutochronDistributor()([WorkItem("one", [mutation])], command, 60.0, {"jobs": 1}, found.__setitem__)
-    assert found["one"].worker_outcome is WorkerOutcome.EXCEPTION
-    assert found["one"].test_outcome is Outcome.INCOMPETENT
-    assert "test_price.py was not imported by Python's own loader" in found["one"].output
+    AutochronDistributor()(
+        [WorkItem("one", [change])], command, 60.0, {"jobs": 1}, results_by_name.__setitem__
+    )
+    assert results_by_name["one"].worker_outcome is WorkerOutcome.EXCEPTION
+    assert results_by_name["one"].test_outcome is Outcome.INCOMPETENT
+    assert "test_price.py was not imported by Python's own loader" in results_by_name["one"].output

@@ -1,4 +1,4 @@
-"""Mutants of a function: which there are, that cosmic-ray makes the same, and what is refused."""
+"""The mutants of a function: which are generated, that cosmic-ray makes the same ones, and what is refused."""
 
 import sys
 import textwrap
@@ -27,8 +27,8 @@ INCIDENTS = sorted(path.parent for path in Path(ROOT, "incidents").glob("*/guard
 
 
 @pytest.fixture
-def made(tmp_path):
-    """Write a module, and give the mutants of a function in it."""
+def generate_from(tmp_path):
+    """Return a function that writes a module and generates the mutants of a function in it."""
 
     def make(source, function="f", operators="paper", **more) -> Generated:
         chosen = (
@@ -43,9 +43,11 @@ def made(tmp_path):
     return make
 
 
-def said(generated):
-    """Each mutant in a few words."""
-    return [f"{each.line}:{each.column} {each.before} -> {each.after}" for each in generated.mutants]
+def described(generated):
+    """Return each mutant in a few words: its place, the text before and the text after."""
+    return [
+        f"{mutant.line}:{mutant.column} {mutant.before} -> {mutant.after}" for mutant in generated.mutants
+    ]
 
 
 def by_cosmic_ray(generated, mutant):
@@ -54,8 +56,8 @@ def by_cosmic_ray(generated, mutant):
     )
 
 
-def sound(generated):
-    """What holds of all mutants of all functions."""
+def assert_sound(generated):
+    """Check what must hold of all mutants of every function."""
     assert generated.generated == len(generated.mutants) + generated.same_bytecode + generated.duplicates
     assert len({mutant.id for mutant in generated.mutants}) == len(generated.mutants)
     programs = {None: fingerprint(compile(generated.source, "m.py", "exec", dont_inherit=True))}
@@ -73,10 +75,10 @@ def sound(generated):
             assert mutant.id not in generated.invalid
     assert len(set(programs.values())) == len(
         programs
-    )  # by the whole module, no two are the same, nor as the source
+    )  # no two whole modules are the same, and none is the source
 
 
-# --- Which there are ---
+# --- Which are generated ---
 
 SOURCE = '''
 """Words."""
@@ -111,54 +113,54 @@ DEEPER = [
 ]  # fmt: skip
 
 
-def test_the_body_is_without_signature_docstrings_annotations_and_the_inside_of_f_strings(made):
-    generated = made(SOURCE)
-    assert said(generated) == BODY
+def test_by_default_signature_docstrings_annotations_and_f_strings_are_not_mutated(generate_from):
+    generated = generate_from(SOURCE)
+    assert described(generated) == BODY
     assert {mutant.at_import for mutant in generated.mutants} == {False}
 
 
-def test_everything_is_with_these_but_for_annotations(made):
-    generated = made(SOURCE, everything=True)
+def test_everything_mutates_all_but_annotations(generate_from):
+    generated = generate_from(SOURCE, everything=True)
     doc = '14:4 """Doc 1.""" -> """XXDoc 1.XX"""'
-    assert sorted(said(generated)) == sorted([*HEAD, doc, *BODY, *DEEPER])
-    # What is evaluated where the function is defined.
+    assert sorted(described(generated)) == sorted([*HEAD, doc, *BODY, *DEEPER])
+    # These are evaluated when the function is defined.
     assert [
-        text for text, mutant in zip(said(generated), generated.mutants, strict=True) if mutant.at_import
+        text for text, mutant in zip(described(generated), generated.mutants, strict=True) if mutant.at_import
     ] == [*HEAD, doc]
 
 
-def test_a_decorator_is_removed_with_everything(made):
+def test_the_functions_own_decorators_are_removed_only_with_everything(generate_from):
     source = "import g\n\n# Why.\n@g.a\n@g.b(1)  # how\ndef f(a):\n    @g.c\n    def inner(): pass\n"
-    generated = made(source, operators=["core/RemoveDecorator"], everything=True)
+    generated = generate_from(source, operators=["core/RemoveDecorator"], everything=True)
     assert [(mutant.before, mutant.after, mutant.at_import) for mutant in generated.mutants] == [
         ("@g.a\n", "", True), ("@g.b(1)  # how\n", "", True), ("@g.c\n", "", False)
     ]  # fmt: skip
-    assert [mutant.before for mutant in made(source, operators=["core/RemoveDecorator"]).mutants] == [
-        "@g.c\n"
-    ]
-    sound(generated)
+    assert [
+        mutant.before for mutant in generate_from(source, operators=["core/RemoveDecorator"]).mutants
+    ] == ["@g.c\n"]
+    assert_sound(generated)
 
 
-def test_a_body_has_the_same_ids_with_everything(made):
-    body, everything = made(SOURCE).mutants, made(SOURCE, everything=True).mutants
+def test_a_mutant_of_the_body_keeps_its_id_with_everything(generate_from):
+    body, everything = generate_from(SOURCE).mutants, generate_from(SOURCE, everything=True).mutants
     assert {mutant.id for mutant in body} < {mutant.id for mutant in everything}
 
 
-def test_a_star_that_multiplies_nothing_is_left_alone(made):
+def test_a_star_that_is_no_operator_is_not_mutated(generate_from):
     source = """
     def f(a):
         def inner(b, /, *, c=1 * 2, **d): return [*b], {**d}, inner(*b, **d)
         g = lambda e, *, h: e ** 2
         return inner | g
     """
-    generated = made(
+    generated = generate_from(
         source, operators=["core/ReplaceBinaryOperator_Mul_Add", "core/ReplaceBinaryOperator_Pow_Mul"]
     )
-    assert said(generated) == ["2:27 * -> +", "3:26 ** -> *"]
-    sound(generated)
+    assert described(generated) == ["2:27 * -> +", "3:26 ** -> *"]
+    assert_sound(generated)
 
 
-def test_the_name_of_an_exception_is_replaced_and_no_part_of_it(made):
+def test_only_whole_names_of_exceptions_are_replaced(generate_from):
     source = """
     def f(a):
         try: pass
@@ -166,13 +168,13 @@ def test_the_name_of_an_exception_is_replaced_and_no_part_of_it(made):
         except (a.B, KeyError): pass
         except ValueError as b: pass
     """
-    generated = made(source, operators=["core/ExceptionReplacer"])
+    generated = generate_from(source, operators=["core/ExceptionReplacer"])
     new = "CosmicRayTestingException"
-    assert said(generated) == [f"4:17 KeyError -> {new}", f"5:11 ValueError -> {new}"]
-    sound(generated)
+    assert described(generated) == [f"4:17 KeyError -> {new}", f"5:11 ValueError -> {new}"]
+    assert_sound(generated)
 
 
-def test_mutants_come_in_the_order_of_the_source_and_then_of_the_operators(made):
+def test_mutants_come_in_the_order_of_the_source_and_then_of_the_operators(generate_from):
     source = """
     def f(a):
         if a > 1 and a in "x": return True
@@ -186,9 +188,9 @@ def test_mutants_come_in_the_order_of_the_source_and_then_of_the_operators(made)
         for provider, own in zip(("autochron", "core"), tried, strict=True)
         for name in own
     ]
-    generated = made(source, operators=names)
+    generated = generate_from(source, operators=names)
     condition = 'a > 1 and a in "x"'
-    assert said(generated) == [
+    assert described(generated) == [
         f"2:7 {condition} -> not ({condition})",
         f'2:7 {condition} -> a in "x"',
         f"2:7 {condition} -> a > 1",
@@ -233,12 +235,12 @@ def last(): return 0 > 8;"""
     [("f", 0), ("g", 1), ("h", 2), ("A.m", 3), ("A.B.n", 4), ("outer", 5), ("outer.<locals>.inner", 5),
      ("twice", 7), ("last", 8)],
 )  # fmt: skip
-def test_every_form_of_function_is_found(made, function, number):
-    generated = made(FORMS, function, operators=["core/ReplaceComparisonOperator_Gt_Lt"])
+def test_every_form_of_function_is_found(generate_from, function, number):
+    generated = generate_from(FORMS, function, operators=["core/ReplaceComparisonOperator_Gt_Lt"])
     (mutant,) = generated.mutants
     assert mutant.occurrence == number
     assert mutated(generated.source, mutant) == generated.source.replace(f"> {number}", f"< {number}")
-    # The code that runs is that of the same function.
+    # The compiled code is that of the same function.
     before, after = (
         compiled(text, "m.py", function) for text in (generated.source, mutated(generated.source, mutant))
     )
@@ -268,20 +270,20 @@ class A:
 """
 
 
-def test_thresholds_are_the_constants_and_defaults_that_the_function_uses(made):
-    generated = made(CONSTANTS, "A.m", operators="thresholds")
+def test_thresholds_are_the_constants_and_defaults_that_the_function_uses(generate_from):
+    generated = generate_from(CONSTANTS, "A.m", operators="thresholds")
     numbers = [mutant for mutant in generated.mutants if mutant.operator == "core/NumberReplacer"]
     assert [(mutant.line, mutant.before, mutant.after) for mutant in numbers] == [
         (line, str(number), str(number + by))
         for line, number in [(1, 10), (2, 2), (5, 3), (5, 1), (8, 1), (11, 5), (12, 1), (14, 4), (14, 8)]
         for by in (1, -1)
     ]
-    others = [
+    other_changes = [
         text
-        for text in said(generated)
+        for text in described(generated)
         if text.partition(" ")[2].partition(" ")[0] not in {m.before for m in numbers}
     ]
-    assert others == [
+    assert other_changes == [
         "5:12 > -> ==",
         "5:12 > -> !=",
         "5:12 > -> <",
@@ -291,74 +293,76 @@ def test_thresholds_are_the_constants_and_defaults_that_the_function_uses(made):
         "8:12 - -> +",
     ]
     assert {mutant.at_import for mutant in generated.mutants} == {True}
-    sound(generated)
+    assert_sound(generated)
 
 
-def test_thresholds_of_a_function_that_uses_none_are_none(made):
-    generated = made("A = 1\ndef f(a): return a > 2", operators="thresholds")
+def test_a_function_without_constants_has_no_thresholds(generate_from):
+    generated = generate_from("A = 1\ndef f(a): return a > 2", operators="thresholds")
     assert (generated.mutants, generated.generated) == ((), 0)
 
 
-def test_a_constant_that_is_set_twice_has_two_mutants_of_each_sort(made):
-    generated = made("A = 1\nA = 1\ndef f(): return A", operators="thresholds")
-    assert said(generated) == ["1:4 1 -> 2", "1:4 1 -> 0", "2:4 1 -> 2", "2:4 1 -> 0"]
-    sound(generated)
+def test_a_constant_that_is_set_twice_has_two_mutants_of_each_sort(generate_from):
+    generated = generate_from("A = 1\nA = 1\ndef f(): return A", operators="thresholds")
+    assert described(generated) == ["1:4 1 -> 2", "1:4 1 -> 0", "2:4 1 -> 2", "2:4 1 -> 0"]
+    assert_sound(generated)
 
 
-# --- What is counted once or not at all ---
+# --- Same bytecode and duplicates ---
 
 
 @pytest.mark.parametrize(
     ("body", "operators", "expected"),
     [
-        # `not a` is `not (a)`: the first stays.
+        # `not a` and `not (a)` are the same program, so only the first stays.
         ("if a: pass", ["core/AddNot", "autochron/NegateIf"], (2, 0, 1, ["not a"])),
         ("if a or b: pass", ["core/AddNot", "autochron/NegateIf"], (2, 0, 0, ["not a or b", "not (a or b)"])),
-        # A statement that is a string leaves nothing behind.
+        # A string as a statement compiles to nothing.
         ("pass; 'x'", ["autochron/StringConstant"], (1, 1, 0, [])),
         ("return 1e22", ["core/NumberReplacer"], (2, 2, 0, [])),
-        # 1, 1.0 and True are equal, and differ.
+        # 1, 1.0 and True are equal, but different programs.
         ("return 1, 1.0, True", ["core/NumberReplacer", "core/ReplaceTrueWithFalse"],
          (5, 0, 0, ["2", "0", "2.0", "0.0", "False"])),
         ("return 0, False, 0.0, -0.0", ["core/ReplaceFalseWithTrue", "core/ReplaceUnaryOperator_USub_UAdd"],
          (2, 0, 0, ["True", "+"])),
     ],
 )  # fmt: skip
-def test_what_compiles_to_the_same(made, body, operators, expected):
-    generated = made(f"def f(a, b):\n    {body}", operators=operators)
+def test_mutants_with_the_same_bytecode_and_duplicates_are_dropped(generate_from, body, operators, expected):
+    generated = generate_from(f"def f(a, b):\n    {body}", operators=operators)
     counts = (generated.generated, generated.same_bytecode, generated.duplicates)
     assert (*counts, [mutant.after for mutant in generated.mutants]) == expected
-    sound(generated)
+    assert_sound(generated)
 
 
-def test_mutants_that_are_no_python_are_kept_and_named(made):
-    generated = made("def f(a):\n    for x in a: continue\n    1", operators=["core/NumberReplacer"])
-    # cosmic-ray takes the blanks before a number away, here an indentation.
-    assert said(generated) == ["3:4 1 -> 2", "3:4 1 -> 0"]
+def test_mutants_that_are_not_python_are_kept_and_listed(generate_from):
+    generated = generate_from("def f(a):\n    for x in a: continue\n    1", operators=["core/NumberReplacer"])
+    # cosmic-ray removes the blanks before a number, which are an indentation here.
+    assert described(generated) == ["3:4 1 -> 2", "3:4 1 -> 0"]
     assert generated.invalid == tuple(mutant.id for mutant in generated.mutants)
-    sound(generated)
+    assert_sound(generated)
 
 
 # --- Identity ---
 
 
-def test_an_id_does_not_depend_on_what_stands_above(made):
+def test_an_id_does_not_depend_on_the_text_above(generate_from):
     body = "def f(a):\n    return a > 1 and a < 1\n"
     below = "x = [1 > 2, 1 in (3, 4), 'x']\n\ndef other(): return 1 and 2\n\n" + body
-    first, second = made(body, operators="extended"), made(below, operators="extended")
+    first, second = generate_from(body, operators="extended"), generate_from(below, operators="extended")
     assert [mutant.id for mutant in first.mutants] == [mutant.id for mutant in second.mutants]
     assert [mutant.line for mutant in first.mutants] != [mutant.line for mutant in second.mutants]
     numbers = [mutant for mutant in second.mutants if mutant.operator == "core/NumberReplacer"]
     assert [mutant.occurrence for mutant in numbers] == [14, 15, 16, 17]
 
 
-def test_an_id_is_the_same_on_every_machine(made):
-    (mutant,) = made("def f(a): return a == 1", operators=["core/ReplaceComparisonOperator_Eq_NotEq"]).mutants
+def test_an_id_is_the_same_on_every_machine(generate_from):
+    (mutant,) = generate_from(
+        "def f(a): return a == 1", operators=["core/ReplaceComparisonOperator_Eq_NotEq"]
+    ).mutants
     assert mutant.id == "521a7f1602ad"
 
 
-def test_a_mutant_of_another_source_is_refused(made):
-    generated = made("def f(a): return a > 1", operators=["core/NumberReplacer"])
+def test_a_mutant_of_another_source_is_refused(generate_from):
+    generated = generate_from("def f(a): return a > 1", operators=["core/NumberReplacer"])
     mutant = generated.mutants[0]
     for source in ("def f(a): return a > 2", "def f(a): return a"):
         with pytest.raises(UsageError) as refused:
@@ -374,7 +378,7 @@ def test_a_mutant_of_another_source_is_refused(made):
 @pytest.mark.parametrize("folder", INCIDENTS, ids=lambda folder: folder.name)
 def test_cosmic_ray_makes_the_same_mutants_of_the_incidents(folder):
     tool = tomllib.loads((folder / "incident.toml").read_text(encoding="utf-8"))["tool"].partition(":")[2]
-    sound(
+    assert_sound(
         generate(
             folder, folder.name, MutationTarget("guarded.py", tool), operator_set("extended"), everything=True
         )
@@ -455,14 +459,14 @@ def test_cosmic_ray_makes_the_same_mutants_of_any_function(
     )
     for mutant in generated.mutants:
         text = mutated(source, mutant)
-        assert text.startswith(above)  # what stands above is never touched
+        assert text.startswith(above)  # the text above is never changed
         assert is_python(text) == (mutant.id not in generated.invalid)
-    # cosmic-ray parses anew for each: a few of them, and all in the incidents.
+    # cosmic-ray parses anew for each mutant, so only a few are compared here. Those of the incidents are all compared.
     picked = data.draw(st.lists(st.sampled_from(generated.mutants), max_size=6)) if generated.mutants else []
     for mutant in picked:
         assert mutated(source, mutant) == by_cosmic_ray(generated, mutant)
     if picked:
-        # Mutants of ours are Python, whatever they are made of.
+        # Our own operators always make valid Python.
         ours = {mutant.id for mutant in generated.mutants if mutant.operator.startswith("autochron/")}
         assert not ours & set(generated.invalid)
 
@@ -494,39 +498,41 @@ MISREAD_NEWER = [
 ]
 
 
-@pytest.mark.parametrize(("source", "line", "what"), [*MISREAD, *(MISREAD_NEWER if NEWER else [])])
+@pytest.mark.parametrize(("source", "line", "construct"), [*MISREAD, *(MISREAD_NEWER if NEWER else [])])
 @pytest.mark.parametrize("everything", [False, True])
-def test_what_parso_misreads_is_refused_with_its_line(made, source, line, what, everything):
+def test_syntax_that_parso_misreads_is_refused_with_its_line(
+    generate_from, source, line, construct, everything
+):
     with pytest.raises(UsageError) as refused:
-        made(source, everything=everything)
+        generate_from(source, everything=everything)
     assert refused.value.message == (
-        f"m.py:{line}: cosmic-ray's parser, parso, can't read {what}, and would miss places of `f`; "
+        f"m.py:{line}: cosmic-ray's parser, parso, can't read {construct}, and would miss places of `f`; "
         "write it otherwise, or move it and `f` into different files"
     )
 
 
-@pytest.mark.parametrize(("source", "line", "what"), MISREAD)
-def test_what_parso_misreads_below_the_function_does_no_harm(made, source, line, what):
-    generated = made("def first(a): return a > 1\n" + source.lstrip("\x0c"), "first")
+@pytest.mark.parametrize(("source", "line", "construct"), MISREAD)
+def test_syntax_that_parso_misreads_below_the_function_does_no_harm(generate_from, source, line, construct):
+    generated = generate_from("def first(a): return a > 1\n" + source.lstrip("\x0c"), "first")
     assert len(generated.mutants) == 7
-    sound(generated)
+    assert_sound(generated)
 
 
 @pytest.mark.skipif(not NEWER, reason="type parameters came with 3.12")
-def test_a_function_with_type_parameters_is_read(made):
-    generated = made("def f[T: int](a: T) -> T:\n    return a > 1\n", operators="extended")
+def test_a_function_with_type_parameters_is_read(generate_from):
+    generated = generate_from("def f[T: int](a: T) -> T:\n    return a > 1\n", operators="extended")
     assert {mutant.before for mutant in generated.mutants} == {">", "1"}
     assert compiled(generated.source, "m.py", "f").co_argcount == 1
-    sound(generated)
+    assert_sound(generated)
 
 
-def test_a_function_on_which_parso_and_python_do_not_agree_is_refused(made, monkeypatch):
+def test_a_function_on_which_parso_and_python_do_not_agree_is_refused(generate_from, monkeypatch):
     source = "def f(a):\n    return a > 1\n"
     wrong = parse(source, "m.py")
     definition = wrong.definition("f")
     monkeypatch.setattr(definition, "end_lineno", 1)
     with pytest.raises(UsageError) as refused:
-        made(source)
+        generate_from(source)
     assert refused.value.message == (
         "m.py:1: parso and Python don't agree on where `f` begins and ends, so it can't be mutated; "
         "move it to a file of its own, or write it in a plainer way"
@@ -544,13 +550,13 @@ def test_a_function_on_which_parso_and_python_do_not_agree_is_refused(made, monk
         ("A", "m.py has no function `A`; known are `issue_refund`, `A.rum`; name one that it defines"),
     ],
 )
-def test_a_function_that_is_not_there_is_refused_with_the_nearest(made, function, message):
+def test_an_unknown_function_is_refused_with_the_nearest(generate_from, function, message):
     with pytest.raises(UsageError) as refused:
-        made("def issue_refund(): pass\nclass A:\n    def rum(self): pass\n", function)
+        generate_from("def issue_refund(): pass\nclass A:\n    def rum(self): pass\n", function)
     assert refused.value.message == message
 
 
-def test_a_file_that_is_not_there_is_refused_with_the_nearest(made, tmp_path):
+def test_an_unknown_file_is_refused_with_the_nearest(generate_from, tmp_path):
     (tmp_path / "guarded.py").write_text("")
     with pytest.raises(UsageError) as refused:
         generate(tmp_path, "some", MutationTarget("guardd.py", "f"), operator_set("paper"))
@@ -559,43 +565,43 @@ def test_a_file_that_is_not_there_is_refused_with_the_nearest(made, tmp_path):
     )
 
 
-def test_what_is_no_python_is_refused_with_its_line(made):
+def test_a_file_that_is_not_python_is_refused_with_its_line(generate_from):
     with pytest.raises(UsageError) as refused:
-        made("x = 1\ndef f(:\n")
+        generate_from("x = 1\ndef f(:\n")
     assert refused.value.message == (
         "m.py:2 is no Python (invalid syntax), so there is nothing to mutate; mend it first"
     )
 
 
-def test_what_an_operator_can_not_read_is_refused_with_its_line(made):
+def test_code_that_an_operator_cannot_read_is_refused_with_its_line(generate_from):
     with pytest.raises(UsageError) as refused:
-        made("def f(a):\n    try: pass\n    except (): pass\n", operators=["core/ExceptionReplacer"])
+        generate_from("def f(a):\n    try: pass\n    except (): pass\n", operators=["core/ExceptionReplacer"])
     assert refused.value.message.startswith("m.py:3 can't be read by cosmic-ray's core/ExceptionReplacer (")
 
 
 # --- Files ---
 
 
-def test_a_file_is_read_as_cosmic_ray_reads_it(made, tmp_path):
+def test_a_file_is_read_as_cosmic_ray_reads_it(generate_from, tmp_path):
     text = '# coding: latin-1\r\ndef f(a):\r\n    return a == "\xe4", "b"\r\n'
     (tmp_path / "m.py").write_bytes(text.encode("latin-1"))
     generated = generate(tmp_path, "some", MutationTarget("m.py", "f"), operator_set("paper"))
     assert generated.source == text.replace("\r\n", "\n")
-    assert said(generated) == ["3:13 == -> !=", '3:16 "ä" -> "XXäXX"', '3:21 "b" -> "XXbXX"']
-    sound(generated)
+    assert described(generated) == ["3:13 == -> !=", '3:16 "ä" -> "XXäXX"', '3:21 "b" -> "XXbXX"']
+    assert_sound(generated)
 
 
 # --- Code objects ---
 
 
-def test_the_code_of_a_function_is_that_of_the_module(made):
+def test_the_code_of_a_function_is_that_of_the_module(generate_from):
     source = "def f(a):\n    return a > 1\n"
     names = {}
     exec(compile(source, "m.py", "exec"), names)
     assert compiled(source, "m.py", "f") == names["f"].__code__
 
 
-def test_the_last_of_a_name_is_given_as_it_is_bound():
+def test_of_several_functions_of_one_name_the_last_is_compiled():
     source = "def f(): return 1\ndef f(): return 2\nclass A:\n    def f(self): return 3\n"
     assert compiled(source, "m.py", "f").co_consts[-1] == 2
     assert compiled(source, "m.py", "A.f").co_consts[-1] == 3
@@ -607,19 +613,21 @@ def test_a_class_is_no_function():
     assert refused.value.message == "m.py has no function `A`; nearest is `a`"
 
 
-def test_what_is_no_python_has_no_code():
+def test_a_text_that_is_not_python_has_no_code():
     with pytest.raises(SyntaxError):
         compiled("def f(:", "m.py", "f")
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_python_warns_of_is_mutated_all_the_same(made):
-    generated = made("def f(a):\n    return '\\d' if 1 is a else 2", operators=["core/NumberReplacer"])
-    assert said(generated) == ["2:19 1 -> 2", "2:19 1 -> 0", "2:31 2 -> 3", "2:31 2 -> 1"]
+def test_code_that_python_warns_of_is_mutated_too(generate_from):
+    generated = generate_from(
+        "def f(a):\n    return '\\d' if 1 is a else 2", operators=["core/NumberReplacer"]
+    )
+    assert described(generated) == ["2:19 1 -> 2", "2:19 1 -> 0", "2:31 2 -> 3", "2:31 2 -> 1"]
     assert compiled(generated.source, "m.py", "f").co_argcount == 1
 
 
-def test_programs_are_the_same_wherever_they_stand():
+def test_a_fingerprint_does_not_depend_on_lines_and_layout():
     first = compiled("def f(a):\n    return [x for x in a if x > 1]\n", "m.py", "f")
     second = compiled("\n\ndef f( a ): # why\n\n    return [ x for x in a if (x > 1) ]\n", "m.py", "f")
     third = compiled("def f(a):\n    return [x for x in a if x > 1.0]\n", "m.py", "f")
@@ -631,7 +639,7 @@ def test_programs_are_the_same_wherever_they_stand():
 
 
 @pytest.mark.slow
-def test_a_thousand_mutants_a_second_are_made_of_sixty_lines(made):
+def test_mutants_of_sixty_lines_are_generated_fast(generate_from):
     clauses = [
         f'    if amount > {number} and currency == "EUR" or account not in ("a", "b{number}"):\n'
         f"        total = amount * {number} + 3\n"
@@ -643,6 +651,6 @@ def test_a_thousand_mutants_a_second_are_made_of_sixty_lines(made):
     for _ in range(3):
         parse.cache_clear()
         began = time.process_time()
-        generated = made(source, operators="extended")
+        generated = generate_from(source, operators="extended")
         rates.append(generated.generated / (time.process_time() - began))
-    assert max(rates) > 500, rates  # of twice that, by a machine that others don't share
+    assert max(rates) > 500, rates  # an idle machine reaches twice that

@@ -1,4 +1,4 @@
-"""A study that is cut short goes on, one in parts is put together, and all come to the same bytes."""
+"""A study that is cut short goes on, and shards of a study are merged. All give the same bytes as a complete study."""
 
 import signal
 import time
@@ -6,13 +6,13 @@ import time
 import pytest
 
 from tests.cli.processes import finish
-from tests.mutate.desks import GUARDED, begun, copied, mutate
+from tests.mutate.desks import GUARDED, copy_incident, mutate, start_study
 
 pytestmark = pytest.mark.slow
 
 
 def results(folder):
-    return {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def trials(folder):
@@ -20,68 +20,70 @@ def trials(folder):
 
 
 @pytest.fixture(scope="module")
-def whole(desk, tmp_path_factory):
-    """A study that nothing has disturbed."""
+def complete(desk, tmp_path_factory):
+    """Return the results of a study that ran without interruption."""
     folder = tmp_path_factory.mktemp("whole")
-    said = mutate(folder, desk, "--out", folder)
-    assert said.status == 0, said.said
+    study = mutate(folder, desk, "--out", folder)
+    assert study.status == 0, study.said
     return folder
 
 
-def test_the_same_study_is_the_same_bytes(desk, whole, tmp_path):
-    elsewhere = copied(desk, tmp_path / "elsewhere" / "refund")
+def test_the_same_study_is_the_same_bytes(desk, complete, tmp_path):
+    elsewhere = copy_incident(desk, tmp_path / "elsewhere" / "refund")
     assert mutate(tmp_path, elsewhere, "--out", "out", "--jobs", "3").status == 0
-    assert results(tmp_path / "out") == results(whole)
+    assert results(tmp_path / "out") == results(complete)
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name
 )
-def test_what_is_cut_short_goes_on(desk, whole, tmp_path, number):
+def test_a_study_that_is_cut_short_goes_on(desk, complete, tmp_path, number):
     out = tmp_path / "out"
     journal = out / "journal" / "refund.jsonl"
-    process = begun(tmp_path, desk, "--out", out, "--jobs", "1")
+    process = start_study(tmp_path, desk, "--out", out, "--jobs", "1")
     while process.poll() is None and (not journal.exists() or trials(out) < 9):
         time.sleep(0.002)
     process.send_signal(number)
-    said = finish(process)
+    stopped = finish(process)
     if number == signal.SIGINT:
-        assert said.status == 130
-        assert said.said.startswith("autochron: stopped after ")
-        assert said.said.endswith(f"; they are kept in {out}, and the same command goes on from there\n")
+        assert stopped.status == 130
+        assert stopped.said.startswith("autochron: stopped after ")
+        assert stopped.said.endswith(f"; they are kept in {out}, and the same command goes on from there\n")
     else:
-        assert said.status == -number
+        assert stopped.status == -number
     assert not (out / "study.json").exists()
     tried = trials(out)
-    assert tried < trials(whole)
+    assert tried < trials(complete)
     with journal.open("a") as file:
-        file.write('{"type":"tried","server":"cut","reply":{"id":"ab')  # a line that was cut off
+        file.write(
+            '{"type":"tried","server":"cut","reply":{"id":"ab'
+        )  # a line that was cut off while it was written
     assert mutate(tmp_path, desk, "--out", out).status == 0
-    assert results(out) == results(whole)
-    assert trials(out) == trials(whole) + 1  # that half of one; none was tried again
+    assert results(out) == results(complete)
+    assert trials(out) == trials(complete) + 1  # the half line is counted, too; none was tried again
 
 
-def test_what_is_done_is_not_tried_again(desk, whole, tmp_path):
-    before = trials(whole)
-    assert mutate(tmp_path, desk, "--out", whole).status == 0
-    assert trials(whole) == before
+def test_a_finished_study_tries_nothing_again(desk, complete, tmp_path):
+    before = trials(complete)
+    assert mutate(tmp_path, desk, "--out", complete).status == 0
+    assert trials(complete) == before
 
 
-def test_a_journal_of_another_study_is_not_used(desk, whole, tmp_path):
-    """Neither of other operators, nor of a guard that was changed."""
-    folder, out = copied(desk, tmp_path / "refund"), tmp_path / "out"
+def test_a_journal_of_another_study_is_not_used(desk, complete, tmp_path):
+    """A study with other operators, or of a changed guard, is another study."""
+    folder, out = copy_incident(desk, tmp_path / "refund"), tmp_path / "out"
     assert mutate(tmp_path, folder, "--out", out, "--operators", "core").status == 0
     (folder / "guarded.py").write_text(GUARDED.replace("cents >", "cents >="), encoding="utf-8")
     assert mutate(tmp_path, folder, "--out", out).status == 0
     assert ">= PAID" in (out / "study.json").read_text()
     (folder / "guarded.py").write_text(GUARDED, encoding="utf-8")
     assert mutate(tmp_path, folder, "--out", out).status == 0
-    assert results(out) == results(whole)
+    assert results(out) == results(complete)
 
 
 def test_a_tool_outside_the_folder_belongs_to_the_study(desk, tmp_path):
-    """Its change is one of the study, though the incident's folder is as it was."""
-    folder, out = copied(desk, tmp_path / "refund"), tmp_path / "out"
+    """A change of the tool is a change of the study, though the incident's folder is unchanged."""
+    folder, out = copy_incident(desk, tmp_path / "refund"), tmp_path / "out"
     (folder / "guarded.py").rename(tmp_path / "guarded.py")
     test = (folder / "test_incident.py").read_text()
     (folder / "test_incident.py").write_text(test.replace('"guarded.py:', '"../guarded.py:'))
@@ -95,19 +97,19 @@ def test_a_tool_outside_the_folder_belongs_to_the_study(desk, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def shards(desk, whole, tmp_path_factory):
+def shards(desk, complete, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     for number in (1, 2, 3):
-        said = mutate(folder, desk, "--out", str(number), "--shard", f"{number}/3")
-        assert said.status == 0, said.said
-    said = mutate(folder, desk, "--out", "other", "--shard", "3/3", "--operators", "core")
-    assert said.status == 0, said.said
+        shard = mutate(folder, desk, "--out", str(number), "--shard", f"{number}/3")
+        assert shard.status == 0, shard.said
+    shard = mutate(folder, desk, "--out", "other", "--shard", "3/3", "--operators", "core")
+    assert shard.status == 0, shard.said
     return folder
 
 
-def test_shards_make_up_the_whole(whole, shards):
+def test_merged_shards_equal_the_complete_study(complete, shards):
     assert mutate(shards, "merge", "2", "3", "1", "--out", "merged").status == 0
-    assert results(shards / "merged") == results(whole)
+    assert results(shards / "merged") == results(complete)
 
 
 REFUSED = {
@@ -126,18 +128,18 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("how", REFUSED)
-def test_shards_that_do_not_fit_are_refused(shards, how):
-    folders, expected = REFUSED[how]
-    said = mutate(shards, "merge", *folders, "--out", "refused")
-    assert (said.status, said.text) == (2, "")
-    assert said.said == f"autochron: {expected} (usage)\n"
+@pytest.mark.parametrize("case", REFUSED)
+def test_shards_that_do_not_fit_are_refused(shards, case):
+    folders, expected = REFUSED[case]
+    merge = mutate(shards, "merge", *folders, "--out", "refused")
+    assert (merge.status, merge.text) == (2, "")
+    assert merge.said == f"autochron: {expected} (usage)\n"
 
 
 def test_a_shard_that_is_no_study_is_refused(shards):
     (shards / "odd").mkdir(exist_ok=True)
     (shards / "odd" / "study.json").write_text("{")
-    said = mutate(shards, "merge", "1", "odd", "--out", "refused")
-    assert said.status == 2
-    assert said.said.startswith("autochron: odd/study.json is no study (")
-    assert said.said.endswith("); make the shard anew (usage)\n")
+    merge = mutate(shards, "merge", "1", "odd", "--out", "refused")
+    assert merge.status == 2
+    assert merge.said.startswith("autochron: odd/study.json is no study (")
+    assert merge.said.endswith("); make the shard anew (usage)\n")

@@ -1,4 +1,4 @@
-"""Other inputs: at the edges of what a guard knows, drawn by hypothesis, and written as a test."""
+"""Other inputs for a guard: at the edges of its constants, drawn by hypothesis, and written as a test."""
 
 import subprocess
 import sys
@@ -27,11 +27,11 @@ def guard(item, cents):
 NAMES = {"LIMIT": 500, "PRICES": {"mug": {"cents": 1990}, "cup": {"cents": 450}}}
 
 
-def test_a_guard_knows_its_own_constants_and_those_that_its_names_mean():
-    found = constants_of(SOURCE, "guard.py", "guard", NAMES)
-    assert [each.value for each in found.numbers] == [500, 1990, 450, 2]
-    assert [each.value for each in found.texts] == ["demo-", "mug", "cup", "cents"]
-    assert [each.source for each in found.numbers[:2]] == [
+def test_constants_are_those_of_the_function_and_of_the_names_that_it_uses():
+    constants = constants_of(SOURCE, "guard.py", "guard", NAMES)
+    assert [constant.value for constant in constants.numbers] == [500, 1990, 450, 2]
+    assert [constant.value for constant in constants.texts] == ["demo-", "mug", "cup", "cents"]
+    assert [constant.source for constant in constants.numbers[:2]] == [
         "LIMIT in guard.py:7",
         "PRICES['mug']['cents'], named in guard.py:9",
     ]
@@ -46,27 +46,31 @@ def test_of_two_guards_with_one_name_the_constants_are_those_of_the_last():
     assert [each.value for each in constants_of(source, "guard.py", "Shop.guard", {}).numbers] == [2]
 
 
-def test_each_input_changes_one_argument_and_none_comes_twice():
+def test_each_input_changes_one_argument_and_none_occurs_twice():
     constants = Constants((Constant(500, "LIMIT"),), (Constant("demo-", "text"),))
     recorded = {"item": "mug", "cents": 700}
-    found = candidates(recorded, constants, 96)
-    assert found[0].arguments == recorded
-    for each in found[1:]:
-        differing = [name for name in recorded if each.arguments[name] != recorded[name]]
+    inputs = candidates(recorded, constants, 96)
+    assert inputs[0].arguments == recorded
+    for candidate in inputs[1:]:
+        differing = [name for name in recorded if candidate.arguments[name] != recorded[name]]
         assert len(differing) == 1
-        assert each.argument == differing[0]
-    assert len({repr(each.arguments) for each in found}) == len(found)
-    cents = {each.arguments["cents"] for each in found}
+        assert candidate.argument == differing[0]
+    assert len({repr(candidate.arguments) for candidate in inputs}) == len(inputs)
+    cents = {candidate.arguments["cents"] for candidate in inputs}
     assert {499, 500, 501, 0, 1, -1, -700, 699, 701} <= cents
-    items = {each.arguments["item"] for each in found}
+    items = {candidate.arguments["item"] for candidate in inputs}
     assert {"demo-", "", "MUG", "demo-mug"} <= items
 
 
-def test_so_many_at_most_and_each_argument_has_its_share():
+def test_the_number_of_inputs_is_limited_and_shared_among_the_arguments():
     constants = Constants(tuple(Constant(number, str(number)) for number in range(0, 400, 7)), ())
-    found = candidates({"a": 1000, "b": 2000}, constants, 21)
-    assert len(found) == 21
-    assert [each.argument for each in found].count("a") == [each.argument for each in found].count("b") == 10
+    inputs = candidates({"a": 1000, "b": 2000}, constants, 21)
+    assert len(inputs) == 21
+    assert (
+        [candidate.argument for candidate in inputs].count("a")
+        == [candidate.argument for candidate in inputs].count("b")
+        == 10
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,13 +87,15 @@ def test_so_many_at_most_and_each_argument_has_its_share():
         (("a",), "x[0]", "red"),
     ],
 )
-def test_values_of_every_kind_have_others(value, path, new):
+def test_values_of_every_kind_have_alternatives(value, path, new):
     constants = Constants((Constant(5, "five"),), (Constant("red", "red"),))
-    found = candidates({"x": value}, constants, 200)
-    assert (path, new) in [(each.argument, each.value) for each in found]
-    assert {type(each.arguments["x"]) for each in found if each.argument != "x" or value is not None} >= {
-        type(value)
-    }
+    inputs = candidates({"x": value}, constants, 200)
+    assert (path, new) in [(candidate.argument, candidate.value) for candidate in inputs]
+    assert {
+        type(candidate.arguments["x"])
+        for candidate in inputs
+        if candidate.argument != "x" or value is not None
+    } >= {type(value)}
 
 
 _VALUES = st.recursive(
@@ -100,32 +106,38 @@ _VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,4}", fullmatch=True), _VALUES, min_size=1, max_size=3))
-def test_whatever_was_recorded_stays_as_it_was_and_gives_the_same_inputs_again(arguments):
+def test_recorded_arguments_stay_unchanged_and_give_the_same_inputs_each_time(arguments):
     before = repr(arguments)
     constants = Constants((Constant(5, "five"), Constant(2, "two")), (Constant("red", "red"),))
-    found = candidates(arguments, constants, 64)
-    for each in found:
-        copied(each.arguments)
+    inputs = candidates(arguments, constants, 64)
+    for candidate in inputs:
+        copied(candidate.arguments)
     assert repr(arguments) == before
-    assert [repr(each) for each in found] == [repr(each) for each in candidates(arguments, constants, 64)]
+    assert [repr(candidate) for candidate in inputs] == [
+        repr(candidate) for candidate in candidates(arguments, constants, 64)
+    ]
 
 
-def test_what_can_not_be_copied_is_shared():
+def test_a_value_that_cannot_be_copied_is_shared():
     import threading
 
     lock = threading.Lock()
-    given_ = copied({"lock": lock, "list": [1]})
-    assert given_["lock"] is lock
-    assert given_["list"] == [1]
+    copy = copied({"lock": lock, "list": [1]})
+    assert copy["lock"] is lock
+    assert copy["list"] == [1]
 
 
-def test_hypothesis_draws_the_same_ones_each_time():
-    known = candidates({"item": "mug", "cents": 700}, Constants((), ()), 20)
-    found = drawn(known, 40)
-    assert [repr(each.arguments) for each in found] == [repr(each.arguments) for each in drawn(known, 40)]
-    assert len(found) > 10
-    assert {frozenset(each.arguments) for each in found} == {frozenset({"item", "cents"})}
-    assert not {repr(each.arguments) for each in found} & {repr(each.arguments) for each in known}
+def test_hypothesis_draws_the_same_inputs_each_time():
+    known_inputs = candidates({"item": "mug", "cents": 700}, Constants((), ()), 20)
+    inputs = drawn(known_inputs, 40)
+    assert [repr(candidate.arguments) for candidate in inputs] == [
+        repr(candidate.arguments) for candidate in drawn(known_inputs, 40)
+    ]
+    assert len(inputs) > 10
+    assert {frozenset(candidate.arguments) for candidate in inputs} == {frozenset({"item", "cents"})}
+    assert not {repr(candidate.arguments) for candidate in inputs} & {
+        repr(candidate.arguments) for candidate in known_inputs
+    }
 
 
 # --- as a test ---------------------------------------------------------------------------------------------------------
@@ -150,7 +162,7 @@ def guard(item, cents):
 """
 
 
-def _input(number, arguments, outcome, *, kept=True, target=MutationTarget("guard.py", "guard")):
+def _input(number, arguments, outcome, *, is_kept=True, target=MutationTarget("guard.py", "guard")):
     return Input(
         number=number,
         address="guard[1]",
@@ -160,7 +172,7 @@ def _input(number, arguments, outcome, *, kept=True, target=MutationTarget("guar
         source="one",
         arguments=arguments,
         outcome=outcome,
-        is_kept=kept,
+        is_kept=is_kept,
     )
 
 
@@ -184,30 +196,30 @@ INPUTS = (
     _input(
         3, "{'item': 'mug', 'cents': 501}", '{"raised":{"$error":"builtins:ValueError","args":["too much"]}}'
     ),
-    _input(4, "{'item': 'no', 'cents': 9}", '{"returned":1}', kept=False),
+    _input(4, "{'item': 'no', 'cents': 9}", '{"returned":1}', is_kept=False),
     _input(5, "<an object>", '{"returned":1}'),
 )
 
 
-def test_what_is_written_passes_on_the_fix_and_fails_on_a_mutant(tmp_path):
+def test_the_written_test_passes_on_the_fix_and_fails_on_a_mutant(tmp_path):
     (tmp_path / "guard.py").write_text(GUARD)
     assert write_tests(_study(*INPUTS), str(tmp_path / "test_{incident}.py")) == [
         str(tmp_path / "test_shop.py")
     ]
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    said = []
+    summaries = []
     for old, new in (("", ""), ("> 500", "> 501"), ('"mug"', '""'), ("len(made)", "1 + len(made)")):
         (tmp_path / "guard.py").write_text(GUARD.replace(old, new) if old else GUARD)
         done = subprocess.run(
-            # Without bytecode: a mutant of the same length, written in the same second, would be taken for the fix.
+            # Without bytecode: a mutant of the same length, written in the same second, would load the fix's bytecode.
             [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
             cwd=tmp_path,
             capture_output=True,
             text=True,
             check=False,
         )
-        said.append(done.stdout.splitlines()[-1].partition(" in ")[0])
-    assert said == ["4 passed", "1 failed, 3 passed", "1 failed, 3 passed", "2 failed, 2 passed"]
+        summaries.append(done.stdout.splitlines()[-1].partition(" in ")[0])
+    assert summaries == ["4 passed", "1 failed, 3 passed", "1 failed, 3 passed", "2 failed, 2 passed"]
 
 
 DESKS = """\
@@ -264,20 +276,20 @@ def test_several_functions_want_a_place_each(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "said"),
+    ("inputs", "message"),
     [
         ((), "nothing to write"),
         (INPUTS[4:5], "nothing to write"),
         (INPUTS[5:], "none of the inputs can be written in Python"),
     ],
 )
-def test_where_nothing_can_be_written_it_says_so(inputs, said, tmp_path):
-    with pytest.raises(UsageError, match=said):
+def test_without_inputs_to_write_there_is_an_error(inputs, message, tmp_path):
+    with pytest.raises(UsageError, match=message):
         write_tests(_study(*inputs), str(tmp_path / "test_{incident}.py"))
 
 
-def test_several_incidents_want_a_place_each(tmp_path):
+def test_several_incidents_need_a_file_each(tmp_path):
     study = _study(*INPUTS)
-    both = Study(operators="core", digest="0", methods=(), incidents=study.incidents * 2)
+    two_incidents = Study(operators="core", digest="0", methods=(), incidents=study.incidents * 2)
     with pytest.raises(UsageError, match=r"there are 2 incidents; say where each goes with \{incident\}"):
-        write_tests(both, str(tmp_path / "test_edges.py"))
+        write_tests(two_incidents, str(tmp_path / "test_edges.py"))

@@ -1,4 +1,4 @@
-"""The operators of ours, as cosmic-ray runs them, and the named sets."""
+"""Our own operators, run by cosmic-ray, and the named sets of operators."""
 
 import ast
 import subprocess
@@ -24,24 +24,24 @@ from tests.cli.processes import ROOT
 
 
 def mutants(name, source):
-    """All texts that cosmic-ray itself makes with one of our operators, first to last."""
-    made = []
-    while (text := mutate_code(source, AutochronOperators()[name](), len(made))) is not None:
-        made.append(text)
-    return made
+    """Return all texts that cosmic-ray itself makes with one of our operators, in order."""
+    texts = []
+    while (text := mutate_code(source, AutochronOperators()[name](), len(texts))) is not None:
+        texts.append(text)
+    return texts
 
 
 @pytest.mark.parametrize(
     ("operator", "example"),
     [
-        pytest.param(each, example, id=f"{each.__name__}-{number}")
-        for each in OPERATORS
-        for number, example in enumerate(each.examples())
+        pytest.param(operator, example, id=f"{operator.__name__}-{number}")
+        for operator in OPERATORS
+        for number, example in enumerate(operator.examples())
     ],
 )
-def test_examples(operator, example):
-    made = operator(**example.operator_args)
-    assert mutate_code(example.pre_mutation_code, made, example.occurrence) == example.post_mutation_code
+def test_an_operators_examples_hold(operator, example):
+    instance = operator(**example.operator_args)
+    assert mutate_code(example.pre_mutation_code, instance, example.occurrence) == example.post_mutation_code
 
 
 TABLE = [
@@ -91,10 +91,10 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), TABLE)
-def test_all_occurrences_in_order(name, source, expected):
+def test_an_operator_changes_all_its_places_in_order(name, source, expected):
     assert mutants(name, source) == expected
     for text in expected:
-        # Without what may stand in a function only.
+        # Only a function may contain `return`.
         ast.parse(f"def f():\n {text}" if "return" in text else text)
 
 
@@ -122,7 +122,7 @@ def is_python(text):
 @given(st.lists(LITERALS, min_size=1, max_size=3).map(" ".join).filter(lambda text: is_python(f"x = {text}")))
 @pytest.mark.filterwarnings("ignore:invalid escape")
 @pytest.mark.filterwarnings("ignore:.*invalid escape:DeprecationWarning")
-def test_the_value_of_a_string_is_marked_whatever_its_quotes(literals):
+def test_the_value_of_a_string_is_marked_with_any_quotes(literals):
     value = ast.literal_eval(literals)
     (marked,) = mutants("StringConstant", f"x = {literals}")
     assert ast.literal_eval(marked.removeprefix("x = ")) == f"XX{value}XX"
@@ -133,8 +133,8 @@ def test_the_value_of_a_string_is_marked_whatever_its_quotes(literals):
 # --- Names ---
 
 
-def test_the_provider_is_as_cosmic_ray_asks_for_it():
-    assert list(AutochronOperators()) == [each.__name__ for each in OPERATORS]
+def test_the_provider_has_the_interface_that_cosmic_ray_uses():
+    assert list(AutochronOperators()) == [operator.__name__ for operator in OPERATORS]
     assert [AutochronOperators()[name] for name in AutochronOperators()] == list(OPERATORS)
     with pytest.raises(KeyError):
         AutochronOperators()["NumberReplacer"]
@@ -168,7 +168,7 @@ def test_an_unknown_operator_is_refused_with_the_nearest(name, near):
     assert refused.value.message == f"there is no operator `{name}`; nearest is `{near}`"
 
 
-def test_an_unknown_operator_that_is_like_none_says_where_they_are_listed():
+def test_an_unknown_operator_without_a_near_one_says_where_they_are_listed():
     with pytest.raises(UsageError) as refused:
         operator_class("x")
     assert refused.value.message == "there is no operator `x`; `cosmic-ray operators` lists them"
@@ -180,20 +180,22 @@ ORDERS = ("Lt", "LtE", "Gt", "GtE")
 RELATIONS = ("Eq", "NotEq", *ORDERS)
 
 
-def relational(those):
+def relational(befores):
     return {
         f"core/ReplaceComparisonOperator_{before}_{after}"
-        for before in those
+        for before in befores
         for after in RELATIONS
         if after != before
     }
 
 
 IDENTITIES = {"core/ReplaceComparisonOperator_Is_IsNot", "core/ReplaceComparisonOperator_IsNot_Is"}
-BOOLEANS = {f"core/Replace{each}" for each in ("TrueWithFalse", "FalseWithTrue", "AndWithOr", "OrWithAnd")}
+BOOLEANS = {
+    f"core/Replace{change}" for change in ("TrueWithFalse", "FalseWithTrue", "AndWithOr", "OrWithAnd")
+}
 
 
-def test_the_set_of_the_paper():
+def test_the_paper_set_has_the_operators_of_the_paper():
     assert set(operator_set("paper").operators) == {
         "autochron/StringConstant", "autochron/ReplaceMembership", "autochron/DropOperand", "autochron/NegateIf",
         "core/NumberReplacer", *BOOLEANS, *IDENTITIES, *relational(ORDERS),
@@ -201,39 +203,39 @@ def test_the_set_of_the_paper():
     }  # fmt: skip
 
 
-def test_the_core_is_without_what_is_random_and_what_compares_identities_with_magnitudes():
+def test_the_core_set_leaves_out_random_operators_and_those_between_identity_and_magnitude():
     left_out = {f"core/{name}" for name in OperatorProvider()} - set(operator_set("core").operators)
     mixed = {
         f"core/ReplaceComparisonOperator_{before}_{after}"
-        for one in RELATIONS
-        for other in ("Is", "IsNot")
-        for before, after in ((one, other), (other, one))
+        for relation in RELATIONS
+        for identity in ("Is", "IsNot")
+        for before, after in ((relation, identity), (identity, relation))
     }
     assert left_out == {"core/VariableReplacer", "core/VariableInserter"} | mixed
 
 
-def test_extended_is_the_core_and_ours():
-    ours = tuple(f"autochron/{each.__name__}" for each in OPERATORS)
+def test_the_extended_set_is_the_core_set_and_our_operators():
+    ours = tuple(f"autochron/{operator.__name__}" for operator in OPERATORS)
     assert operator_set("extended").operators == operator_set("core").operators + ours
 
 
-def test_thresholds_change_numbers_and_comparisons_of_what_is_made_at_import():
-    found = operator_set("thresholds")
-    assert found.places == "thresholds"
-    assert set(found.operators) == relational(RELATIONS) | {
+def test_the_thresholds_set_changes_numbers_and_comparisons():
+    thresholds = operator_set("thresholds")
+    assert thresholds.places == "thresholds"
+    assert set(thresholds.operators) == relational(RELATIONS) | {
         "core/NumberReplacer", "core/ReplaceUnaryOperator_USub_UAdd", "autochron/ReplaceMembership"
     }  # fmt: skip
 
 
-def test_every_set_can_be_made_of_names_alone():
+def test_every_operator_of_a_set_needs_no_arguments():
     assert set_names() == ("paper", "core", "extended", "thresholds")
     for name in set_names():
-        found = operator_set(name)
-        assert isinstance(found, OperatorSet)
-        assert found.about
-        assert found.operators == tuple(name for name in operator_names() if name in found.operators)
-        for each in found.operators:
-            assert operator_class(each)()  # made without arguments
+        operators = operator_set(name)
+        assert isinstance(operators, OperatorSet)
+        assert operators.about
+        assert operators.operators == tuple(name for name in operator_names() if name in operators.operators)
+        for operator in operators.operators:
+            assert operator_class(operator)()  # needs no arguments
 
 
 def test_an_unknown_set_is_refused_with_the_nearest():
@@ -242,7 +244,7 @@ def test_an_unknown_set_is_refused_with_the_nearest():
     assert refused.value.message == "there is no operator set `papers`; nearest is `paper`"
 
 
-def test_cosmic_ray_is_asked_for_when_it_is_needed_and_not_before():
+def test_cosmic_ray_is_imported_only_when_it_is_needed():
     program = """
 import sys
 sys.modules["cosmic_ray"] = None

@@ -1,4 +1,4 @@
-"""The code of a function out of a changed module: compiled by itself, it is what the whole module gives. And its canary."""
+"""A function of a changed module, compiled by itself, has the same code as in the whole module. Canaries raise."""
 
 import pytest
 
@@ -34,10 +34,10 @@ AFTER = pay
 '''
 
 
-def same(part, text, name="pay"):
-    own, whole = part.compiled(text), compiled(text, "shop.py", name)
-    assert (fingerprint(own), list(own.co_positions()), own.co_firstlineno, own.co_filename) == (
-        fingerprint(whole), list(whole.co_positions()), whole.co_firstlineno, whole.co_filename,
+def assert_same_code(part, text, name="pay"):
+    from_part, from_module = part.compiled(text), compiled(text, "shop.py", name)
+    assert (fingerprint(from_part), list(from_part.co_positions()), from_part.co_firstlineno, from_part.co_filename) == (
+        fingerprint(from_module), list(from_module.co_positions()), from_module.co_firstlineno, from_module.co_filename,
     )  # fmt: skip
 
 
@@ -53,25 +53,25 @@ def same(part, text, name="pay"):
         ("[each for", "[-each for"),
     ],
 )
-def test_a_change_anywhere_gives_what_the_whole_gives(before, after):
+def test_a_change_anywhere_compiles_as_in_the_whole_module(before, after):
     assert before in SOURCE
-    same(FunctionPart(SOURCE, "shop.py", "pay"), SOURCE.replace(before, after))
+    assert_same_code(FunctionPart(SOURCE, "shop.py", "pay"), SOURCE.replace(before, after))
 
 
-def test_a_method_is_compiled_with_the_whole():
-    same(
+def test_a_method_is_compiled_with_the_whole_module():
+    assert_same_code(
         FunctionPart(SOURCE, "shop.py", "Shop.pay"), SOURCE.replace("self.__till", "-self.__till"), "Shop.pay"
     )
 
 
-def test_the_last_of_a_name_is_meant():
+def test_of_several_functions_of_one_name_the_last_is_compiled():
     source = "def pay():\n    return 1\n\n\ndef pay():\n    return 2\n"
     part = FunctionPart(source, "shop.py", "pay")
-    same(part, source.replace("2", "3"))
-    same(part, source.replace("1", "3"))
+    assert_same_code(part, source.replace("2", "3"))
+    assert_same_code(part, source.replace("1", "3"))
 
 
-def test_what_is_no_python_is_said_of_the_whole():
+def test_a_syntax_error_has_the_line_of_the_whole_module():
     with pytest.raises(SyntaxError) as caught:
         FunctionPart(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("cents > LIMIT", "cents >"))
     assert caught.value.lineno == 14
@@ -117,6 +117,6 @@ def test_a_canary_of_a_generator_raises_when_its_first_item_is_asked_for(source)
         next(items)
 
 
-def test_a_function_that_is_gone_is_said():
+def test_a_missing_function_is_an_error():
     with pytest.raises(UsageError, match=r"shop\.py has no function `pay`"):
         FunctionPart(SOURCE, "shop.py", "pay").compiled(SOURCE.replace("def pay(cents", "def paid(cents"))

@@ -1,4 +1,4 @@
-"""What a person reads of a mutation study."""
+"""The text report of a mutation study."""
 
 import io
 import math
@@ -22,7 +22,7 @@ from autochron.mutate.report.tallies import (
     tally,
 )
 from autochron.mutate.report.text import write_study
-from tests.mutate.studies import changed, diff, empty, mutant, refund, study, whole
+from tests.mutate.studies import complete_study, diff, empty, mutant, refund, study, with_result
 
 WHOLE = """\
 mutants of the operators extended
@@ -114,15 +114,15 @@ OF_CUT_POINT = """\
 """
 
 
-def written(given, **options):
+def report_text(subject, **options):
     stream = io.StringIO()
-    write_study(given, stream, **options)
+    write_study(subject, stream, **options)
     return stream.getvalue()
 
 
-def line_of(text, begin):
-    (found,) = [line for line in text.splitlines() if line.startswith(begin)]
-    return found
+def line_of(text, start):
+    (line,) = [line for line in text.splitlines() if line.startswith(start)]
+    return line
 
 
 class Terminal(io.StringIO):
@@ -130,29 +130,29 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_whole_study():
-    assert written(whole()) == WHOLE
+def test_a_complete_study():
+    assert report_text(complete_study()) == WHOLE
 
 
-def test_the_survivors_of_cut_point_are_listed_where_they_are_asked_for():
+def test_the_survivors_of_cut_point_are_listed_on_request():
     before, _, after = WHOLE.rpartition("\n\n")
-    assert written(whole(), survivors=True) == f"{before}\n\n{OF_CUT_POINT}\n{after}"
+    assert report_text(complete_study(), survivors=True) == f"{before}\n\n{OF_CUT_POINT}\n{after}"
 
 
 def test_a_terminal_gets_the_same_text_in_colour(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     stream = Terminal()
-    write_study(whole(), stream)
+    write_study(complete_study(), stream)
     assert "\x1b[1;31mescapes: 1 of 2" in stream.getvalue()
     assert re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()) == WHOLE
 
 
-def test_quiet_says_how_it_came_out_and_nothing_in_colour(monkeypatch):
+def test_quiet_prints_only_escapes_and_the_summary_without_colour(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     stream = Terminal()
-    write_study(whole(), stream, quiet=True)
+    write_study(complete_study(), stream, quiet=True)
     assert stream.getvalue() == (
         line_of(WHOLE, "escapes:")
         + "\n  refund/guarded.py:3  core/NumberReplacer  000000000010\n\n"
@@ -161,35 +161,35 @@ def test_quiet_says_how_it_came_out_and_nothing_in_colour(monkeypatch):
     )
 
 
-def test_an_ascii_stream_gets_what_it_can_write():
+def test_an_ascii_stream_gets_ascii_characters():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    write_study(whole(), stream)
+    write_study(complete_study(), stream)
     stream.flush()
     assert "0.0-22.8 %" in stream.buffer.getvalue().decode("ascii")
 
 
-def test_no_escape_is_said_in_so_many_words():
-    safe = changed(refund(), 16, is_unsafe=False)
-    assert line_of(written(study(safe)), "escapes:") == (
+def test_a_study_without_escapes_says_so():
+    safe = with_result(refund(), 16, is_unsafe=False)
+    assert line_of(report_text(study(safe)), "escapes:") == (
         "escapes: 0 of 1 mutant that let through what the guard is there to prevent; cut-point kills 1"
     )
-    assert "escapes: 0 of 0 mutants" in written(study(empty()), quiet=True)
+    assert "escapes: 0 of 0 mutants" in report_text(study(empty()), quiet=True)
 
 
-def test_escapes_are_not_known_without_cut_point():
+def test_escapes_are_unknown_without_cut_point():
     without = study(refund(), methods=("full-stub", "widened"))
-    assert line_of(written(without), "escapes:") == "escapes: not known, for cut-point was not tried"
+    assert line_of(report_text(without), "escapes:") == "escapes: not known, for cut-point was not tried"
 
 
 def test_an_unsafe_mutant_that_was_not_tried_is_no_escape_and_is_counted():
-    untried = changed(refund(), 16, verdicts={"full-stub": MutantVerdict("passed")})
-    assert line_of(written(study(untried)), "escapes:") == (
+    untried = with_result(refund(), 16, verdicts={"full-stub": MutantVerdict("passed")})
+    assert line_of(report_text(study(untried)), "escapes:") == (
         "escapes: 0 of 2 mutants that let through what the guard is there to prevent; cut-point kills 1, 1 were not tried"
     )
 
 
 def test_no_mutants_at_all():
-    assert written(study(empty())) == (
+    assert report_text(study(empty())) == (
         "mutants of the operators extended\n"
         "incident      generated  same bytecode  duplicates  tried\n"
         "stale_quote2          2              2           0      0\n"
@@ -220,40 +220,40 @@ def test_no_mutants_at_all():
     )
 
 
-def test_a_study_of_nothing():
-    said = written(study(methods=()))
-    assert said.splitlines()[-1] == "autochron: 0 mutants of 0 incidents: none"
+def test_a_study_without_incidents():
+    text = report_text(study(methods=()))
+    assert text.splitlines()[-1] == "autochron: 0 mutants of 0 incidents: none"
 
 
 def test_a_shard_says_that_it_is_a_part():
-    assert written(study(refund(), shard=(2, 3))).splitlines()[0] == (
+    assert report_text(study(refund(), shard=(2, 3))).splitlines()[0] == (
         "mutants of the operators extended, shard 2 of 3: a part of the study"
     )
 
 
-def test_where_plain_cosmic_ray_disagrees_that_is_listed_even_quietly():
+def test_disagreements_with_plain_cosmic_ray_are_listed_even_with_quiet():
     sample = (
         Crosscheck("000000000000", ours=True, theirs=True),
         Crosscheck("000000000013", ours=False, theirs=True),
         Crosscheck("00000000beef", ours=True, theirs=False),
     )
-    given = study(msgspec.structs.replace(refund(), agreement=sample))
+    crosschecked = study(msgspec.structs.replace(refund(), agreement=sample))
     expected = (
         "plain cosmic-ray: 1 of 3 agree\n"
         "  refund/guarded.py:9  core/ReplaceComparisonOperator_LtE_Lt  000000000013: survived here, killed there\n"
         "  refund  00000000beef: killed here, survived there\n"
     )
-    assert expected in written(given)
-    assert expected in written(given, quiet=True)
+    assert expected in report_text(crosschecked)
+    assert expected in report_text(crosschecked, quiet=True)
 
 
-def test_a_proof_that_a_verdict_refutes_is_told_and_not_counted():
-    given = study(changed(refund(), 18, proof="an empty dict is never given"))
+def test_a_proof_that_a_verdict_refutes_is_reported_and_not_counted():
+    refuted = study(with_result(refund(), 18, proof="an empty dict is never given"))
     assert (
         "argued equivalent, and yet it is told from the fix:"
         " refund/guarded.py:8  autochron/After  000000000012 (widened)\n"
-    ) in written(given, quiet=True)
-    assert "without 1 argued equivalent" in written(given)
+    ) in report_text(refuted, quiet=True)
+    assert "without 1 argued equivalent" in report_text(refuted)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_proof_that_a_verdict_refutes_is_told_and_not_counted():
         {"is_unsafe": True},
     ],
 )
-def test_what_refutes_a_proof(more):
+def test_a_kill_an_input_or_an_unsafe_result_refutes_a_proof(more):
     fields = {
         "mutant": mutant(1, 9, "<=", "<"),
         "verdicts": {"widened": MutantVerdict("passed")},
@@ -274,14 +274,16 @@ def test_what_refutes_a_proof(more):
     assert (is_equivalent(Result(**fields | more)), is_refuted(Result(**fields | more))) == (False, True)
 
 
-def test_a_kill_by_passing_has_a_column_of_its_own():
-    # The fix fails under full-stub, and a mutant passes: that is told from the fix, too.
+def test_a_kill_by_passing_has_its_own_column():
+    # The fix fails under full-stub, so a mutant that passes differs from the fix and is killed.
     odd = {
         "full-stub": MutantVerdict("passed", "", is_killed=True),
         "cut-point": MutantVerdict("assertion", "as the fix"),
     }
-    given = study(changed(refund(), 16, verdicts=odd, is_unsafe=False), methods=("full-stub", "cut-point"))
-    lines = written(given).splitlines()
+    subject = study(
+        with_result(refund(), 16, verdicts=odd, is_unsafe=False), methods=("full-stub", "cut-point")
+    )
+    lines = report_text(subject).splitlines()
     at = lines.index("how the killed ones ended")
     assert [" ".join(line.split()) for line in lines[at + 1 : at + 4]] == [
         "method passed assertion divergence crash exit time-out memory signal compile output survived not tried",
@@ -290,14 +292,14 @@ def test_a_kill_by_passing_has_a_column_of_its_own():
     ]
 
 
-def test_without_widened_the_last_method_is_that_whose_survivors_are_listed():
-    given = study(refund(), methods=("full-stub", "cut-point"))
-    assert "5 survivors of cut-point:" in written(given)
-    assert written(given, survivors=True) == written(given)
+def test_without_widened_the_survivors_of_the_last_method_are_listed():
+    subject = study(refund(), methods=("full-stub", "cut-point"))
+    assert "5 survivors of cut-point:" in report_text(subject)
+    assert report_text(subject, survivors=True) == report_text(subject)
 
 
-def test_canaries_that_do_not_hold():
-    assert refusal(whole()) is None
+def test_a_study_whose_canaries_do_not_hold_is_refused():
+    assert refusal(complete_study()) is None
     bad = msgspec.structs.replace(
         refund(),
         canaries=(
@@ -315,29 +317,29 @@ def test_canaries_that_do_not_hold():
         " expected crash, got passed; stale_quote2: none was tried. Mend the test or the tool, and run the study again"
     )
     with pytest.raises(UsageError, match=r"a canary doesn't hold.*\(usage\)"):
-        written(study(bad))
+        report_text(study(bad))
 
 
-def test_two_incidents_of_one_name_get_no_report():
+def test_two_incidents_of_one_name_are_refused():
     assert refusal(study(refund(), refund())) == (
         "the study has 2 incidents of the name refund; merge them, or name them apart"
     )
 
 
-def test_the_paper_s_numbers():
+def test_shares_and_intervals_are_those_of_the_paper():
     assert KillCount(51, 192).percent == pytest.approx(26.5625)
     assert KillCount(51, 192).interval == pytest.approx((20.82, 33.22), abs=0.01)
-    for end in KillCount(
-        51, 192
-    ).interval:  # where the share seen lies 1.96 deviations away, as Wilson's ends are defined
-        share = end / 100
+    for bound in (
+        KillCount(51, 192).interval
+    ):  # by definition of Wilson's interval, the observed share is 1.96 deviations away from each bound
+        share = bound / 100
         assert abs(share - 51 / 192) == pytest.approx(
             1.959964 * math.sqrt(share * (1 - share) / 192), rel=1e-5
         )
     assert KillCount(0, 0).interval is None
 
 
-def test_all_kinds_methods_and_behaviours_have_words():
+def test_all_kinds_occur_and_all_methods_and_behaviours_have_descriptions():
     results = refund().results
     assert set(kinds(results, "cut-point")) == set(Kind.__args__)
     assert sum(kinds(results, "widened").values()) == tally(results, "widened").killed == 11
@@ -345,32 +347,32 @@ def test_all_kinds_methods_and_behaviours_have_words():
     assert set(BEHAVIOUR_DESCRIPTIONS) == set(Behaviour.__args__)
 
 
-def test_a_small_diff_is_what_goes_and_what_comes():
-    def shown(text, before="a", after="b"):
+def test_a_small_diff_shows_the_removed_and_added_lines():
+    def lines_of(text, before="a", after="b"):
         change = msgspec.structs.replace(mutant(1, 9, "<=", "<"), before=before, after=after)
         return changed_lines(Result(mutant=change, verdicts={}, diff=text))
 
-    assert shown("--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n same\n--- x\n+++ y\n") == ["--- x", "+++ y"]
-    assert shown("--- a.py\n+++ a.py\n-old\n+new\n") == ["-old", "+new"]
-    assert shown("", "one\ntwo", "") == ["-one", "-two"]
-    assert shown("") == ["-a", "+b"]
+    assert lines_of("--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n same\n--- x\n+++ y\n") == ["--- x", "+++ y"]
+    assert lines_of("--- a.py\n+++ a.py\n-old\n+new\n") == ["-old", "+new"]
+    assert lines_of("", "one\ntwo", "") == ["-one", "-two"]
+    assert lines_of("") == ["-a", "+b"]
 
 
-def test_a_long_diff_is_cut_and_what_a_terminal_obeys_is_made_visible():
+def test_a_long_diff_is_shortened_and_control_characters_are_escaped():
     lines = "".join(f"-line {number}\n" for number in range(20))
-    given = study(changed(refund(), 19, diff=f"@@ -1 +1 @@\n{lines}", hint="\x1b[2J clear"))
-    said = written(given)
-    assert "    -line 11\n    … and 8 lines more\n" in said
-    assert "    what would kill it: \\x1b[2J clear\n" in said
+    subject = study(with_result(refund(), 19, diff=f"@@ -1 +1 @@\n{lines}", hint="\x1b[2J clear"))
+    text = report_text(subject)
+    assert "    -line 11\n    … and 8 lines more\n" in text
+    assert "    what would kill it: \\x1b[2J clear\n" in text
 
 
-def test_where_a_mutant_differs_is_said_of_the_first_few():
+def test_the_first_differences_of_a_mutant_are_listed():
     incident = refund()
     change = incident.results[8].changes[0]
     result = Result(mutant=mutant(1, 9, "<=", "<"), verdicts={}, changes=(change,) * 3, inputs=(0, 2, 7))
-    said = 'issue_refund#1 .status: "blocked" with the fix, "paid" with the mutant'
+    difference = 'issue_refund#1 .status: "blocked" with the fix, "paid" with the mutant'
     assert difference_lines(incident, result) == [
-        said, said,
+        difference, difference,
         "the recorded input of issue_refund#1",
         "issue_refund#1 with amount_cents = 4001 (4000 in guarded.py:3, plus 1)",
         "and 2 more",
@@ -380,6 +382,6 @@ def test_where_a_mutant_differs_is_said_of_the_first_few():
     ]
 
 
-def test_a_survivor_that_nobody_classed_says_so():
-    given = study(changed(refund(), 19, behaviour=None, diff=diff(9, "<=", "<"), hint=""))
-    assert "    +    if amount_cents < 0:\n    class: not classed\n  refund" in written(given)
+def test_a_survivor_without_a_class_says_so():
+    subject = study(with_result(refund(), 19, behaviour=None, diff=diff(9, "<=", "<"), hint=""))
+    assert "    +    if amount_cents < 0:\n    class: not classed\n  refund" in report_text(subject)

@@ -1,10 +1,10 @@
-"""The standard page in a real browser: what it shows, and that it shows it without a network and without an error."""
+"""The standard page in a real browser: what it shows, without requests and without errors."""
 
 import pytest
 
 from autochron.mutate.report.page import write_page
 from tests.mutate import browser
-from tests.mutate.studies import GUARD, METHODS, empty, refund, study, whole
+from tests.mutate.studies import GUARD, METHODS, complete_study, empty, refund, study
 
 BROWSER = browser.find()
 pytestmark = [
@@ -14,7 +14,7 @@ pytestmark = [
     ),
 ]
 
-# What a page of web components shows lies in the shadow of each.
+# The page is made of web components, so its content is in their shadow roots.
 SHADOWS = """
 globalThis.shadows = (root = document) => [...root.querySelectorAll("*")].flatMap(
   (each) => (each.shadowRoot ? [each.shadowRoot, ...shadows(each.shadowRoot)] : []),
@@ -26,14 +26,14 @@ true
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory):
+def running_tab(tmp_path_factory):
     with browser.tab(BROWSER, tmp_path_factory.mktemp("browser")) as tab:
         yield tab
 
 
-def opened(tab, given, file, method=None, where=""):
-    """Write a page and open it."""
-    write_page(given, str(file), method)
+def open_page(tab, subject, file, method=None, where=""):
+    """Write the page of a study and open it."""
+    write_page(subject, str(file), method)
     tab.errors.clear()
     tab.requests.clear()
     tab.open(f"file://{file}{where}")
@@ -44,20 +44,20 @@ def opened(tab, given, file, method=None, where=""):
 
 
 def rows(tab):
-    """The table's rows: the file, and the numbers behind its two scores."""
-    found = tab.wait("all('tbody tr').length && all('tbody tr').map((row) => [...row.cells].map(text))")
-    return [[cell for cell in row if cell] for row in found]
+    """Return the table's rows: the file, its two scores and the counts behind them."""
+    cells = tab.wait("all('tbody tr').length && all('tbody tr').map((row) => [...row.cells].map(text))")
+    return [[cell for cell in row if cell] for row in cells]
 
 
-def nothing_wrong(tab, file):
+def assert_no_errors_and_no_requests(tab, file):
     assert tab.errors == []
-    asked = {url for url in tab.requests if not url.startswith("data:")}
-    assert {url.partition("#")[0] for url in asked} == {f"file://{file}"}
+    requested = {url for url in tab.requests if not url.startswith("data:")}
+    assert {url.partition("#")[0] for url in requested} == {f"file://{file}"}
 
 
-def test_the_numbers_of_all_files(running, tmp_path):
+def test_the_numbers_of_all_files(running_tab, tmp_path):
     file = tmp_path / "page.html"
-    tab = opened(running, whole(), file)
+    tab = open_page(running_tab, complete_study(), file)
     # Killed, survived, timeout, no coverage, ignored, runtime and compile errors; detected, undetected, total.
     numbers = ["50.00", "50.00", "3", "4", "1", "0", "1", "3", "1", "4", "4", "13"]
     none = ["N/A", "N/A", *["0"] * 10]
@@ -76,12 +76,12 @@ def test_the_numbers_of_all_files(running, tmp_path):
         "below: the status by cut-point; its score leaves out what ended the process, is no Python, or is argued equivalent",
     ]
     assert tab.js("document.title") == "All files - autochron mutate"
-    nothing_wrong(tab, file)
+    assert_no_errors_and_no_requests(tab, file)
 
 
-def test_the_mutants_of_a_file(running, tmp_path):
+def test_the_mutants_of_a_file(running_tab, tmp_path):
     file = tmp_path / "page.html"
-    tab = opened(running, whole(), file, where="#mutant/refund/guarded.py")
+    tab = open_page(running_tab, complete_study(), file, where="#mutant/refund/guarded.py")
     tab.wait("all('pre code tr.line').length")
     lines = tab.js(
         "all('pre code tr.line').map((row) => row.querySelector('td.code').firstElementChild.textContent)"
@@ -98,51 +98,51 @@ def test_the_mutants_of_a_file(running, tmp_path):
         "core/ReplaceComparisonOperator_LtE_Lt Survived",
     ]
     tab.js("all('svg.mutant-dot')[2].dispatchEvent(new MouseEvent('click', {bubbles: true, composed: true}))")
-    # The mutated line below the one that was; the guard's own first line has no quote there.
+    # The mutated line is shown below the original one, which doesn't have this text.
     assert (
         tab.wait(
             """all('td.code').map((each) => each.textContent.trim()).find((line) => line.includes('"</script><!--"'))"""
         )
         == 'return {"status": "blocked", "note": "</script><!--"}'
     )
-    said = tab.wait("all('mte-ansi-text').map((each) => each.shadowRoot.textContent).join('')")
-    assert "what would kill it: assert the note, or don't give one" in said
-    nothing_wrong(tab, file)
+    drawer_text = tab.wait("all('mte-ansi-text').map((each) => each.shadowRoot.textContent).join('')")
+    assert "what would kill it: assert the note, or don't give one" in drawer_text
+    assert_no_errors_and_no_requests(tab, file)
 
 
-def test_the_methods_are_its_tests(running, tmp_path):
+def test_the_methods_are_listed_as_tests(running_tab, tmp_path):
     file = tmp_path / "page.html"
-    tab = opened(running, whole(), file, where="#test/methods")
+    tab = open_page(running_tab, complete_study(), file, where="#test/methods")
     tab.wait("all('mte-test-file').length")
-    said = tab.wait("all('mte-test-file').map((each) => text(each.shadowRoot)).join(' ')")
-    for method, what in zip(METHODS, ("Covering", "Covering", "Killing", "Killing", "Killing"), strict=True):
-        assert f"{method}: " in said
-        assert what in said.partition(f"{method}: ")[2].partition("]")[0]
-    nothing_wrong(tab, file)
+    text = tab.wait("all('mte-test-file').map((each) => text(each.shadowRoot)).join(' ')")
+    for method, role in zip(METHODS, ("Covering", "Covering", "Killing", "Killing", "Killing"), strict=True):
+        assert f"{method}: " in text
+        assert role in text.partition(f"{method}: ")[2].partition("]")[0]
+    assert_no_errors_and_no_requests(tab, file)
 
 
-def test_another_method_s_status(running, tmp_path):
+def test_the_status_may_be_that_of_another_method(running_tab, tmp_path):
     file = tmp_path / "page.html"
-    tab = opened(running, study(refund()), file, method="widened")
+    tab = open_page(running_tab, study(refund()), file, method="widened")
     assert rows(tab)[0][3:] == ["6", "1", "1", "0", "1", "3", "1", "7", "1", "13"]
-    nothing_wrong(tab, file)
+    assert_no_errors_and_no_requests(tab, file)
 
 
-def test_a_page_without_a_mutant(running, tmp_path):
+def test_a_page_without_a_mutant(running_tab, tmp_path):
     file = tmp_path / "page.html"
-    tab = opened(running, study(empty()), file)
+    tab = open_page(running_tab, study(empty()), file)
     assert rows(tab)[0] == ["All files", "N/A", "N/A", *["0"] * 10]
     assert tab.js("document.querySelector('#study .good').textContent") == "escapes: 0"
-    nothing_wrong(tab, file)
+    assert_no_errors_and_no_requests(tab, file)
 
 
-def test_an_error_of_the_page_would_be_seen(running, tmp_path):
+def test_an_error_of_a_page_is_noticed(running_tab, tmp_path):
     file = tmp_path / "broken.html"
     file.write_text(
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'\">"
         "<script src='https://example.invalid/x.js'></script><script>console.error('no'); undefined.nothing</script>"
     )
-    running.errors.clear()
-    running.open(f"file://{file}")
-    running.wait("document.readyState === 'complete'")
-    assert len(running.errors) == 3
+    running_tab.errors.clear()
+    running_tab.open(f"file://{file}")
+    running_tab.wait("document.readyState === 'complete'")
+    assert len(running_tab.errors) == 3

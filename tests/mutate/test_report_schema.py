@@ -1,4 +1,4 @@
-"""The study in the schema that all mutation testing tools share."""
+"""The study in the report schema that mutation testing tools share."""
 
 import json
 from pathlib import Path
@@ -11,41 +11,41 @@ from autochron.errors import UsageError
 from autochron.mutate.model import Change, MutantVerdict, MutationTarget
 from autochron.mutate.report.page import encode_page
 from autochron.mutate.report.schema import encode_report, schema_report
-from tests.mutate.studies import GUARD, METHODS, changed, empty, mutant, refund, study, whole
+from tests.mutate.studies import GUARD, METHODS, complete_study, empty, mutant, refund, study, with_result
 
 SCHEMA = json.loads(
     Path(__file__).with_name("schema").joinpath("mutation-testing-report-schema.json").read_text()
 )
 
 
-def mutants(given, method=None, file="refund/guarded.py"):
-    return {each["id"]: each for each in schema_report(given, method)["files"][file]["mutants"]}
+def mutants_of(subject, method=None, file="refund/guarded.py"):
+    return {mutant["id"]: mutant for mutant in schema_report(subject, method)["files"][file]["mutants"]}
 
 
-def statuses(given, method=None):
-    return [(each["status"], each.get("statusReason")) for each in mutants(given, method).values()]
+def statuses_of(subject, method=None):
+    return [(mutant["status"], mutant.get("statusReason")) for mutant in mutants_of(subject, method).values()]
 
 
-@pytest.mark.parametrize("given", [whole(), study(empty()), study(), study(methods=())])
+@pytest.mark.parametrize("subject", [complete_study(), study(empty()), study(), study(methods=())])
 @pytest.mark.parametrize("method", [None, "widened"])
-def test_it_fits_the_schema(given, method):
-    if method is not None and method not in given.methods:
+def test_a_report_fits_the_schema(subject, method):
+    if method is not None and method not in subject.methods:
         with pytest.raises(UsageError):
-            encode_report(given, method)
+            encode_report(subject, method)
         return
     jsonschema.Draft7Validator.check_schema(SCHEMA)
-    jsonschema.Draft7Validator(SCHEMA).validate(json.loads(encode_report(given, method)))
+    jsonschema.Draft7Validator(SCHEMA).validate(json.loads(encode_report(subject, method)))
 
 
 def test_the_schema_would_find_a_fault():
-    bad = json.loads(encode_report(whole()))
+    bad = json.loads(encode_report(complete_study()))
     bad["files"]["refund/guarded.py"]["mutants"][0]["location"]["start"]["column"] = 0
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(SCHEMA).validate(bad)
 
 
-def test_what_the_verdicts_are_called():
-    assert statuses(whole()) == [
+def test_each_verdict_has_a_status_of_the_schema():
+    assert statuses_of(complete_study()) == [
         ("Killed", "assertion: assertion it was"),
         ("Killed", "divergence: divergence it was"),
         ("Killed", "crash: crash it was"),
@@ -63,39 +63,42 @@ def test_what_the_verdicts_are_called():
 
 
 def test_another_method_gives_another_status():
-    assert statuses(whole(), "widened")[8:] == [
+    assert statuses_of(complete_study(), "widened")[8:] == [
         ("Killed", "output: output it was"),
         ("Killed", "output: output it was"),
         ("Killed", "output: output it was"),
         ("Survived", None),
         ("Ignored", "equivalent: both quotes make the same string"),
     ]
-    assert statuses(whole(), "mocks")[7:9] == [("NoCoverage", "mocks was not tried"), ("Survived", None)]
+    assert statuses_of(complete_study(), "mocks")[7:9] == [
+        ("NoCoverage", "mocks was not tried"),
+        ("Survived", None),
+    ]
 
 
-def test_killed_is_what_differs_from_the_fix():
-    # The fix fails under full-stub: failing is then no kill, and passing is one.
-    given = changed(refund(), 0, verdicts={"full-stub": MutantVerdict("assertion", "not blocked")})
-    given = changed(given, 1, verdicts={"full-stub": MutantVerdict("passed", "", is_killed=True)})
-    assert statuses(study(given), "full-stub")[:2] == [
+def test_a_mutant_is_killed_if_it_differs_from_the_fix():
+    # The fix fails under full-stub, so a failing mutant is no kill and a passing one is.
+    incident = with_result(refund(), 0, verdicts={"full-stub": MutantVerdict("assertion", "not blocked")})
+    incident = with_result(incident, 1, verdicts={"full-stub": MutantVerdict("passed", "", is_killed=True)})
+    assert statuses_of(study(incident), "full-stub")[:2] == [
         ("Survived", None),
         ("Killed", "the test passes, and fails on the fix"),
     ]
 
 
-def test_a_refuted_proof_ignores_nothing():
-    given = study(changed(refund(), 18, proof="so they say"))
-    found = mutants(given)["000000000012"]
-    assert found["status"] == "Survived"
-    assert "argued equivalent: so they say" in found["description"]
+def test_a_mutant_with_a_refuted_proof_is_not_ignored():
+    subject = study(with_result(refund(), 18, proof="so they say"))
+    mutant = mutants_of(subject)["000000000012"]
+    assert mutant["status"] == "Survived"
+    assert "argued equivalent: so they say" in mutant["description"]
 
 
 def test_a_mutant_in_full():
-    assert mutants(whole())["000000000012"] == {
+    assert mutants_of(complete_study())["000000000012"] == {
         "id": "000000000012",
         "mutatorName": "autochron/After",
         "replacement": "} or {}",
-        # Behind a character of two units of UTF-16: one more than Python counts.
+        # After a character of two UTF-16 units: one more than Python's column.
         "location": {"start": {"line": 8, "column": 65}, "end": {"line": 8, "column": 66}},
         "status": "Survived",
         "static": False,
@@ -110,39 +113,39 @@ def test_a_mutant_in_full():
         "killedBy": ["widened"],
         "testsCompleted": 4,
     }
-    assert mutants(whole())["000000000010"]["static"] is True
-    assert mutants(whole())["000000000014"]["description"].splitlines()[-1] == (
+    assert mutants_of(complete_study())["000000000010"]["static"] is True
+    assert mutants_of(complete_study())["000000000014"]["description"].splitlines()[-1] == (
         "it is equivalent: both quotes make the same string"
     )
 
 
 @pytest.mark.parametrize("number", range(13))
-def test_a_location_is_what_javascript_would_cut_out(number):
+def test_a_location_counts_utf_16_units_as_javascript_does(number):
     result = refund().results[number]
-    found = mutants(whole())[result.mutant.id]["location"]
-    line = GUARD.split("\n")[found["start"]["line"] - 1].encode("utf-16-le")
-    at = slice(2 * (found["start"]["column"] - 1), 2 * (found["end"]["column"] - 1))
+    location = mutants_of(complete_study())[result.mutant.id]["location"]
+    line = GUARD.split("\n")[location["start"]["line"] - 1].encode("utf-16-le")
+    at = slice(2 * (location["start"]["column"] - 1), 2 * (location["end"]["column"] - 1))
     assert line[at].decode("utf-16-le") == result.mutant.before
 
 
-def test_lines_are_those_of_the_page_also_behind_a_form_feed():
+def test_a_form_feed_does_not_shift_lines():
     source = "x = '💶'\n\f\ny = '💶💶'; z = 1\n"
     placed = mutant(1, 3, "1", "2", source=source)
     incident = refund()
     result = msgspec.structs.replace(incident.results[0], mutant=placed)
-    given = msgspec.structs.replace(incident, sources={"guarded.py": source}, results=(result,))
-    assert mutants(study(given))[placed.id]["location"] == {
+    placed_incident = msgspec.structs.replace(incident, sources={"guarded.py": source}, results=(result,))
+    assert mutants_of(study(placed_incident))[placed.id]["location"] == {
         "start": {"line": 3, "column": 17},
         "end": {"line": 3, "column": 18},
     }
 
 
-def test_the_rest_of_the_report():
-    report = schema_report(whole())
+def test_the_report_has_sources_tests_and_a_summary():
+    report = schema_report(complete_study())
     assert report["schemaVersion"] == "2"
     assert report["thresholds"] == {"high": 80, "low": 60}
     assert report["framework"]["name"] == "autochron"
-    assert {file: (each["language"], each["source"]) for file, each in report["files"].items()} == {
+    assert {file: (entry["language"], entry["source"]) for file, entry in report["files"].items()} == {
         "refund/guarded.py": ("python", GUARD),
         "stale_quote2/guarded.py": ("python", "def quote(): ...\n"),
     }
@@ -168,13 +171,13 @@ def test_the_rest_of_the_report():
     }
 
 
-def test_two_files_of_an_incident_keep_their_mutants_apart():
+def test_two_files_of_an_incident_keep_their_own_mutants():
     incident = refund()
     moved = msgspec.structs.replace(incident.results[0].mutant, target=MutationTarget("tools.py", "pay"))
-    given = changed(incident, 0, mutant=moved)
-    given = msgspec.structs.replace(given, sources={"guarded.py": GUARD, "tools.py": GUARD})
-    assert list(mutants(study(given), file="refund/tools.py")) == ["000000000000"]
-    assert len(mutants(study(given))) == 12
+    two_files = with_result(incident, 0, mutant=moved)
+    two_files = msgspec.structs.replace(two_files, sources={"guarded.py": GUARD, "tools.py": GUARD})
+    assert list(mutants_of(study(two_files), file="refund/tools.py")) == ["000000000000"]
+    assert len(mutants_of(study(two_files))) == 12
 
 
 def test_without_cut_point_the_status_is_that_of_the_last_method():
@@ -182,22 +185,22 @@ def test_without_cut_point_the_status_is_that_of_the_last_method():
     assert (report["config"]["statusOf"], report["config"]["escapes"]) == ("full-output", None)
 
 
-def test_no_html_ends_in_the_page_s_json():
+def test_html_in_the_data_does_not_end_the_pages_json():
     change = Change("a#1", "", "</SCRIPT >", "<!-- <script>")
-    page = encode_page(study(changed(refund(), 17, changes=(change,)))).decode()
-    _, _, rest = page.partition('<script type="application/json" id="report">')
-    data, _, after = rest.partition("</script>")
+    page = encode_page(study(with_result(refund(), 17, changes=(change,)))).decode()
+    _, _, from_data = page.partition('<script type="application/json" id="report">')
+    data, _, after = from_data.partition("</script>")
     assert "<" not in data
-    assert json.loads(data) == json.loads(encode_report(study(changed(refund(), 17, changes=(change,)))))
-    assert "{{report}}" in data  # which the guard's docstring says, and which is no place of the template's
+    assert json.loads(data) == json.loads(encode_report(study(with_result(refund(), 17, changes=(change,)))))
+    assert "{{report}}" in data  # from the guard's docstring; the template's own placeholder is filled
     assert after.startswith("\n<script>\nvar MutationTestElements=")
 
 
-def test_the_vendored_script_is_that_of_the_package_and_may_stand_in_a_page():
+def test_the_vendored_script_has_its_documented_hash_and_is_safe_in_a_page():
     import hashlib
 
     folder = Path(encode_page.__code__.co_filename).parent / "static"
     script = (folder / "mutation-test-elements.js").read_bytes()
     assert hashlib.sha256(script).hexdigest() in (folder / "README.md").read_text()
     assert b"</script" not in script.lower()
-    assert b"<script" not in script.lower()  # behind a `<!--` it would swallow the end of the element
+    assert b"<script" not in script.lower()  # after a `<!--` it would hide the end of the element

@@ -1,4 +1,4 @@
-"""Guards of every shape are studied: how they are put in place, what they are, and what they are given."""
+"""Studies of guards of every shape: how they replace the tool, what kind of function they are, and their arguments."""
 
 import json
 
@@ -7,7 +7,18 @@ import pytest
 from autochron.mutate.merging import read_study
 from autochron.mutate.model import MutationTarget
 from tests.cli.processes import autochron
-from tests.mutate.desks import AGENT, FILES, GUARDED, RULES, TEST, TOOLS, copied, made, mutate, write
+from tests.mutate.desks import (
+    AGENT,
+    FILES,
+    GUARDED,
+    RULES,
+    TEST,
+    TOOLS,
+    copy_incident,
+    mutate,
+    record_incident,
+    write,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -20,49 +31,49 @@ FIXED_TOOLS = TOOLS.replace(
 NO_SWAP = TEST.replace(', swap={"tools.py:refund": "guarded.py:refund"}', "")
 
 
-def studied(folder, *words, status=0):
-    """Study an incident; gives what is said of it."""
+def study_of_folder(folder, *words, status=0):
+    """Study the incident in a folder and return it with its results."""
     out = folder.parent / "out"
-    said = mutate(folder.parent, folder, "--out", out, *words)
-    assert said.status == status, said.said
+    command = mutate(folder.parent, folder, "--out", out, *words)
+    assert command.status == status, command.said
     (incident,) = read_study(out).incidents
     return incident
 
 
-def new(tmp_path, **files):
+def new_incident(tmp_path, **files):
     (tmp_path / "refund").mkdir()
-    return made(tmp_path / "refund", **files)
+    return record_incident(tmp_path / "refund", **files)
 
 
-def killed(incident, method="cut-point"):
-    """The changes that a method notices."""
+def killed_changes(incident, method="cut-point"):
+    """Return the changes that a method notices."""
     return {
-        (each.mutant.before, each.mutant.after)
-        for each in incident.results
-        if each.verdicts[method].is_killed
+        (result.mutant.before, result.mutant.after)
+        for result in incident.results
+        if result.verdicts[method].is_killed
     }
 
 
-def verdict(incident, before, after, method):
-    """What a method says of one change."""
-    (found,) = {
-        each.verdicts[method]
-        for each in incident.results
-        if (each.mutant.before, each.mutant.after) == (before, after)
+def verdict_on(incident, before, after, method):
+    """Return a method's verdict on one change."""
+    (verdict,) = {
+        result.verdicts[method]
+        for result in incident.results
+        if (result.mutant.before, result.mutant.after) == (before, after)
     }
-    return found
+    return verdict
 
 
-def is_right(incident):
-    """What holds of every refund desk, whatever its shape."""
-    assert all(each.holds for each in incident.canaries)
-    assert killed(incident, "full-stub") == set()
-    assert {(">", "<"), (">", "<="), (">", "==")} <= killed(incident)
-    assert (">", ">=") not in killed(incident)
-    assert verdict(incident, ">", ">=", "widened").kind == "output"
-    by_kind = {each.argument: (each.tried > 0, each.flips > 0) for each in incident.sensitivity}
+def assert_right(incident):
+    """Check what must hold of every refund desk."""
+    assert all(entry.holds for entry in incident.canaries)
+    assert killed_changes(incident, "full-stub") == set()
+    assert {(">", "<"), (">", "<="), (">", "==")} <= killed_changes(incident)
+    assert (">", ">=") not in killed_changes(incident)
+    assert verdict_on(incident, ">", ">=", "widened").kind == "output"
+    by_kind = {entry.argument: (entry.tried > 0, entry.flips > 0) for entry in incident.sensitivity}
     assert by_kind["order"] == (True, False)
-    assert 0 < sum(each.is_kept for each in incident.inputs) <= 4
+    assert 0 < sum(entry.is_kept for entry in incident.inputs) <= 4
     assert {each.target for each in incident.inputs} == set(incident.targets)
 
 
@@ -124,42 +135,42 @@ SHAPES = {
 @pytest.mark.parametrize(
     "shape",
     [
-        pytest.param(each, marks=pytest.mark.thorough if each in {"float", "method"} else ())
-        for each in SHAPES
+        pytest.param(name, marks=pytest.mark.thorough if name in {"float", "method"} else ())
+        for name in SHAPES
     ],
 )
 def test_a_guard_is_studied(tmp_path, shape):
-    incident = studied(new(tmp_path, **SHAPES[shape]))
-    is_right(incident)
-    assert [each.argument for each in incident.sensitivity if each.flips] == ["cents"]
+    incident = study_of_folder(new_incident(tmp_path, **SHAPES[shape]))
+    assert_right(incident)
+    assert [argument.argument for argument in incident.sensitivity if argument.flips] == ["cents"]
     assert " at 0x" not in (tmp_path / "out" / "study.json").read_text()
 
 
 def test_a_generator_is_studied(tmp_path):
-    is_right(studied(new(tmp_path, **GENERATOR)))
+    assert_right(study_of_folder(new_incident(tmp_path, **GENERATOR)))
 
 
 def test_a_fix_in_place_is_studied(tmp_path):
-    """The trace is of before the fix, so that what a mutant lets through is known again."""
-    folder = new(tmp_path, test_incident=NO_SWAP)
+    """The trace was recorded before the fix, so it shows that a mutant lets the same refund through."""
+    folder = new_incident(tmp_path, test_incident=NO_SWAP)
     (folder / "tools.py").write_text(FIXED_TOOLS)
-    found = studied(folder)
-    is_right(found)
-    assert {each.mutant.after for each in found.results if each.is_unsafe} >= {"<", "<=", "=="}
-    assert studied(folder, "--tool", "tools.py:refund").results == found.results
+    incident = study_of_folder(folder)
+    assert_right(incident)
+    assert {result.mutant.after for result in incident.results if result.is_unsafe} >= {"<", "<=", "=="}
+    assert study_of_folder(folder, "--tool", "tools.py:refund").results == incident.results
 
 
 def test_a_folder_made_from_a_trace_is_studied(tmp_path):
-    """Its test runs the agent by `replay.run()`, in which each mutant stands in for the file."""
+    """Its test runs the agent with `replay.run()`, in which each mutant replaces the file."""
     write(tmp_path, {name: FILES[name] for name in ("agent.py", "tools.py", "autochron.toml")})
     assert autochron(tmp_path, "run", "--strict", "agent.py").status == 0
-    made_of = autochron(tmp_path, "incident", "new", "last", "refund", "--live", "refund", "--no-try")
-    assert made_of.status == 0, made_of.said
+    created = autochron(tmp_path, "incident", "new", "last", "refund", "--live", "refund", "--no-try")
+    assert created.status == 0, created.said
     assert "replay.run()" in next((tmp_path / "refund").glob("test_*.py")).read_text()
     (tmp_path / "tools.py").write_text(FIXED_TOOLS)
-    found = studied(tmp_path / "refund")
-    assert {(">", "<"), (">", "<=")} <= killed(found)
-    assert {each.verdicts["cut-point"].kind for each in found.results} >= {"passed", "assertion"}
+    incident = study_of_folder(tmp_path / "refund")
+    assert {(">", "<"), (">", "<=")} <= killed_changes(incident)
+    assert {result.verdicts["cut-point"].kind for result in incident.results} >= {"passed", "assertion"}
 
 
 MOCKS = """
@@ -175,27 +186,29 @@ def test_it_asks_for_what_the_model_says():
 """
 
 
-def test_mocks_are_tried_beside(tmp_path):
-    found = studied(new(tmp_path, test_mocks=MOCKS))
-    is_right(found)
-    assert {each.verdicts["mocks"].is_killed for each in found.results} == {False}
+def test_a_test_with_mocks_is_a_method_of_its_own(tmp_path):
+    incident = study_of_folder(new_incident(tmp_path, test_mocks=MOCKS))
+    assert_right(incident)
+    assert {result.verdicts["mocks"].is_killed for result in incident.results} == {False}
 
 
-def test_two_tests_are_kept_apart(tmp_path):
+def test_inputs_of_two_tests_are_kept_apart(tmp_path):
     second = TEST.partition("@pytest")[2].replace("no_more", "never_more")
-    folder = new(tmp_path, test_incident=f"{TEST}\n\n@pytest{second}")
-    found = studied(folder)
-    is_right(found)
-    tests = [f"refund[1] of ::test_{each}_than_was_paid" for each in ("no_more", "never_more")]
-    assert list(dict.fromkeys(each.address for each in found.inputs)) == tests
+    folder = new_incident(tmp_path, test_incident=f"{TEST}\n\n@pytest{second}")
+    incident = study_of_folder(folder)
+    assert_right(incident)
+    tests = [f"refund[1] of ::test_{entry}_than_was_paid" for entry in ("no_more", "never_more")]
+    assert list(dict.fromkeys(entry.address for entry in incident.inputs)) == tests
 
 
-def test_a_test_of_several_traces_is_several(tmp_path):
-    folder = new(tmp_path, test_incident=TEST.replace('"trace.jsonl"', '["trace.jsonl", "other.jsonl"]'))
+def test_a_test_with_several_traces_counts_as_several_tests(tmp_path):
+    folder = new_incident(
+        tmp_path, test_incident=TEST.replace('"trace.jsonl"', '["trace.jsonl", "other.jsonl"]')
+    )
     (folder / "other.jsonl").write_bytes((folder / "trace.jsonl").read_bytes())
-    found = studied(folder)
-    is_right(found)
-    assert len({each.address for each in found.inputs}) == 2
+    incident = study_of_folder(folder)
+    assert_right(incident)
+    assert len({entry.address for entry in incident.inputs}) == 2
 
 
 NOTE = '''
@@ -215,27 +228,27 @@ TWO = {
 
 
 def test_an_escape_is_counted_and_the_command_says_so(tmp_path):
-    """Of two guards the test looks at one: what the other was made for is done again, and nobody notices."""
-    folder = new(tmp_path, **TWO)
-    found = studied(folder, status=1)
-    assert [each.function for each in found.targets] == ["refund", "note"]
+    """The test checks only one of two guards, so a mutant of the other is an escape."""
+    folder = new_incident(tmp_path, **TWO)
+    incident = study_of_folder(folder, status=1)
+    assert [entry.function for entry in incident.targets] == ["refund", "note"]
     escapes = {
-        (each.mutant.target.function, each.mutant.after)
-        for each in found.results
-        if each.behaviour == "escape"
+        (entry.mutant.target.function, entry.mutant.after)
+        for entry in incident.results
+        if entry.behaviour == "escape"
     }
     assert escapes == {("note", "2")}
-    said = mutate(tmp_path, folder, "--out", "out")
-    assert said.status == 1
-    assert "escapes: 1 of " in said.text
+    command = mutate(tmp_path, folder, "--out", "out")
+    assert command.status == 1
+    assert "escapes: 1 of " in command.text
 
 
 def test_the_inputs_of_two_functions_of_one_name_are_kept_apart(tmp_path):
     """One of them stands in for a function of another name."""
     swaps = TWO["test_incident"].replace("guarded.py:note", "notes.py:refund")
     notes = NOTE.format("1").replace("def note", "def refund")
-    found = studied(
-        new(tmp_path, **TWO | {"guarded": GUARDED, "notes": notes, "test_incident": swaps}), status=1
+    found = study_of_folder(
+        new_incident(tmp_path, **TWO | {"guarded": GUARDED, "notes": notes, "test_incident": swaps}), status=1
     )
     guarded, shortened = (MutationTarget(file, "refund") for file in ("guarded.py", "notes.py"))
     assert found.targets == (guarded, shortened)
@@ -245,67 +258,71 @@ def test_the_inputs_of_two_functions_of_one_name_are_kept_apart(tmp_path):
     }
 
 
-@pytest.mark.thorough  # tests/mutate/test_trials.py has one in each build
-def test_a_loop_without_end_is_a_time_out(tmp_path):
-    left = "    left = 2\n    while left > 0:\n        left = left - 1\n    if cents"
-    folder = new(tmp_path, guarded=GUARDED.replace("    if cents", left))
-    found = studied(folder, "--operators", "core", "--timeout", "2")
-    ended = verdict(found, "-", "+", "cut-point")
+@pytest.mark.thorough  # tests/mutate/test_trials.py tries such a loop in each build
+def test_an_endless_loop_is_a_time_out(tmp_path):
+    loop = "    left = 2\n    while left > 0:\n        left = left - 1\n    if cents"
+    folder = new_incident(tmp_path, guarded=GUARDED.replace("    if cents", loop))
+    incident = study_of_folder(folder, "--operators", "core", "--timeout", "2")
+    ended = verdict_on(incident, "-", "+", "cut-point")
     assert (ended.kind, ended.is_killed) == ("time-out", True)
-    assert {(">", "<"), (">", "==")} <= killed(found)
+    assert {(">", "<"), (">", "==")} <= killed_changes(incident)
 
 
-def test_what_runs_at_import_counts(tmp_path):
+def test_mutants_that_run_at_import_are_judged(tmp_path):
     guarded = GUARDED.replace("cents > PAID[order]", "cents > LIMIT").replace(
         "\n\ndef", "\nLIMIT = 9900 - 1\n\n\ndef", 1
     )
-    found = studied(new(tmp_path, guarded=guarded), "--operators", "thresholds")
-    assert all(each.mutant.at_import for each in found.results)
-    assert verdict(found, "9900", "9901", "cut-point").kind == "assertion"
-    assert verdict(found, "9900", "9899", "widened").is_killed
+    incident = study_of_folder(new_incident(tmp_path, guarded=guarded), "--operators", "thresholds")
+    assert all(result.mutant.at_import for result in incident.results)
+    assert verdict_on(incident, "9900", "9901", "cut-point").kind == "assertion"
+    assert verdict_on(incident, "9900", "9899", "widened").is_killed
 
 
-def test_what_differs_from_run_to_run_is_no_kill(tmp_path):
+def test_a_value_that_differs_from_run_to_run_is_no_kill(tmp_path):
     guarded = GUARDED.replace("PAID[order]}", 'PAID[order], "id": str(uuid.uuid4())}').replace(
         IMPORT, f"import uuid\n\n{IMPORT}"
     )
-    folder = new(tmp_path, guarded=guarded)
-    found = studied(folder)
-    is_right(found)
-    assert not any(change.path == "returned.id" for each in found.results for change in each.changes)
-    assert (">", ">=") not in killed(found, "full-output")
-    first = (tmp_path / "out" / "study.json").read_bytes()
+    folder = new_incident(tmp_path, guarded=guarded)
+    incident = study_of_folder(folder)
+    assert_right(incident)
+    assert not any(change.path == "returned.id" for result in incident.results for change in result.changes)
+    assert (">", ">=") not in killed_changes(incident, "full-output")
+    first_study = (tmp_path / "out" / "study.json").read_bytes()
     assert mutate(tmp_path, folder, "--out", "again").status == 0
-    assert (tmp_path / "again" / "study.json").read_bytes() == first
+    assert (tmp_path / "again" / "study.json").read_bytes() == first_study
 
 
 @pytest.mark.thorough
 def test_no_state_passes_from_one_input_to_the_next(tmp_path):
-    """The second call of this guard says no to everything: after another input each would say the same."""
-    once = '    SEEN.append(cents)\n    if len(SEEN) > 1:\n        return {"status": "blocked"}\n    if cents'
-    guarded = GUARDED.replace("    if cents", once).replace("\n\ndef", "\nSEEN = []\n\n\ndef", 1)
-    found = studied(new(tmp_path, guarded=guarded))
-    edge = next(each for each in found.results if each.mutant.after == ">=" and each.mutant.line > 12)
+    """This guard blocks every call after its first, so leaked state would make all later inputs look alike."""
+    only_once = (
+        '    SEEN.append(cents)\n    if len(SEEN) > 1:\n        return {"status": "blocked"}\n    if cents'
+    )
+    guarded = GUARDED.replace("    if cents", only_once).replace("\n\ndef", "\nSEEN = []\n\n\ndef", 1)
+    incident = study_of_folder(new_incident(tmp_path, guarded=guarded))
+    edge = next(
+        result for result in incident.results if result.mutant.after == ">=" and result.mutant.line > 12
+    )
     assert edge.verdicts["widened"].kind == "output"
 
 
 @pytest.mark.thorough
 def test_nested_values_are_changed_inside(tmp_path):
-    more = "cents: int, how=None, meta=None"
+    parameters = "cents: int, how=None, meta=None"
     rule = "if how == 'gift' or cents > PAID[order] or meta['depth']['n'] > 7:"
-    folder = new(
+    folder = new_incident(
         tmp_path,
-        tools=TOOLS.replace("cents: int", more),
-        guarded=GUARDED.replace("cents: int", more).replace("if cents > PAID[order]:", rule),
+        tools=TOOLS.replace("cents: int", parameters),
+        guarded=GUARDED.replace("cents: int", parameters).replace("if cents > PAID[order]:", rule),
         agent=AGENT.replace(
             'wish["cents"])', 'wish["cents"] - 9000, None, {"depth": {"n": 8}, "tags": ["x"]})'
         ),
     )
-    found = studied(folder)
-    flips = {each.argument for each in found.sensitivity if each.flips}
+    incident = study_of_folder(folder)
+    flips = {argument.argument for argument in incident.sensitivity if argument.flips}
     assert flips == {"meta['depth']['n']"}
     assert {"order", "cents", "how", "meta['depth']", "meta['tags']"} <= {
-        each.argument for each in found.sensitivity
+        argument.argument for argument in incident.sensitivity
     }
 
 
@@ -325,29 +342,29 @@ WAITS = {
 
 
 @pytest.mark.thorough  # half a minute of waiting
-def test_a_tool_that_waits_for_another_task_gets_no_other_inputs(tmp_path):
-    found = studied(new(tmp_path, **WAITS))
-    assert found.inputs == ()
-    assert {(">", "<"), (">", "==")} <= killed(found)
-    assert (">", ">=") not in killed(found, "widened")
+def test_a_tool_that_waits_for_another_task_is_not_tried_with_other_inputs(tmp_path):
+    incident = study_of_folder(new_incident(tmp_path, **WAITS))
+    assert incident.inputs == ()
+    assert {(">", "<"), (">", "==")} <= killed_changes(incident)
+    assert (">", ">=") not in killed_changes(incident, "widened")
 
 
-def test_plain_cosmic_ray_agrees_and_one_that_does_not_is_shown(desk, tmp_path):
-    folder = copied(desk, tmp_path / "refund")
+def test_a_disagreement_with_plain_cosmic_ray_is_reported(desk, tmp_path):
+    folder = copy_incident(desk, tmp_path / "refund")
     out = tmp_path / "out"
-    said = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
-    assert said.status == 0, said.said
-    (one,) = read_study(out).incidents[0].agreement
-    assert one.ours == one.theirs
+    command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
+    assert command.status == 0, command.said
+    (crosscheck,) = read_study(out).incidents[0].agreement
+    assert crosscheck.ours == crosscheck.theirs
     journal = out / "journal" / "refund.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines() if line]
-    for each in lines:
-        if each["type"] == "agreed":
-            each["killed"] = not each["killed"]
-    journal.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
-    again = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
-    assert "plain cosmic-ray: 0 of 1 agree" in again.text
-    assert again.status == 1
-    assert again.said.startswith(
-        f"autochron: plain cosmic-ray disagrees on {one.mutant}, so these results are in doubt"
+    for entry in lines:
+        if entry["type"] == "agreed":
+            entry["killed"] = not entry["killed"]
+    journal.write_text("".join(f"{json.dumps(entry)}\n" for entry in lines))
+    second_command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
+    assert "plain cosmic-ray: 0 of 1 agree" in second_command.text
+    assert second_command.status == 1
+    assert second_command.said.startswith(
+        f"autochron: plain cosmic-ray disagrees on {crosscheck.mutant}, so these results are in doubt"
     )

@@ -1,4 +1,4 @@
-"""Mutants that no operator makes: each ends in its own way, is told as what it is, and the next one is tried as ever."""
+"""Mutants that no operator makes: each ends in its own way and is reported as such, and the next trial is unaffected."""
 
 import os
 import subprocess
@@ -23,12 +23,12 @@ return pay(order, cents)
 
 
 def has_ended(process):
-    """Return whether a process has ended, or does within a moment."""
+    """Return whether a process has ended, or ends within two seconds."""
     for _ in range(200):
-        told = subprocess.run(
+        status = subprocess.run(
             ["ps", "-o", "stat=", "-p", process], capture_output=True, text=True, check=False
         )
-        if told.stdout.strip()[:1] in {"", "Z"}:
+        if status.stdout.strip()[:1] in {"", "Z"}:
             return True
         time.sleep(0.01)
     return False
@@ -43,14 +43,14 @@ def trier(desk):
     with pytest.MonkeyPatch.context() as patched:
         for name, value in PLAIN.items():
             patched.setenv(name, value)
-        found = Trier(desk, timeout=4.0, memory=64 << 20)
-        yield found
-        found.end()
+        trier_of_desk = Trier(desk, timeout=4.0, memory=64 << 20)
+        yield trier_of_desk
+        trier_of_desk.end()
 
 
 @pytest.fixture
 def afterwards(trier):
-    """Whatever a mutant did, the fix is right afterwards, and one that pays is caught."""
+    """Check after the test that the fix still passes and that a body that pays is still caught."""
     yield
     assert trier.ask(FIX).kind == "passed"
     assert trier.ask(PAYS).kind == "assertion"
@@ -134,11 +134,11 @@ ENDS = {
 
 
 @pytest.mark.usefixtures("afterwards")
-@pytest.mark.parametrize("how", ENDS)
-def test_a_mutant_ends_as_what_it_is(trier, how):
-    text, kind, said = ENDS[how]
-    reply = trier.ask(text, name=how)
-    assert (reply.id, reply.kind, reply.said) == (how, kind, said)
+@pytest.mark.parametrize("case", ENDS)
+def test_each_ending_of_a_mutant_has_its_kind(trier, case):
+    text, kind, message = ENDS[case]
+    reply = trier.ask(text, name=case)
+    assert (reply.id, reply.kind, reply.said) == (case, kind, message)
 
 
 SLEEPS = {
@@ -168,10 +168,10 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("how", [pytest.param(each, marks=pytest.mark.slow) for each in SLEEPS | LOOPS])
+@pytest.mark.parametrize("case", [pytest.param(name, marks=pytest.mark.slow) for name in SLEEPS | LOOPS])
 @pytest.mark.usefixtures("afterwards")
-def test_one_that_does_not_end_is_ended(trier, how):
-    reply = trier.ask((SLEEPS | LOOPS)[how])
+def test_a_mutant_that_does_not_end_is_stopped(trier, case):
+    reply = trier.ask((SLEEPS | LOOPS)[case])
     assert (reply.kind, reply.said) == ("time-out", "it was not done after 4 s")
     assert 4 < reply.seconds < 8
 
@@ -187,28 +187,28 @@ QUIET = {
 }
 
 
-@pytest.mark.parametrize("how", QUIET)
-def test_what_it_does_to_its_process_changes_no_verdict(trier, how):
-    assert trier.ask(QUIET[how] + BLOCKS).kind == "passed"
-    assert trier.ask(QUIET[how] + PAYS).kind == "assertion"
+@pytest.mark.parametrize("case", QUIET)
+def test_changes_of_its_own_process_change_no_verdict(trier, case):
+    assert trier.ask(QUIET[case] + BLOCKS).kind == "passed"
+    assert trier.ask(QUIET[case] + PAYS).kind == "assertion"
 
 
 @pytest.mark.slow
-def test_a_child_that_comes_back_is_not_asked(trier):
+def test_a_forked_child_that_returns_is_ignored(trier):
     paid = "import os\nif os.fork() == 0:\n    return {'status': 'paid'}\n"
     assert trier.ask(paid + BLOCKS).kind == "passed"
 
 
 @pytest.mark.slow
-def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
-    # A temporary file, for another would be on the scratch copy of the trial.
+def test_a_process_that_a_mutant_started_is_ended_with_it(trier, tmp_path):
+    # A temporary file, as any other file would be in the trial's scratch copy.
     prefix = f"{tmp_path.parents[1].name}-{tmp_path.parent.name}-{tmp_path.name}-"
-    left = (
+    starts = (
         "import subprocess, tempfile\n"
         f"with tempfile.NamedTemporaryFile('w', prefix={prefix!r}, delete=False) as file:\n"
         "    file.write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
     )
-    reply = trier.ask(left + BLOCKS)
+    reply = trier.ask(starts + BLOCKS)
     assert (reply.kind, reply.said) == ("passed", "")
     (place,) = Path(tempfile.gettempdir()).glob(f"{prefix}*")
     process = place.read_text()
@@ -217,7 +217,7 @@ def test_what_a_mutant_leaves_behind_is_ended_with_it(trier, tmp_path):
 
 
 def test_nothing_outlives_its_server(desk, trier, tmp_path):
-    """A mutant that ends its server and goes on has nobody who waits for it."""
+    """A mutant that kills its server and goes on is ended, although its server no longer waits for it."""
     prefix = f"{tmp_path.parents[1].name}-{tmp_path.parent.name}-{tmp_path.name}-"
     text = (
         "import os, signal, tempfile, time\n"
@@ -250,15 +250,15 @@ def test_no_state_passes_from_one_mutant_to_the_next(trier):
     assert trier.ask(FIX).given == trier.ready.fix.given
 
 
-def test_going_on_to_what_the_fix_replaces_is_told(trier):
+def test_calls_of_the_replaced_function_are_reported(trier):
     assert trier.ready.fix.reached == {"tools.py:refund": (0,)}
     through = trier.ask("pay(order, cents)\n" + BLOCKS)
     assert (through.kind, through.reached) == ("passed", {"tools.py:refund": (1,)})
 
 
 @pytest.mark.slow
-def test_memory_stays_as_it_is(trier):
-    """A server that kept something of each trial would have grown."""
+def test_the_server_does_not_grow(trier):
+    """A server that kept something of each trial would grow."""
     job = trier.job(FIX)
     trier.pool.ask(job)
     before = _resident(trier)
@@ -276,18 +276,18 @@ def _resident(trier):
 # --- forks by themselves ---
 
 
-def test_a_fork_says_what_it_found():
+def test_a_fork_returns_its_output_and_its_result():
     ended = forked(lambda tell: (tell(b"one "), b"two")[1], Limits(10))
-    assert (ended.said, ended.is_whole) == (b"one two", True)
+    assert (ended.output, ended.is_whole) == (b"one two", True)
 
 
-def test_a_fork_that_dies_has_said_what_it_said():
+def test_the_output_of_a_fork_that_dies_is_kept():
     ended = forked(lambda tell: (tell(b"one "), os._exit(7))[1], Limits(10))
-    assert (ended.said, ended.is_whole, ended.status) == (b"one ", False, 7)
+    assert (ended.output, ended.is_whole, ended.status) == (b"one ", False, 7)
 
 
-def test_a_fork_that_forks_on_is_one():
-    """Of two that come back to the same place one is asked, and the number of them doesn't double with each step."""
+def test_only_one_process_of_a_fork_that_forks_again_is_read():
+    """After each fork only one of the two processes goes on, so their number doesn't double with each step."""
 
     def work(tell):
         for _ in range(30):
@@ -295,4 +295,4 @@ def test_a_fork_that_forks_on_is_one():
             tell(b"x")
         return b""
 
-    assert forked(work, Limits(20)).said == b"x" * 30
+    assert forked(work, Limits(20)).output == b"x" * 30

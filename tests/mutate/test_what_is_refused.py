@@ -1,11 +1,11 @@
-"""What can't be studied is refused in one line that says what to do, with status 2."""
+"""An incident that can't be studied is refused with status 2 and one line that says what to do."""
 
 import os
 import re
 
 import pytest
 
-from tests.mutate.desks import TEST, copied, mutate
+from tests.mutate.desks import TEST, copy_incident, mutate
 
 FLAKY = TEST.replace(
     "    agent.main()",
@@ -161,28 +161,30 @@ IS_FAST = {"no such function", "no file named", "no tests", "a test that is no P
 
 
 @pytest.mark.parametrize(
-    "what", [each if each in IS_FAST else pytest.param(each, marks=pytest.mark.slow) for each in REFUSED]
+    "case", [name if name in IS_FAST else pytest.param(name, marks=pytest.mark.slow) for name in REFUSED]
 )
-def test_it_is_refused_in_one_line(desk, tmp_path, what):
-    files, words, expected = REFUSED[what]
-    copied(desk, tmp_path / "refund", **files)
-    said = mutate(tmp_path, "refund", *words)
-    assert (said.status, said.text) == (2, "")
-    assert re.fullmatch(rf"autochron: {expected} \(usage\)\n", said.said), said.said
+def test_an_incident_that_cannot_be_studied_is_refused_in_one_line(desk, tmp_path, case):
+    files, words, expected = REFUSED[case]
+    copy_incident(desk, tmp_path / "refund", **files)
+    command = mutate(tmp_path, "refund", *words)
+    assert (command.status, command.text) == (2, "")
+    assert re.fullmatch(rf"autochron: {expected} \(usage\)\n", command.said), command.said
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written_is_refused(desk, tmp_path):
+def test_a_folder_that_is_not_writable_is_refused(desk, tmp_path):
     (tmp_path / "out").mkdir(mode=0o500)
-    said = mutate(tmp_path, desk, "--out", "out")
-    assert said.status == 2
-    assert "out/journal/refund.jsonl can't be written (Permission denied); name another folder" in said.said
+    command = mutate(tmp_path, desk, "--out", "out")
+    assert command.status == 2
+    assert (
+        "out/journal/refund.jsonl can't be written (Permission denied); name another folder" in command.said
+    )
 
 
 def test_two_folders_of_one_name_are_refused(desk, tmp_path):
-    copied(desk, tmp_path / "refund")
-    said = mutate(tmp_path, "refund", desk)
-    assert (said.status, said.said) == (
+    copy_incident(desk, tmp_path / "refund")
+    command = mutate(tmp_path, "refund", desk)
+    assert (command.status, command.said) == (
         2,
         "autochron: two folders are called refund; name them in runs of their own, with an --out each (usage)\n",
     )

@@ -1,6 +1,6 @@
-"""What the tests of packs share: a program is recorded once, and replayed with its provider stopped.
+"""Helpers of the tests of packs: a program is recorded once, and replayed with its provider stopped.
 
-Whatever escapes the record must stand in the program's own lines: each test names these with `findings`, mostly none.
+Only lines of the program itself may make calls outside boundaries. Each test names them with `findings`; most have none.
 """
 
 import importlib.metadata
@@ -16,13 +16,13 @@ from autochron.model import Trace
 from autochron.store import open_store
 from tests.agents import workshop
 from tests.agents.cases import Case
-from tests.agents.workshop import Fresh, Ran, assert_same
+from tests.agents.workshop import CompletedCommand, Fresh, assert_same
 
 PROGRAMS = Path(__file__).parent / "programs"
 
 
 def needs(*distributions):
-    """Mark a test as slow, and skip it where a distribution isn't installed. Imports nothing: frameworks take seconds."""
+    """Return marks that make a test slow, and skip it if a distribution isn't installed. Frameworks are not imported."""
     missing = [name for name in distributions if version(name) is None]
     return [
         pytest.mark.slow,
@@ -31,7 +31,7 @@ def needs(*distributions):
 
 
 def version(distribution):
-    """Return the version of what is installed, or None."""
+    """Return the version of an installed distribution, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -40,59 +40,59 @@ def version(distribution):
 
 @dataclass(frozen=True)
 class Recorded:
-    """A program that was recorded."""
+    """A recorded program: its command, its trace and its number of provider calls."""
 
-    ran: Ran
+    command: CompletedCommand
     trace: Trace
     calls: int
-    """How often its provider was asked."""
+    """How many requests its provider received."""
 
     @property
-    def said(self):
-        """What it printed."""
-        return self.ran.stdout.decode()
+    def output(self):
+        """Return what the program printed."""
+        return self.command.stdout.decode()
 
     @property
-    def told(self):
-        """The slugs of what the run was told of."""
-        return told(self.ran)
+    def slugs(self):
+        """Return the slugs of the warnings that the run reported."""
+        return reported_slugs(self.command)
 
     def addresses(self, *kinds, below=None):
-        """Return addresses in order of start: of these kinds, and right inside of another."""
+        """Return addresses in order of start: of the given kinds, and of the children of `below` if it is given."""
         above = (
             None
             if below is None
-            else next(each.seq for each in self.trace.envelopes if each.address == below)
+            else next(envelope.seq for envelope in self.trace.envelopes if envelope.address == below)
         )
         return [
-            each.address
-            for each in self.trace.envelopes
-            if (not kinds or each.kind in kinds) and (below is None or each.parent == above)
+            envelope.address
+            for envelope in self.trace.envelopes
+            if (not kinds or envelope.kind in kinds) and (below is None or envelope.parent == above)
         ]
 
 
-def told(ran):
-    """Return the slugs of what a run was told of."""
-    return set(re.findall(r"^  .*\(([a-z-]+)\)$", ran.stderr, re.MULTILINE))
+def reported_slugs(command):
+    """Return the slugs of the warnings that a run reported."""
+    return set(re.findall(r"^  .*\(([a-z-]+)\)$", command.stderr, re.MULTILINE))
 
 
 def record(folder, case, script, *, seed=None, **environment):
     """Record a program of `programs/`."""
     with provider.serve(script=script, seed=seed) as model:
         runner = Surrounded({"ANTHROPIC_API_BASE": model.origin, **environment})
-        ran = workshop.record(runner, set_up(folder, case), folder, model)
-        return Recorded(ran, trace_of(folder), model.calls)
+        command = workshop.record(runner, set_up(folder, case), folder, model)
+        return Recorded(command, trace_of(folder), model.calls)
 
 
 def record_models(folder, program, script, *, findings=(), slugs=(), **environment):
-    """Record a program of which each call of the provider is a model crossing."""
+    """Record a program, and check that each call of its provider is a model crossing."""
     recorded = record(folder, Case(program, findings=findings, slugs=slugs), script, **environment)
-    assert len(recorded.addresses("model")) == recorded.calls, recorded.ran.stderr
+    assert len(recorded.addresses("model")) == recorded.calls, recorded.command.stderr
     return recorded
 
 
 def record_and_replay(program, folder, script, *, tools="", rules="", findings=(), **environment):
-    """Record a program, and replay it in a process that knows no provider; give the record."""
+    """Record a program and replay it in a process without a provider. Return the recorded program."""
     case = Case(program, tools, rules, findings=findings)
     recorded = record(folder, case, script, seed=7, **environment)
     replay_again(folder, recorded, **environment)
@@ -100,24 +100,24 @@ def record_and_replay(program, folder, script, *, tools="", rules="", findings=(
 
 
 def replay_again(folder, recorded, **environment):
-    """Replay the last trace in a process that knows no provider."""
-    assert_same(recorded.ran, Surrounded(environment).run(folder, "replay", "last"), 0)
+    """Replay the last trace in a process without a provider."""
+    assert_same(recorded.command, Surrounded(environment).run(folder, "replay", "last"), 0)
 
 
 def set_up(folder, case):
-    """Lay a program of `programs/` out in a folder, with its rules; give its case."""
+    """Copy a program of `programs/` into a folder and write its rules. Return its case."""
     shutil.copy(PROGRAMS / f"{case.module}.py", folder)
     (folder / "autochron.toml").write_text(case.rule_file(), encoding="utf-8")
     return case
 
 
 def trace_of(folder):
-    """Return what was recorded last in a folder."""
+    """Return the last trace in a folder's store."""
     return open_store(str(folder / ".autochron" / "traces.db")).load("last")
 
 
 class Surrounded(Fresh):
-    """Starts interpreters with more in their environment."""
+    """Runs commands in new interpreters, with more variables in their environment."""
 
     def __init__(self, environment):
         self._environment = environment

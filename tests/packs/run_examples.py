@@ -1,4 +1,4 @@
-"""Run the examples of one pack, each in a recording of its own, and print what crossed as JSON; for a process of its own."""
+"""Run the examples of one pack, each in its own recording, and print their crossings as JSON. Runs in its own process."""
 
 import contextlib
 import json
@@ -12,27 +12,27 @@ import autochron
 from autochron.rules.packs import pack_texts
 
 
-def crossed(code, space, rules):
-    """Return (name, site) of what crosses; what the code raises is an outcome like any other."""
+def crossings_of(code, space, rules):
+    """Return the (name, site) of each crossing of some code. The code may raise."""
     with autochron.record(store="memory:", rules=rules) as recording, contextlib.suppress(Exception):
         eval(code, space)
-    # In order of start, and ids that a library draws are not in question where it is about something else.
+    # In order of start.
     return [(envelope.name, envelope.site) for envelope in recording.trace().envelopes]
 
 
 def main(pack, rules):
     examples = tomli.loads(Path(pack_texts()[pack].file).read_text("utf-8"))["example"]
-    said = os.dup(1)
+    output = os.dup(1)
     os.dup2(2, 1)
-    found = []
+    results = []
     for example in examples:
         space = {}
         with autochron.record(store="memory:", rules=rules):
             exec(example["given"], space)
         for kind in ("crosses", "passes"):
             for code in example.get(kind, ()):
-                found.append((example["rule"], kind, code, crossed(code, space, rules)))
-    os.write(said, json.dumps(found).encode())
+                results.append((example["rule"], kind, code, crossings_of(code, space, rules)))
+    os.write(output, json.dumps(results).encode())
 
 
 if __name__ == "__main__":

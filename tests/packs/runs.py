@@ -1,4 +1,4 @@
-"""Record a program of a pack's once and replay it twice, each time in a process of its own, its provider stopped."""
+"""Record a program of a pack once and replay it twice, with its provider and without it, in new processes."""
 
 from types import SimpleNamespace
 
@@ -19,12 +19,12 @@ SCRIPT = Script(
 )
 
 
-_GONE = SimpleNamespace(origin="http://127.0.0.1:9", url="http://127.0.0.1:9/v1")
-"""A provider that is not there."""
+_STOPPED = SimpleNamespace(origin="http://127.0.0.1:9", url="http://127.0.0.1:9/v1")
+"""A provider that is not running."""
 
 
-def kept(folder, name, variables, tools="", findings=()):
-    """Return what was recorded, after two replays that were the same; `variables` makes a program's of a provider."""
+def record_and_replay_twice(folder, name, variables, tools="", findings=()):
+    """Record a program, check that two replays are the same, and return the trace. `variables` takes the provider."""
     case = set_up(folder, Case(name, tools, findings=findings))
     with provider.serve(script=SCRIPT) as model:
         runner = Surrounded(variables(model))
@@ -33,11 +33,11 @@ def kept(folder, name, variables, tools="", findings=()):
         assert recorded.stdout
         calls = model.calls
         assert calls > 0
-        # With the provider there: a replay calls it no more than with the provider gone.
+        # With the provider running: a replay doesn't call it.
         assert_same(recorded, runner.run(folder, "replay", "last"), 0)
         assert model.calls == calls
-    gone = Surrounded(_without_keys(variables(_GONE)))
-    assert_same(recorded, gone.run(folder, "replay", "last"), 0)
+    without_provider = Surrounded(_without_keys(variables(_STOPPED)))
+    assert_same(recorded, without_provider.run(folder, "replay", "last"), 0)
     return trace_of(folder)
 
 
@@ -46,5 +46,5 @@ def _without_keys(variables):
 
 
 def addresses(trace):
-    """Return the addresses of a trace, in the order of their start."""
+    """Return the addresses of a trace's crossings, in order of start."""
     return [envelope.address for envelope in trace.envelopes]

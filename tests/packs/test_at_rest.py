@@ -1,7 +1,7 @@
-"""Frameworks at rest: whatever they ask of the world themselves, findings stand on lines of the user's that ask for it.
+"""Calls that frameworks make themselves: findings are only on the user's lines that ask for something.
 
-With the packs that is asserted wherever a program is recorded (`tests.agents.workshop.record`). Here is the rest: without any
-pack, where what crosses the network escapes, too; and without running anything.
+With packs this is asserted wherever a program is recorded (`tests.agents.workshop.record`). Here it is tested without packs,
+where network calls are findings, too, and with `autochron check`, which runs nothing.
 """
 
 import json
@@ -32,17 +32,17 @@ from tests.packs import (
 from tests.packs.harness import needs
 
 ASKS = re.compile(r"(?<![\w.])(random\.\w+\(|os\.environ\b|datetime\.now\(|hash\()|\.start\(\)")
-"""What a line of these programs says that asks for something which is not determined by the program."""
+"""Text in the lines of these programs that ask for a value which the program doesn't determine."""
 
 
-def asking(file):
-    """Return the numbers of the lines of a program that ask for something themselves."""
+def asking_lines(file):
+    """Return the numbers of a program's lines that ask for something themselves."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return {number for number, line in enumerate(lines, start=1) if ASKS.search(line)}
 
 
 def program(name):
-    """Return the path of a program."""
+    """Return the path of a program by its name."""
     return next(
         file for folder in (harness.PROGRAMS, cases.PROGRAMS) if (file := folder / f"{name}.py").exists()
     )
@@ -50,27 +50,27 @@ def program(name):
 
 QUIET = Script()
 APART = Script((*runs.SCRIPT.steps[:-1], replace(runs.SCRIPT.steps[-1], latency=0.4)))
-"""The events of a stream come one by one: where all come at once, the line that reads them asks the network for nothing."""
+"""Sends the events of a stream one by one. If all came at once, the line that reads them would make no network call."""
 
 
-def usual(model):
+def usual_variables(model):
     return {"ANTHROPIC_API_BASE": model.origin, **test_litellm.LOCAL}
 
 
 @dataclass(frozen=True)
 class Bare:
-    """A program on a framework that no rule knows.
+    """A program on a framework, recorded without packs.
 
     Attributes:
-        name: of the program.
-        network: by number the lines whose calls open connections, and the package that the line called.
-        idle: the lines that only a scan knows to ask for something.
+        name: the program's name.
+        network: maps the numbers of lines whose calls open connections to the package that the line calls.
+        idle: the lines that ask for something only according to a scan.
     """
 
     name: str
     network: MappingProxyType
     script: Script = QUIET
-    variables: object = usual
+    variables: object = usual_variables
     idle: frozenset = frozenset()
 
 
@@ -90,7 +90,7 @@ def bare(distributions, name, network, *more, idle=()):
     return pytest.param(case, id=name, marks=(*needs(*distributions.split()), *weight))
 
 
-# A connection that asyncio makes is tried in a task of anyio's own.
+# anyio opens an asyncio connection in a task of its own.
 BARE = [
     bare("openai", "openai_stream", {33: "openai"}),
     bare("anthropic", "anthropic_stream", {21: "anthropic", 43: "anyio"}, idle=[15]),
@@ -124,26 +124,26 @@ BARE = [
 
 
 @pytest.mark.parametrize("case", BARE)
-def test_without_packs_the_network_is_found_on_the_line_that_reaches_for_it(case, tmp_path):
+def test_without_packs_a_network_call_is_found_on_the_users_line(case, tmp_path):
     shutil.copy(program(case.name), tmp_path)
     (tmp_path / "autochron.toml").write_text("version = 1\npacks = []\n", encoding="utf-8")
     arguments = ("run", "--report", "found.json", f"{case.name}.py")
     with provider.serve(script=case.script) as model:
-        ran = Fresh().run(tmp_path, *arguments, model=model, **case.variables(model))
-    assert ran.status == 0, ran.stderr
+        recorded = Fresh().run(tmp_path, *arguments, model=model, **case.variables(model))
+    assert recorded.status == 0, recorded.stderr
     findings = json.loads((tmp_path / "found.json").read_bytes())["findings"]
-    assert {each["site"]["file"] for each in findings} == {f"{case.name}.py"}
-    own = {each["site"]["line"] for each in findings if each["via"] is None}
-    assert own == asking(program(case.name)) - case.idle
+    assert {finding["site"]["file"] for finding in findings} == {f"{case.name}.py"}
+    own = {finding["site"]["line"] for finding in findings if finding["via"] is None}
+    assert own == asking_lines(program(case.name)) - case.idle
     through = {
-        (each["category"], each["site"]["line"], each["via"].partition(".")[0])
-        for each in findings
-        if each["via"] is not None
+        (finding["category"], finding["site"]["line"], finding["via"].partition(".")[0])
+        for finding in findings
+        if finding["via"] is not None
     }
     assert through == {("network", line, package) for line, package in case.network.items()}
 
 
-def test_a_check_tells_of_the_lines_that_ask_for_something_and_of_no_others(tmp_path):
+def test_check_reports_exactly_the_lines_that_ask_for_something(tmp_path):
     files = [
         *harness.PROGRAMS.glob("*.py"),
         *cases.PROGRAMS.glob("openai_*.py"),
@@ -153,8 +153,8 @@ def test_a_check_tells_of_the_lines_that_ask_for_something_and_of_no_others(tmp_
         shutil.copy(file, tmp_path)
     (tmp_path / "autochron.toml").write_text("version = 1\n", encoding="utf-8")
     checked = Fresh().run(tmp_path, "check", ".", "--format", "json")
-    said = json.loads(checked.stdout)
-    assert (checked.status, said["files"], said["unread"]) == (1, len(files), [])
-    assert {(each["site"]["file"], each["site"]["line"]) for each in said["findings"]} == {
-        (file.name, line) for file in files for line in asking(file)
+    report = json.loads(checked.stdout)
+    assert (checked.status, report["files"], report["unread"]) == (1, len(files), [])
+    assert {(finding["site"]["file"], finding["site"]["line"]) for finding in report["findings"]} == {
+        (file.name, line) for file in files for line in asking_lines(file)
     }

@@ -3,7 +3,7 @@
 from msgspec.json import decode
 
 from tests.packs.harness import needs
-from tests.packs.runs import addresses, kept
+from tests.packs.runs import addresses, record_and_replay_twice
 
 pytestmark = needs("boto3")
 
@@ -20,7 +20,7 @@ def variables(model):
 
 
 def test_the_synchronous_client(tmp_path):
-    trace = kept(tmp_path, "bedrock_sync", variables, "weather")
+    trace = record_and_replay_twice(tmp_path, "bedrock_sync", variables, "weather")
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),
@@ -28,8 +28,8 @@ def test_the_synchronous_client(tmp_path):
         *("model[9]", "model[10]"),
     ]
     assert [len(envelope.exchanges) for envelope in trace.envelopes] == [*[1, 0, 1] * 2, *[1] * 6]
-    first, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[3].meta)
-    assert (first["model"], first["sampling"], first["tools"]) == (
+    plain, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[3].meta)
+    assert (plain["model"], plain["sampling"], plain["tools"]) == (
         "anthropic.claude-sonnet-4-5-v1:0",
         {"temperature": 0.5},
         ["weather"],

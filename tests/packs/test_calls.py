@@ -1,4 +1,4 @@
-"""Packs whose examples are calls: each goes to its rule, each target is in the installed library."""
+"""Packs whose examples are calls: each call goes to its rule, and each target is in the installed library."""
 
 import importlib.metadata
 import importlib.util
@@ -20,7 +20,7 @@ PACKS = [name for name, data in DATA.items() if any("calls" in example for examp
 
 
 def installed(name):
-    """Return the library's name for `tested`, or skip."""
+    """Return the version of a pack's library, or skip the test."""
     distribution = load_pack(name).distribution
     try:
         return importlib.metadata.version(distribution)
@@ -35,20 +35,20 @@ def code_of(module):
 
 
 def point_of(target):
-    """Describe a target as it is in the installed library; of several of its name the last, which overloads precede."""
-    found = [code for name, code in definitions(code_of(target.module)) if name == target.qualname]
-    parameters, variadic = parameter_names(found[-1])
-    return Point(target.module, target.qualname, parameters, function_kind(found[-1]), variadic=variadic)
+    """Return the point of a target in the installed library. Of several of its name the last counts: overloads come first."""
+    codes = [code for name, code in definitions(code_of(target.module)) if name == target.qualname]
+    parameters, variadic = parameter_names(codes[-1])
+    return Point(target.module, target.qualname, parameters, function_kind(codes[-1]), variadic=variadic)
 
 
 def bound(point, call):
-    """Bind what an example gives; the rest is None."""
+    """Return the arguments of an example's call by position. Those that it doesn't name are None."""
     caught = {name: value for name, value in call.items() if name not in point.parameters}
     return tuple(caught if name == point.variadic[1] else call.get(name, None) for name in point.parameters)
 
 
-def taken_by(pack, target, point, call):
-    """Return the id of the first rule that takes a call of a target, as a crossing has it."""
+def rule_that_takes(pack, target, point, call):
+    """Return the id of the first rule that fits a call of a target, or None."""
     for rule in load_pack(pack).boundaries:
         fits = condition(rule.when, point)
         if rule.selector == target and (fits is None or fits(bound(point, call))):
@@ -65,25 +65,25 @@ def cases(key):
     ]
 
 
-def takers(pack, rule, call):
+def rules_that_take(pack, rule, call):
     installed(pack)
-    targets = {each.selector for each in load_pack(pack).boundaries if each.id == rule}
+    targets = {boundary.selector for boundary in load_pack(pack).boundaries if boundary.id == rule}
     assert targets
-    return {taken_by(pack, target, point_of(target), call) for target in targets}
+    return {rule_that_takes(pack, target, point_of(target), call) for target in targets}
 
 
 @pytest.mark.parametrize(("pack", "rule", "call"), cases("calls"))
 def test_a_call_goes_to_its_rule(pack, rule, call):
-    assert takers(pack, rule, call) == {rule}
+    assert rules_that_take(pack, rule, call) == {rule}
 
 
 @pytest.mark.parametrize(("pack", "rule", "call"), cases("others"))
-def test_another_call_does_not(pack, rule, call):
-    assert rule not in takers(pack, rule, call)
+def test_another_call_does_not_go_to_the_rule(pack, rule, call):
+    assert rule not in rules_that_take(pack, rule, call)
 
 
 @pytest.mark.parametrize("pack", PACKS)
-def test_every_rule_has_examples_of_both(pack):
+def test_every_rule_has_examples_of_its_calls_and_of_others(pack):
     examples = {example["rule"]: example for example in DATA[pack]["example"]}
     for rule in load_pack(pack).boundaries:
         assert examples[rule.id]["calls"]
@@ -96,8 +96,8 @@ def test_targets_are_in_the_installed_library(pack):
     version = installed(pack)
     loaded = load_pack(pack)
     for module in {rule.selector.module for rule in loaded.boundaries}:
-        found = Matcher(Rules(packs=(loaded,))).find(module, code_of(module), is_project=False)
-        assert (found.absent, found.ledger) == ((), ())
+        matches = Matcher(Rules(packs=(loaded,))).find(module, code_of(module), is_project=False)
+        assert (matches.absent, matches.ledger) == ((), ())
         targets = {str(rule.selector) for rule in loaded.boundaries if rule.selector.module == module}
-        assert {f"{module}:{match.qualname}" for match in found.matches} == targets
-    assert version.split(".")[0] in {each.split(".")[0] for each in loaded.tested}
+        assert {f"{module}:{match.qualname}" for match in matches.matches} == targets
+    assert version.split(".")[0] in {tested.split(".")[0] for tested in loaded.tested}

@@ -1,4 +1,4 @@
-"""Calls that a framework's agent declined: a tool that the pack covers and that was not called refuses nothing."""
+"""Calls that a framework's agent declined: a tool that a pack covers and that was not called stops no replay."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def footer_of(folder, program, script, slugs=()):
 def test_a_tool_of_a_framework_that_was_not_called_is_declined(program, script, tool, tmp_path):
     recorded, footer = footer_of(tmp_path, program, script)
     assert (footer.declined_tools, footer.unwoven_tools) == ((tool,), ())
-    assert "(unwoven-tool)" not in recorded.ran.stderr
+    assert "(unwoven-tool)" not in recorded.command.stderr
     replay_again(tmp_path, recorded)
 
 
@@ -51,5 +51,5 @@ def test_a_tool_of_a_framework_that_was_not_called_is_declined(program, script, 
 )
 def test_a_tool_whose_own_function_is_called_past_the_framework_is_unwoven(program, script, tool, tmp_path):
     recorded, footer = footer_of(tmp_path, program, script, ("unwoven-tool",))
-    assert "ordered mug 3" in recorded.said
+    assert "ordered mug 3" in recorded.output
     assert (footer.declined_tools, footer.unwoven_tools) == ((), (tool,))

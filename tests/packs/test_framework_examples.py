@@ -16,33 +16,33 @@ from autochron.rules.names import NameFacts, name_template
 from autochron.rules.packs import load_pack, pack_texts
 from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
-from tests.packs.harness import needs, told, version
+from tests.packs.harness import needs, reported_slugs, version
 
 PACKS = ("openai_agents", "pydantic_ai", "smolagents")
 
 
 def examples(key):
     return [
-        pytest.param(name, example["rule"], given, id=f"{example['rule']}-{index}")
+        pytest.param(name, example["rule"], entry, id=f"{example['rule']}-{index}")
         for name in PACKS
         for example in tomli.loads(Path(pack_texts()[name].file).read_text("utf-8"))["example"]
-        for index, given in enumerate(example.get(key, ()))
+        for index, entry in enumerate(example.get(key, ()))
     ]
 
 
-def alive(value):
-    """Make objects with attributes of the tables in a call's arguments."""
+def with_attributes(value):
+    """Turn the tables in a call's arguments into objects with attributes."""
     if isinstance(value, dict):
-        return SimpleNamespace(**{key: alive(each) for key, each in value.items()})
+        return SimpleNamespace(**{key: with_attributes(item) for key, item in value.items()})
     return value
 
 
-def crossed(name, rule_id, arguments):
-    """Return (id, name) of the first rule that fits a call of that rule's targets; (None, None) where none fits."""
+def first_match(name, rule_id, arguments):
+    """Return the (id, name) of the first rule that fits a call of a rule's target, or (None, None)."""
     pack = load_pack(name)
     target = next(rule.selector for rule in pack.boundaries if rule.id == rule_id)
     point = Point(target.module, target.qualname, tuple(arguments))
-    values = tuple(alive(value) for value in arguments.values())
+    values = tuple(with_attributes(value) for value in arguments.values())
     for rule in pack.boundaries:
         fits = condition(rule.when, point)
         if rule.selector == target and (fits is None or fits(values)):
@@ -55,12 +55,12 @@ def crossed(name, rule_id, arguments):
 
 @pytest.mark.parametrize(("name", "rule", "example"), examples("matches"))
 def test_a_call_crosses_under_its_name(name, rule, example):
-    assert crossed(name, rule, example["arguments"]) == (rule, example["name"])
+    assert first_match(name, rule, example["arguments"]) == (rule, example["name"])
 
 
 @pytest.mark.parametrize(("name", "rule", "arguments"), examples("misses"))
-def test_a_call_that_only_looks_alike_is_another_rules_or_none(name, rule, arguments):
-    assert crossed(name, rule, arguments)[0] != rule
+def test_a_call_that_only_looks_alike_does_not_go_to_the_rule(name, rule, arguments):
+    assert first_match(name, rule, arguments)[0] != rule
 
 
 def in_library(name):
@@ -71,15 +71,15 @@ def in_library(name):
 @pytest.mark.parametrize("name", [in_library(name) for name in PACKS])
 def test_targets_and_arguments_are_in_the_installed_library(name):
     pack = load_pack(name)
-    assert version(pack.distribution).split(".")[0] in {each.split(".")[0] for each in pack.tested}
+    assert version(pack.distribution).split(".")[0] in {tested.split(".")[0] for tested in pack.tested}
     matcher = Matcher(Rules(packs=(pack,)))
     parameters = {}
     for module in {rule.selector.module for rule in pack.boundaries}:
         code = importlib.util.find_spec(module).loader.get_code(module)
-        found = matcher.find(module, code, is_project=False)
-        assert (found.absent, found.ledger) == ((), ())
-        wanted = {rule.selector.qualname for rule in pack.boundaries if rule.selector.module == module}
-        assert {match.qualname for match in found.matches} == wanted
+        matches = matcher.find(module, code, is_project=False)
+        assert (matches.absent, matches.ledger) == ((), ())
+        expected = {rule.selector.qualname for rule in pack.boundaries if rule.selector.module == module}
+        assert {match.qualname for match in matches.matches} == expected
         for qualname, inner in definitions(code):
             count = (
                 inner.co_argcount
@@ -103,10 +103,10 @@ OWN = {
 }
 
 
-def test_a_package_of_the_projects_own_may_be_called_as_a_framework_is(tmp_path):
+def test_a_package_of_the_project_may_have_the_name_of_a_framework(tmp_path):
     for file, text in OWN.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
-    ran = Fresh().run(tmp_path, "run", "main.py")
-    assert (ran.status, ran.stdout) == (0, b"own tools\n")
-    assert told(ran) == set()
+    command = Fresh().run(tmp_path, "run", "main.py")
+    assert (command.status, command.stdout) == (0, b"own tools\n")
+    assert reported_slugs(command) == set()

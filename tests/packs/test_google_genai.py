@@ -4,7 +4,7 @@ import pytest
 from msgspec.json import decode
 
 from tests.packs.harness import needs
-from tests.packs.runs import addresses, kept
+from tests.packs.runs import addresses, record_and_replay_twice
 
 pytestmark = needs("google-genai")
 
@@ -15,7 +15,9 @@ def variables(model):
 
 @pytest.mark.thorough
 def test_the_synchronous_client(tmp_path):
-    trace = kept(tmp_path, "google_sync", variables, findings=("google_sync.py:38 os.environ",))
+    trace = record_and_replay_twice(
+        tmp_path, "google_sync", variables, findings=("google_sync.py:38 os.environ",)
+    )
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),
@@ -25,8 +27,8 @@ def test_the_synchronous_client(tmp_path):
     kinds = [envelope.kind for envelope in trace.envelopes]
     assert kinds == [*["model", "tool", "model"] * 3, *["model"] * 3]
     assert [len(envelope.exchanges) for envelope in trace.envelopes] == [*[1, 0, 1] * 3, 1, 1, 1]
-    first, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[6].meta)
-    assert (first["model"], first["sampling"], first["tools"]) == (
+    plain, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[6].meta)
+    assert (plain["model"], plain["sampling"], plain["tools"]) == (
         "gemini-2.5-flash",
         {"temperature": 0.2},
         ["weather"],
@@ -36,7 +38,7 @@ def test_the_synchronous_client(tmp_path):
 
 
 def test_the_asynchronous_client(tmp_path):
-    trace = kept(tmp_path, "google_async", variables)
+    trace = record_and_replay_twice(tmp_path, "google_async", variables)
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]", "model[3]"),
         *("model[4]", "model[5]", "model[6]", "model[7]"),

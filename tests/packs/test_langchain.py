@@ -1,4 +1,4 @@
-"""LangChain without a graph under its pack: tools of every make; its model calls cross in the SDKs."""
+"""LangChain without a graph under its pack: every kind of tool. Its model calls cross in the SDKs."""
 
 import pytest
 
@@ -21,27 +21,27 @@ def test_chains_streams_and_tools_sync_and_async(tmp_path):
         *("till[1]", "till[2]", "stock[1]", "stock[2]", "quote[2]", "reverse[2]", "till[3]", "model[4]"),
     ]
     assert recorded.calls == 4
-    assert {each.parent for each in recorded.trace.envelopes} == {None}
-    by_address = {each.address: each for each in recorded.trace.envelopes}
+    assert {envelope.parent for envelope in recorded.trace.envelopes} == {None}
+    by_address = {envelope.address: envelope for envelope in recorded.trace.envelopes}
     assert by_address["quote[1]"].input == b'{"args":[],"kwargs":{"count":3,"item":"mug"}}'
     assert by_address["model[2]"].site == "anthropic._base_client:SyncAPIClient.request"
     assert by_address["model[4]"].site == "openai._base_client:AsyncAPIClient.request"
 
 
-def test_a_tool_that_the_program_has_a_rule_for_too_crosses_inside_of_it(tmp_path):
+def test_a_tool_with_a_rule_of_the_program_too_crosses_inside_the_packs_crossing(tmp_path):
     recorded = record_and_replay("langchain_tools", tmp_path, ASKED, tools="picture")
     assert recorded.addresses("tool")[:4] == ["quote[1]", "picture[1]", "picture[2]", "reverse[1]"]
     assert recorded.addresses(below="picture[1]") == ["picture[2]"]
 
 
 @pytest.mark.thorough
-def test_without_the_packs_tools_those_of_the_program_are_left(tmp_path):
+def test_with_the_packs_rules_disabled_only_the_programs_tools_cross(tmp_path):
     ids = ", ".join(f'"{rule.id}"' for rule in load_pack("langchain").boundaries)
     tools = "picture quote stock reverse fails Till._run"
     recorded = record_and_replay(
         "langchain_tools", tmp_path, ASKED, tools=tools, rules=f"disable = [{ids}]\n"
     )
-    # The asynchronous form of `reverse` calls the other.
+    # The asynchronous form of `reverse` calls the synchronous one.
     assert recorded.addresses("tool") == [
         *("quote[1]", "picture[1]", "reverse[1]", "fails[1]", "_run[1]", "_run[2]"),
         *("stock[1]", "stock[2]", "quote[2]", "reverse[2]", "_run[3]"),

@@ -1,4 +1,4 @@
-"""LangGraph under its pack: nodes, conditional edges, `Command(goto)` and tools, in graphs that go by chance."""
+"""LangGraph under its pack: nodes, conditional edges, `Command(goto)` and tools, in graphs with random routes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = needs("langgraph", "langchain-openai", "openai")
 
 DESKS = (
     "langgraph_agent.py:45 random.choice",
-)  # what chooses a route runs each time, and its choice is served
+)  # the router's body runs in each replay, and its choice is served
 
 DESK = Script(
     (
@@ -34,24 +34,26 @@ def test_conditional_edges_and_tools_streamed_and_invoked(tmp_path):
         *("model[{0}]", "next_step[{0}]", "look_up_order[{3}]", "model[{1}]", "next_step[{1}]"),
         *("issue_refund[{3}]", "model[{2}]", "next_step[{2}]", "any_desk[{3}]"),
     ]
-    assert crossed == [each.format(1, 2, 3, 1) for each in run] + [each.format(4, 5, 6, 2) for each in run]
+    assert crossed == [entry.format(1, 2, 3, 1) for entry in run] + [
+        entry.format(4, 5, 6, 2) for entry in run
+    ]
     assert recorded.calls == 6
-    desk = recorded.said.rpartition("desk: ")[2].strip()
-    routes = [each for each in recorded.trace.envelopes if each.name == "any_desk"]
-    assert [each.kind for each in routes] == ["router", "router"]
+    desk = recorded.output.rpartition("desk: ")[2].strip()
+    routes = [entry for entry in recorded.trace.envelopes if entry.name == "any_desk"]
+    assert [entry.kind for entry in routes] == ["router", "router"]
     assert routes[-1].outcome.value == f'"{desk}"'.encode()
 
 
 @pytest.mark.thorough
-def test_what_crosses_in_a_node_belongs_to_it(tmp_path):
+def test_crossings_in_a_node_are_its_children(tmp_path):
     recorded = record_and_replay("langgraph_agent", tmp_path, DESK, findings=DESKS)
     assert recorded.addresses(below="node.agent[1]") == ["model[1]", "next_step[1]"]
     assert recorded.addresses(below="node.tools[1]") == ["look_up_order[1]"]
     assert recorded.addresses(below="node.desk[1]") == ["any_desk[1]"]
-    nodes = [each.removeprefix("node.") for each in recorded.addresses() if each.startswith("node.")]
+    nodes = [address.removeprefix("node.") for address in recorded.addresses() if address.startswith("node.")]
     walk = ["__start__[1]", "agent[1]", "tools[1]", "agent[2]", "tools[2]", "agent[3]", "desk[1]"]
     assert nodes[:7] == walk
-    assert len(nodes) == 16  # and the desk that chance chose, twice
+    assert len(nodes) == 16  # two runs of the walk and of the desk that chance chose
 
 
 def test_commands_sends_and_a_subgraph(tmp_path):
@@ -69,19 +71,19 @@ def test_commands_sends_and_a_subgraph(tmp_path):
         *("model[1]", "goto[1]", "goto[2]", "goto[3]", "spread[1]", "model[2]", "model[3]", "model[4]"),
     ]
     assert recorded.calls == 4
-    lines = recorded.said.splitlines()
-    by_address = {each.address: each for each in recorded.trace.envelopes}
+    lines = recorded.output.splitlines()
+    by_address = {envelope.address: envelope for envelope in recorded.trace.envelopes}
     assert f'"branch:to:{lines[1]}"'.encode() in by_address["goto[1]"].outcome.value
     assert b"branch:to:audit" in by_address["goto[2]"].outcome.value
     assert f'"goto":"{lines[2].rpartition(" ")[2]}"'.encode() in by_address["goto[3]"].outcome.value
     assert by_address["spread[1]"].outcome.value.count(b"langgraph.types:Send") == 3
-    # The three run at once.
+    # The three nodes run at the same time.
     reviews = [recorded.addresses(below=f"node.review[{number}]") for number in (1, 2, 3)]
     assert sorted(reviews) == [["model[2]"], ["model[3]"], ["model[4]"]]
     assert recorded.addresses(below="node.pick[1]") == ["goto[3]"]
 
 
-def test_asyncio_streamed(tmp_path):
+def test_an_asynchronous_streamed_graph(tmp_path):
     recorded = record_and_replay(
         "langgraph_async", tmp_path, TRIP, findings=("langgraph_async.py:56 random.choice",)
     )
@@ -92,8 +94,8 @@ def test_asyncio_streamed(tmp_path):
     ]
     assert recorded.calls == 3
     assert recorded.addresses(below="node.tools[1]") == ["weather[1]", "train[1]"]
-    went = "thanks" if "Thanks." in recorded.said else "goodbye"
-    assert f"branch:to:{went}".encode() in recorded.trace.envelopes[-2].outcome.value
+    route = "thanks" if "Thanks." in recorded.output else "goodbye"
+    assert f"branch:to:{route}".encode() in recorded.trace.envelopes[-2].outcome.value
 
 
 TILL = Script(
@@ -106,7 +108,7 @@ TILL = Script(
 )
 
 
-def test_tools_that_get_what_the_graph_has_and_an_interruption(tmp_path):
+def test_injected_arguments_and_an_interruption(tmp_path):
     recorded = record_and_replay("langgraph_injected", tmp_path, TILL)
     crossed = [address for address in recorded.addresses() if not address.startswith("node.")]
     assert crossed == [
@@ -114,5 +116,5 @@ def test_tools_that_get_what_the_graph_has_and_an_interruption(tmp_path):
         *("model[3]", "branch[3]", "count[1]", "model[4]", "branch[4]"),
     ]
     assert recorded.addresses()[-2:] == ["node.closing[1]", "node.closing[2]"]
-    assert "compared by type only: pay" not in recorded.ran.stderr
-    assert "runtime.config" not in recorded.ran.stderr
+    assert "compared by type only: pay" not in recorded.command.stderr
+    assert "runtime.config" not in recorded.command.stderr

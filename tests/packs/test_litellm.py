@@ -34,26 +34,26 @@ def test_a_loop_with_tools_on_two_providers(tmp_path):
         *("model[4]", "quote[2]", "stock[3]", "model[5]", "stock[4]", "model[6]"),
     ]
     assert recorded.calls == 6
-    models = [each for each in recorded.trace.envelopes if each.kind == "model"]
-    assert {each.parent for each in models} == {None}
-    assert [json.loads(each.meta)["model"] for each in models] == ["gpt-4.1-mini"] * 3 + [
+    models = [envelope for envelope in recorded.trace.envelopes if envelope.kind == "model"]
+    assert {envelope.parent for envelope in models} == {None}
+    assert [json.loads(envelope.meta)["model"] for envelope in models] == ["gpt-4.1-mini"] * 3 + [
         "claude-sonnet-4-5"
     ] * 3
-    assert [json.loads(each.meta).get("tools") for each in models] == [
+    assert [json.loads(envelope.meta).get("tools") for envelope in models] == [
         ["quote", "stock"],
         ["stock"],
         None,
     ] * 2
-    assert all(json.loads(each.meta)["usage"] for each in models)
+    assert all(json.loads(envelope.meta)["usage"] for envelope in models)
 
 
 @pytest.mark.thorough
-def test_streams_whole_and_closed_and_errors(tmp_path):
+def test_complete_streams_closed_streams_and_errors(tmp_path):
     recorded = record_and_replay("litellm_stream", tmp_path, Script(), **LOCAL)
     assert recorded.addresses("model", "tool", "router") == [f"model[{number}]" for number in range(1, 7)]
     assert recorded.calls == 6
-    assert recorded.said.count("CustomStreamWrapper") == 2
-    assert recorded.said.count("BadRequestError 400") == 2
+    assert recorded.output.count("CustomStreamWrapper") == 2
+    assert recorded.output.count("BadRequestError 400") == 2
 
 
 @pytest.mark.thorough
@@ -64,17 +64,17 @@ def test_calls_at_once_and_streams_in_asyncio(tmp_path):
         "embeddings[1]",
     ]
     assert recorded.calls == 9
-    lanes = [each.lane for each in recorded.trace.envelopes if each.kind == "model"]
+    lanes = [envelope.lane for envelope in recorded.trace.envelopes if envelope.kind == "model"]
     assert lanes == [*(f"0/ask.{number}" for number in range(1, 7)), "0", "0", "0"]
 
 
 class Prices(http.server.BaseHTTPRequestHandler):
-    """Serves the prices that are part of the library, and one more."""
+    """Serves the library's own prices and one more, and counts the requests."""
 
-    asked = 0
+    requests = 0
 
     def do_GET(self):
-        Prices.asked += 1
+        Prices.requests += 1
         file = Path(find_spec("litellm").origin).with_name("model_prices_and_context_window_backup.json")
         price = {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "litellm_provider": "openai"}
         body = json.dumps(
@@ -99,23 +99,23 @@ def prices():
 
 
 @pytest.mark.thorough
-def test_prices_that_are_fetched_are_served(tmp_path, prices):
-    Prices.asked = 0
+def test_fetched_prices_are_served(tmp_path, prices):
+    Prices.requests = 0
     recorded = record_and_replay("litellm_prices", tmp_path, Script(), LITELLM_MODEL_COST_MAP_URL=prices)
-    assert Prices.asked == 1
-    assert "1e-06" in recorded.said
+    assert Prices.requests == 1
+    assert "1e-06" in recorded.output
     assert recorded.addresses() == ["cost_map[1]", "model[1]", "litellm.id[1]"]
     assert recorded.trace.footer.connections == ()
 
 
 @pytest.mark.thorough
-def test_prices_that_cannot_be_fetched_are_those_of_the_library(tmp_path):
+def test_prices_that_cannot_be_fetched_come_from_the_library(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = f"http://127.0.0.1:{server.getsockname()[1]}/prices.json"
-    recorded = record_and_replay("litellm_prices", tmp_path, Script(), LITELLM_MODEL_COST_MAP_URL=gone)
-    assert recorded.said.startswith("no mug ")
-    # A thread of the library's own tries again after a while, if the program is still there.
-    assert [each.address for each in recorded.trace.envelopes if each.lane == "0"][:2] == [
+        dead_url = f"http://127.0.0.1:{server.getsockname()[1]}/prices.json"
+    recorded = record_and_replay("litellm_prices", tmp_path, Script(), LITELLM_MODEL_COST_MAP_URL=dead_url)
+    assert recorded.output.startswith("no mug ")
+    # A thread of the library retries after a while if the program still runs.
+    assert [envelope.address for envelope in recorded.trace.envelopes if envelope.lane == "0"][:2] == [
         "cost_map[1]",
         "model[1]",
     ]
@@ -127,5 +127,5 @@ def test_calls_that_send_nothing_are_served_by_their_value(tmp_path):
     recorded = record_and_replay("litellm_mocked", tmp_path, Script(), **LOCAL)
     assert recorded.addresses("model") == ["model[1]", "model[2]"]
     assert recorded.calls == 0
-    assert "ModelResponse chatcmpl-" in recorded.said
-    assert "Provider List" in recorded.said  # which the library prints inside of the call that fails
+    assert "ModelResponse chatcmpl-" in recorded.output
+    assert "Provider List" in recorded.output  # printed by the library inside the failing call

@@ -4,7 +4,7 @@ import pytest
 from msgspec.json import decode
 
 from tests.packs.harness import needs
-from tests.packs.runs import addresses, kept
+from tests.packs.runs import addresses, record_and_replay_twice
 
 pytestmark = needs("mistralai")
 
@@ -18,15 +18,17 @@ def variables(model):
 
 @pytest.mark.thorough
 def test_the_synchronous_client(tmp_path):
-    trace = kept(tmp_path, "mistral_sync", variables, "weather", ("mistral_sync.py:65 os.environ",))
+    trace = record_and_replay_twice(
+        tmp_path, "mistral_sync", variables, "weather", ("mistral_sync.py:65 os.environ",)
+    )
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]"),
         *("model[3]", "weather[2]", "model[4]"),
         *("model[5]", "model[6]", "model[7]"),
     ]
     assert [len(envelope.exchanges) for envelope in trace.envelopes] == [1, 0, 1, 1, 0, 1, 1, 1, 1]
-    first, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[3].meta)
-    assert (first["model"], first["sampling"], first["tools"]) == (
+    plain, streamed = decode(trace.envelopes[0].meta), decode(trace.envelopes[3].meta)
+    assert (plain["model"], plain["sampling"], plain["tools"]) == (
         "mistral-small",
         {"temperature": 0.2},
         ["weather"],
@@ -36,7 +38,7 @@ def test_the_synchronous_client(tmp_path):
 
 
 def test_the_asynchronous_client(tmp_path):
-    trace = kept(tmp_path, "mistral_async", variables, "weather", ENVIRONMENT)
+    trace = record_and_replay_twice(tmp_path, "mistral_async", variables, "weather", ENVIRONMENT)
     assert addresses(trace) == [
         *("model[1]", "weather[1]", "model[2]", "model[3]"),
         *("model[4]", "model[5]", "model[6]"),

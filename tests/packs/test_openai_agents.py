@@ -28,9 +28,9 @@ def test_tools_and_a_handoff(tmp_path):
         *("model[3]", "refund[1]", "refund[2]", "model[4]"),
     ]
     assert recorded.addresses("router") == ["transfer_to_refunds[1]"]
-    assert recorded.told == set()
-    assert b"Refunds Desk(log=[700, 8])" in recorded.ran.stdout
-    assert b"An error occurred while running the tool" in recorded.ran.stdout
+    assert recorded.slugs == set()
+    assert b"Refunds Desk(log=[700, 8])" in recorded.command.stdout
+    assert b"An error occurred while running the tool" in recorded.command.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -62,9 +62,9 @@ def test_an_agent_as_a_tool_a_reason_and_an_error(tmp_path):
     assert [envelope.name for envelope in recorded.trace.envelopes if envelope.parent == forecast.seq] == [
         *("model", "weather", "weather", "model")
     ]
-    assert recorded.told == set()
-    assert b"ValueError('Oslo is full: 0." in recorded.ran.stdout
-    assert recorded.ran.stdout.count(b"Usage(requests=5,") == 2
+    assert recorded.slugs == set()
+    assert b"ValueError('Oslo is full: 0." in recorded.command.stdout
+    assert recorded.command.stdout.count(b"Usage(requests=5,") == 2
     replay_again(tmp_path, recorded)
 
 
@@ -82,15 +82,15 @@ def test_a_stream_of_events(tmp_path):
     assert recorded.addresses() == [
         *("model[1]", "transfer_to_player[1]", "model[2]", "roll[1]", "roll[2]", "model[3]"),
     ]
-    assert recorded.told == set()
-    assert b"handoff_occured" in recorded.ran.stdout
+    assert recorded.slugs == set()
+    assert b"handoff_occured" in recorded.command.stdout
     replay_again(tmp_path, recorded)
 
 
 TRACER = "via agents.tracing.processors.BatchTraceProcessor._run"
 
 
-def test_what_goes_to_a_collector_is_network_outside_every_crossing(tmp_path):
+def test_requests_to_a_collector_are_network_outside_every_crossing(tmp_path):
     with provider.serve() as collector:
         script = Script((Step(text="{random}"),))
         recorded = record_models(
@@ -107,11 +107,13 @@ def test_what_goes_to_a_collector_is_network_outside_every_crossing(tmp_path):
         )
     address = collector.origin.removeprefix("http://")
     assert recorded.addresses() == ["model[1]"]
-    assert recorded.told == {"unmarked-network", "unmarked-call"}
-    assert f"network outside every crossing: {address}" in recorded.ran.stderr
+    assert recorded.slugs == {"unmarked-network", "unmarked-call"}
+    assert f"network outside every crossing: {address}" in recorded.command.stderr
     replayed = Fresh().run(tmp_path, "replay", "last", COLLECTOR=collector.url)
-    assert (replayed.status, replayed.stdout) == (0, recorded.ran.stdout), replayed.stderr
-    said = f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
-    assert said in replayed.stderr
+    assert (replayed.status, replayed.stdout) == (0, recorded.command.stdout), replayed.stderr
+    message = (
+        f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
+    )
+    assert message in replayed.stderr
     untraced = Fresh().run(tmp_path, "replay", "last", OPENAI_AGENTS_DISABLE_TRACING="1")
-    assert_same(recorded.ran, untraced, 0)
+    assert_same(recorded.command, untraced, 0)

@@ -31,22 +31,22 @@ def test_tools_with_typed_arguments_and_dependencies(tmp_path):
         *("model[3]", "refund[1]", "refund[2]", "model[4]", "final_result[1]"),
     ]
     assert {envelope.kind for envelope in recorded.trace.envelopes} == {"model", "tool"}
-    assert recorded.told == set()
-    assert recorded.ran.stdout.startswith(b"Answer(text=")
+    assert recorded.slugs == set()
+    assert recorded.command.stdout.startswith(b"Answer(text=")
     # Two at once run in threads, so either may come first.
     assert re.search(
-        rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.ran.stdout
+        rb"Desk\(log=\[(700, 8|8, 700), 7\], receipts={\d: Receipt\(order=Order\(", recorded.command.stdout
     )
     replay_again(tmp_path, recorded)
 
 
 def talk(city):
-    """Ask for a price with arguments that are not valid, for a tool that is not there, for both right, and for the answer."""
+    """Return a model's steps: invalid tool calls, valid tool calls, an invalid answer and a valid answer."""
     at = "2026-01-02T03:04:05+01:00"
-    wrong = (Call.of("shop_price", city=city, at="soon"), Call.of("guess", city=city))
+    invalid = (Call.of("shop_price", city=city, at="soon"), Call.of("guess", city=city))
     prices = (Call.of("shop_price", city=city, at=at), Call.of("shop_price", city=city, at=at))
-    right = (*prices, Call.of("shop_tip", city=city))
-    answers = (wrong, right, (Call.of("final_result"),), (Call.of("final_result", city=city),))
+    valid = (*prices, Call.of("shop_tip", city=city))
+    answers = (invalid, valid, (Call.of("final_result"),), (Call.of("final_result", city=city),))
     return [Step(when=(city,), turn=turn, calls=calls) for turn, calls in enumerate(answers)]
 
 
@@ -64,7 +64,7 @@ def test_conversations_at_once_with_calls_that_are_refused(tmp_path):
             *[("tool", "shop_price"), ("tool", "shop_price"), ("tool", "shop_tip"), ("tool", "final_result")],
         ]
     )
-    assert recorded.told == set()
+    assert recorded.slugs == set()
     replay_again(tmp_path, recorded)
 
 
@@ -80,13 +80,13 @@ STREAMS = Script(
 )
 
 
-def test_streams_cross_once_whatever_they_give_on_the_way(tmp_path):
+def test_a_stream_crosses_once_with_all_its_events(tmp_path):
     recorded = record_models(tmp_path, "pydantic_ai_streamed", STREAMS)
     assert recorded.addresses() == [
         *("model[1]", "visitors[1]", "visitors[2]", "model[2]", "final_result[1]"),
         *("model[3]", "visitors[3]", "visitors[4]", "model[4]", "final_result[2]"),
         *("model[5]", "visitors[5]", "model[6]"),
     ]
-    assert recorded.told == set()
-    assert recorded.ran.stdout.count(b"part_delta") > 1
+    assert recorded.slugs == set()
+    assert recorded.command.stdout.count(b"part_delta") > 1
     replay_again(tmp_path, recorded)

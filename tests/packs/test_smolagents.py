@@ -26,12 +26,12 @@ def test_tools_at_once_an_error_and_a_team_member(tmp_path):
         *("model[4]", "refund[1]", "model[5]", "final_answer[1]", "model[6]", "final_answer[2]"),
     ]
     teller = recorded.trace.envelopes[6]
-    assert [each.address for each in recorded.trace.envelopes if each.parent == teller.seq] == [
+    assert [envelope.address for envelope in recorded.trace.envelopes if envelope.parent == teller.seq] == [
         *("model[4]", "refund[1]", "model[5]", "final_answer[1]"),
     ]
-    assert recorded.told == set()
-    assert recorded.ran.stdout.startswith(b"AgentText ")
-    assert b"LookupError: no order has the number 700" in recorded.ran.stdout
+    assert recorded.slugs == set()
+    assert recorded.command.stdout.startswith(b"AgentText ")
+    assert b"LookupError: no order has the number 700" in recorded.command.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -61,8 +61,8 @@ def test_tools_called_from_code(tmp_path):
         *("model[1]", "roll[1]", "roll[2]", "poet[1]", "model[2]", "final_answer[1]"),
         *("model[3]", "roll[3]", "roll[4]", "final_answer[2]"),
     ]
-    assert recorded.told == set()
-    assert b"no such die" in recorded.ran.stdout
+    assert recorded.slugs == set()
+    assert b"no such die" in recorded.command.stdout
     replay_again(tmp_path, recorded)
 
 
@@ -80,6 +80,6 @@ def test_streams_of_both_kinds(tmp_path):
     assert recorded.addresses() == [
         *("model[1]", "roll[1]", "model[2]", "final_answer[1]", "model[3]", "roll[2]", "final_answer[2]"),
     ]
-    assert recorded.told == set()
-    assert recorded.ran.stdout.count(b"ChatMessageStreamDelta") > 4
+    assert recorded.slugs == set()
+    assert recorded.command.stdout.count(b"ChatMessageStreamDelta") > 4
     replay_again(tmp_path, recorded)

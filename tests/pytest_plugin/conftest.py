@@ -1,11 +1,11 @@
 import pytest
 
-from tests.pytest_plugin.projects import AGENT, RULES, Project, copied
+from tests.pytest_plugin.projects import AGENT, RULES, Project, copy_project
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
-    """An agent that was recorded as a script, beside its rules."""
+    """Return a project with an agent that was recorded as a script, and its rules."""
     folder = tmp_path_factory.mktemp("recorded")
     project = Project(folder).write(agent=AGENT, **{"autochron.toml": RULES, "pytest.ini": "[pytest]\n"})
     return project.record("agent.py")
@@ -13,4 +13,4 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def project(recorded, tmp_path):
-    return copied(recorded.folder, tmp_path / "project")
+    return copy_project(recorded.folder, tmp_path / "project")

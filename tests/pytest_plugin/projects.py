@@ -87,13 +87,13 @@ _OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (\S+)", re.MU
 
 
 @dataclass
-class Told:
-    """What a run of pytest came to.
+class PytestRun:
+    """The result of a run of pytest.
 
     Attributes:
         status: its exit status.
-        text: all that it said.
-        outcomes: of each test, by the name without its file.
+        text: its standard output and standard error.
+        outcomes: the outcome of each test, by its name without the file.
     """
 
     status: int
@@ -101,10 +101,10 @@ class Told:
     outcomes: dict[str, str] = field(default_factory=dict)
 
     def of(self, name):
-        """Return what was said of one failed test."""
+        """Return the report of one failed test."""
         parts = re.split(r"^_{3,} (?:ERROR at setup of )?(\S+) _{3,}$", self.text, flags=re.MULTILINE)
-        said = dict(zip(parts[1::2], parts[2::2], strict=True))
-        return said[name].partition("\n====")[0]
+        sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+        return sections[name].partition("\n====")[0]
 
 
 class Project:
@@ -114,7 +114,7 @@ class Project:
         self.folder = folder
 
     def write(self, **files):
-        """Write files; two underscores stand for a slash, and the ending is .py unless one is there."""
+        """Write files. Two underscores in a name stand for a slash, and a name without an ending gets `.py`."""
         named = {
             name.replace("__", "/") + ("" if "." in name else ".py"): text for name, text in files.items()
         }
@@ -122,7 +122,7 @@ class Project:
         return self
 
     def autochron(self, *words, **more):
-        """Run autochron."""
+        """Run autochron and return its standard output."""
         done = finish(start([sys.executable, "-m", "autochron", *words], self.folder, **more))
         assert done.status == 0, done.said
         return done.text
@@ -136,7 +136,7 @@ class Project:
         return self
 
     def pytest(self, *words, plugins=(), env=None, autoload=False, unset=()):
-        """Run pytest with these plugins and ours."""
+        """Run pytest with the given plugins and autochron's."""
         own = {"NO_COLOR": "1", "COLUMNS": "200", **(env or {})}
         if not autoload:
             own["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -147,18 +147,18 @@ class Project:
             command = ["env", *(word for name in unset for word in ("-u", name)), *command]
         done = finish(start(command, self.folder, env=own))
         outcomes = {name.rpartition("::")[2]: outcome for outcome, name in _OUTCOME.findall(done.text)}
-        return Told(done.status, done.text + done.said, outcomes)
+        return PytestRun(done.status, done.text + done.said, outcomes)
 
-    def ran(self):
-        """Return what ran for real since this was last asked."""
+    def bodies_run(self):
+        """Return the names of the bodies that ran since the last call of this method."""
         file = self.folder / "ran"
         text = file.read_text().split() if file.exists() else []
         file.unlink(missing_ok=True)
         return text
 
 
-def copied(source: Path, target: Path) -> Project:
-    """Copy a project."""
+def copy_project(source: Path, target: Path) -> Project:
+    """Copy a project into another folder, without caches and stores."""
     for path in source.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and ".autochron" not in path.parts:
             to = target / path.relative_to(source)

@@ -1,8 +1,8 @@
-"""Agents that were recorded as a script in `asyncio.run(main())`, replayed by tests that await them in their own ways."""
+"""Agents that were recorded as a script in `asyncio.run(main())`, replayed by tests that await them in other ways."""
 
 import pytest
 
-from tests.pytest_plugin.projects import Project, copied
+from tests.pytest_plugin.projects import Project, copy_project
 
 AGENT = """
 import asyncio
@@ -247,7 +247,7 @@ WAYS = {
 
 @pytest.fixture(scope="module", params=["run", "until"])
 def scripts(request, tmp_path_factory):
-    """The main task has no lane of its own in `asyncio.run`, and one in `run_until_complete`."""
+    """Record the scripts. The main task has no lane of its own in `asyncio.run`, and has one in `run_until_complete`."""
     folder = tmp_path_factory.mktemp("scripts")
     project = Project(folder).write(agent=AGENT, **{"autochron.toml": RULES, "pytest.ini": "[pytest]\n"})
     for name, words in TRACES.items():
@@ -257,12 +257,12 @@ def scripts(request, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_script_did_is_replayed_by_tests_that_await_it(scripts, tmp_path, way):
+def test_a_recorded_script_is_replayed_by_tests_that_await_it(scripts, tmp_path, way):
     own, plugins, words = WAYS[way]
-    project = copied(scripts, tmp_path)
+    project = copy_project(scripts, tmp_path)
     text = TESTS.format(own=own, plain=PLAIN, main=MAIN)
     if way == "anyio":
         text += '\n\n@pytest.fixture(scope="module")\ndef anyio_backend():\n    return "asyncio"\n'
-    told = project.write(test_async=text).pytest(*words, plugins=plugins)
-    expected = {name: "FAILED" if name in FAIL else "PASSED" for name in told.outcomes}
-    assert (told.outcomes, len(expected)) == (expected, 21), told.text
+    result = project.write(test_async=text).pytest(*words, plugins=plugins)
+    expected = {name: "FAILED" if name in FAIL else "PASSED" for name in result.outcomes}
+    assert (result.outcomes, len(expected)) == (expected, 21), result.text

@@ -50,58 +50,58 @@ def test_wrong_live():
 
 def test_record_records_what_is_missing_if_the_test_passes(project):
     old = (project.folder / "trace.jsonl").read_bytes()
-    told = project.write(test_it=TESTS).pytest("--autochron=record")
-    assert told.outcomes == {
+    result = project.write(test_it=TESTS).pytest("--autochron=record")
+    assert result.outcomes == {
         "test_new": "PASSED",
         "test_old": "PASSED",
         "test_failed": "FAILED",
         "test_nothing": "FAILED",
         "test_wrong_live": "FAILED",
-    }, told.text
+    }, result.text
     assert sorted(path.name for path in project.folder.rglob("*.jsonl")) == ["refund.jsonl", "trace.jsonl"]
     assert (project.folder / "trace.jsonl").read_bytes() == old
     tools = ["look_up", "ask", "refund", "refund", "ask"]
-    assert project.ran() == [*tools, *tools, *tools]  # of the old one nothing
-    for said in (
+    assert project.bodies_run() == [*tools, *tools, *tools]  # nothing of test_old, which has a trace
+    for message in (
         "test_it.py::test_new: recorded 5 crossings into new/refund.jsonl",
         "test_it.py::test_failed: failed.jsonl was not recorded, because the test did not pass",
         "nothing crossed a boundary, so there is nothing to record",
         "the trace has no crossing refnd[1]; did you mean refund?",
     ):
-        assert said in told.text
-    again = project.pytest("-k", "new or old", env={"AUTOCHRON": "replay"})
-    assert (again.status, project.ran()) == (0, ["refund"]), again.text
+        assert message in result.text
+    replayed = project.pytest("-k", "new or old", env={"AUTOCHRON": "replay"})
+    assert (replayed.status, project.bodies_run()) == (0, ["refund"]), replayed.text
     assert "refund[2]" in project.autochron("traces", "show", "new/refund.jsonl")
 
 
-def test_rewrite_records_anew_and_keeps_what_it_cannot_better(project):
+def test_rewrite_records_anew_and_keeps_the_old_trace_of_a_failed_test(project):
     old = (project.folder / "trace.jsonl").read_bytes()
     failing = 'import agent, pytest\n@pytest.mark.autochron("trace.jsonl")\ndef test_it():\n    agent.run()\n    assert 0\n'
-    told = project.write(test_it=failing).pytest("--autochron=rewrite")
+    result = project.write(test_it=failing).pytest("--autochron=rewrite")
     assert (
         "trace.jsonl was not recorded, because the test did not pass, and the old one stays as it was"
-        in told.text
+        in result.text
     )
     assert (project.folder / "trace.jsonl").read_bytes() == old
-    told = project.write(test_it=failing.replace("assert 0", "")).pytest("-o", "autochron_mode=rewrite")
-    assert (told.status, (project.folder / "trace.jsonl").read_bytes() == old) == (0, False), told.text
-    assert "recorded 5 crossings into trace.jsonl" in told.text
-    assert len(project.ran()) == 10
+    result = project.write(test_it=failing.replace("assert 0", "")).pytest("-o", "autochron_mode=rewrite")
+    assert (result.status, (project.folder / "trace.jsonl").read_bytes() == old) == (0, False), result.text
+    assert "recorded 5 crossings into trace.jsonl" in result.text
+    assert len(project.bodies_run()) == 10
     assert project.pytest().status == 0
-    assert project.ran() == []
+    assert project.bodies_run() == []
 
 
 @pytest.mark.parametrize(
-    ("words", "env", "said"),
+    ("words", "env", "message"),
     [
         (["--autochron=rekord"], {}, "invalid choice: 'rekord'"),
         ([], {"AUTOCHRON": "live"}, "AUTOCHRON=live: it is one of replay, record, rewrite"),
         (["-o", "autochron_mode=on"], {}, "autochron_mode=on: it is one of replay, record, rewrite"),
     ],
 )
-def test_a_mode_that_is_none_is_refused(project, words, env, said):
-    told = project.pytest(*words, env=env)
-    assert (told.status, said in told.text) == (4, True), told.text
+def test_an_unknown_mode_is_refused(project, words, env, message):
+    result = project.pytest(*words, env=env)
+    assert (result.status, message in result.text) == (4, True), result.text
 
 
 SEVERAL = """
@@ -139,8 +139,8 @@ def several(project):
 
 
 def test_a_test_is_run_for_each_of_several_traces(several):
-    told = several.pytest()
-    assert told.outcomes == {
+    result = several.pytest()
+    assert result.outcomes == {
         "test_glob[a/trace]": "PASSED",
         "test_glob[b/trace]": "PASSED",
         **{f"test_list[{trace}/trace-{number}]": "PASSED" for trace in "ab" for number in (1, 2)},
@@ -150,8 +150,8 @@ def test_a_test_is_run_for_each_of_several_traces(several):
             for number in (1, 2)
         },
         "test_one[a/trace]": "PASSED",
-    }, told.text
-    assert several.ran() == []
+    }, result.text
+    assert several.bodies_run() == []
 
 
 @pytest.mark.slow
@@ -165,16 +165,18 @@ def test_workers_of_xdist_replay_record_and_report(project):
         )
         + '@pytest.mark.autochron("trace.jsonl")\ndef test_bad():\n    agent.run(factor=31)\n'
     )
-    told = project.write(test_many=tests).pytest("-n", "2", "-v", "--autochron=record", plugins=("xdist",))
-    assert told.outcomes == {**{f"test_{n}": "PASSED" for n in range(24)}, "test_bad": "FAILED"}, told.text
-    assert "recorded 5 crossings into new0.jsonl" in told.text
-    assert "5 crossings of trace.jsonl, 1 live" in told.text
-    assert "≠ refund[1]" in told.of("test_bad")
-    again = project.pytest("-n", "2", "-k", "not bad", plugins=("xdist",))
-    assert again.status == 0, again.text
+    result = project.write(test_many=tests).pytest("-n", "2", "-v", "--autochron=record", plugins=("xdist",))
+    assert result.outcomes == {**{f"test_{n}": "PASSED" for n in range(24)}, "test_bad": "FAILED"}, (
+        result.text
+    )
+    assert "recorded 5 crossings into new0.jsonl" in result.text
+    assert "5 crossings of trace.jsonl, 1 live" in result.text
+    assert "≠ refund[1]" in result.of("test_bad")
+    replayed = project.pytest("-n", "2", "-k", "not bad", plugins=("xdist",))
+    assert replayed.status == 0, replayed.text
 
 
-def test_each_folder_goes_by_its_own_rules(tmp_path):
+def test_each_folder_uses_its_own_rules(tmp_path):
     project = Project(tmp_path).write(
         **{"pytest.ini": "[pytest]\naddopts = --import-mode=importlib\npythonpath = lib\n"}
     )
@@ -189,21 +191,22 @@ def test_each_folder_goes_by_its_own_rules(tmp_path):
         )
         (tmp_path / name).mkdir()
         (tmp_path / name / "autochron.toml").write_text(rules)
-        crossed = [each.replace("refund", name) for each in CROSSED]
+        crossed = [address.replace("refund", name) for address in CROSSED]
         (tmp_path / name / f"test_{name}.py").write_text(
             test.format(name=name, live=f"{name}[2]", crossed=crossed)
         )
-    told = project.pytest("--autochron=record")
-    assert told.outcomes == {"test_one": "PASSED", "test_two": "PASSED"}, told.text
-    project.ran()
-    told = project.pytest()
-    assert (told.outcomes, project.ran()) == ({"test_one": "PASSED", "test_two": "PASSED"}, ["refund"] * 2), (
-        told.text
-    )
+    result = project.pytest("--autochron=record")
+    assert result.outcomes == {"test_one": "PASSED", "test_two": "PASSED"}, result.text
+    project.bodies_run()
+    result = project.pytest()
+    assert (result.outcomes, project.bodies_run()) == (
+        {"test_one": "PASSED", "test_two": "PASSED"},
+        ["refund"] * 2,
+    ), result.text
 
 
 def test_a_marker_and_a_folder_may_name_other_rules(project):
-    other = RULES.replace('name = "refund"', 'name = "pay"')
+    pay_rules = RULES.replace('name = "refund"', 'name = "pay"')
     project.write(
         test_it="""
 import pytest, agent
@@ -218,13 +221,13 @@ def test_found(replay):
     agent.run()
     assert replay["refund[2]"].name == "refund"
 """,
-        **{"rules/other.toml": other.replace("version = 1", 'version = 1\nproject = [".."]')},
+        **{"rules/other.toml": pay_rules.replace("version = 1", 'version = 1\nproject = [".."]')},
     )
     assert project.pytest("--autochron=record").status == 0
-    project.ran()
+    project.bodies_run()
     for words in ([], ["test_it.py::test_found", "test_it.py::test_named"]):
-        told = project.pytest(*words)
-        assert (told.status, project.ran()) == (0, []), told.text
+        result = project.pytest(*words)
+        assert (result.status, project.bodies_run()) == (0, []), result.text
 
 
 PLAIN = """
@@ -237,18 +240,20 @@ def test_plain():
 
 
 def test_without_a_rule_file_nothing_is_woven_or_imported(tmp_path):
-    told = Project(tmp_path).write(test_it=PLAIN, **{"pytest.ini": "[pytest]\n"}).pytest()
-    assert told.status == 0, told.text
+    result = Project(tmp_path).write(test_it=PLAIN, **{"pytest.ini": "[pytest]\n"}).pytest()
+    assert result.status == 0, result.text
 
 
 def test_a_bad_rule_file_stops_pytest_with_its_place(project):
     project.write(
         test_it="def test(): ...\n", **{"autochron.toml": RULES.replace('kind = "tool"', 'kind = "tol"')}
     )
-    told = project.pytest()
-    assert (told.status, "autochron.toml:" in told.text, "Traceback" in told.text) == (4, True, False), (
-        told.text
-    )
+    result = project.pytest()
+    assert (result.status, "autochron.toml:" in result.text, "Traceback" in result.text) == (
+        4,
+        True,
+        False,
+    ), result.text
 
 
 KEYLESS = """
@@ -291,15 +296,15 @@ def test_an_agent_on_an_sdk_is_recorded_and_replayed_without_a_key(tmp_path):
     (tmp_path / "autochron.toml").write_text("version = 1\n")
     with provider.serve() as model:
         env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-test", "NO_PROXY": "*"}
-        told = project.pytest("--autochron=record", "-k", "without", env=env)
-        assert told.status == 0, told.text
-    told = project.pytest(unset=("OPENAI_API_KEY",))
-    assert (told.status, len(told.outcomes)) == (0, 3), told.text
+        result = project.pytest("--autochron=record", "-k", "without", env=env)
+        assert result.status == 0, result.text
+    result = project.pytest(unset=("OPENAI_API_KEY",))
+    assert (result.status, len(result.outcomes)) == (0, 3), result.text
 
 
-def test_what_is_denied_may_be_said_for_all_tests(project):
+def test_an_option_denies_actions_in_all_tests(project):
     test = 'import pytest, agent\n@pytest.mark.autochron("trace.jsonl", live="refund")\ndef test_it():\n    agent.run()\n'
     writes = AGENT.replace('os.write(RAN, what.encode() + b" ")', 'open("ran", "a").write(what + " ")')
-    told = project.write(test_it=test, agent=writes).pytest("--autochron-deny=network,files")
-    assert (told.outcomes, project.ran()) == ({"test_it": "FAILED"}, []), told.text
-    assert "(denied)" in told.text
+    result = project.write(test_it=test, agent=writes).pytest("--autochron-deny=network,files")
+    assert (result.outcomes, project.bodies_run()) == ({"test_it": "FAILED"}, []), result.text
+    assert "(denied)" in result.text

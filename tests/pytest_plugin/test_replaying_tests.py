@@ -1,8 +1,8 @@
-"""Tests that are marked with a trace: what they may ask, what makes them fail, and what is left after them."""
+"""Tests that are marked with a trace: what they can check, what makes them fail, and what remains after them."""
 
 import pytest
 
-from tests.pytest_plugin.projects import CROSSED, copied
+from tests.pytest_plugin.projects import CROSSED, copy_project
 
 PASSING = """
 import asyncio
@@ -322,7 +322,7 @@ def test_no_mark(replay): ...
 def test_fine():
     pass
 """
-SAID = {
+MESSAGES = {
     "test_bare": "names no trace",
     "test_nothing": "names no trace; give a trace file or a name",
     "test_two": "give several traces as a list",
@@ -354,47 +354,47 @@ _IN_THE_CALL = {
 
 @pytest.fixture(scope="module")
 def passed(recorded, tmp_path_factory):
-    folder = copied(recorded.folder, tmp_path_factory.mktemp("passing"))
+    folder = copy_project(recorded.folder, tmp_path_factory.mktemp("passing"))
     folder.write(test_passing=PASSING, fixed=FIXED)
-    told = folder.pytest("-v")
-    return told, folder.ran()
+    result = folder.pytest("-v")
+    return result, folder.bodies_run()
 
 
 def test_marked_tests_are_replayed(passed):
-    told, _ = passed
+    result, _ = passed
     outcomes = {
-        name: outcome for name, outcome in told.outcomes.items() if outcome not in {"PASSED", "SKIPPED"}
+        name: outcome for name, outcome in result.outcomes.items() if outcome not in {"PASSED", "SKIPPED"}
     }
-    assert outcomes == {"test_xfail": "XFAIL"}, told.text
-    assert ("18 passed, 2 skipped, 1 xfailed" in told.text, told.status) == (True, 0), told.text
+    assert outcomes == {"test_xfail": "XFAIL"}, result.text
+    assert ("18 passed, 2 skipped, 1 xfailed" in result.text, result.status) == (True, 0), result.text
 
 
-def test_only_what_is_live_runs(passed):
-    _, ran = passed
+def test_only_live_bodies_run(passed):
+    _, bodies = passed
     live = ["look_up", "refund"]  # test_live
     unmarked = ["look_up", "refund"]
     tools = ["look_up", "refund", "refund"]
     fixtures = ["fixture", "look_up"]
     block = ["refund", "refund", "look_up", "ask", "refund", "refund", "ask"]
-    assert ran == [*live, *unmarked, *tools, *fixtures, *block]
+    assert bodies == [*live, *unmarked, *tools, *fixtures, *block]
 
 
-def test_verbose_pytest_says_what_was_replayed(passed):
-    told, _ = passed
-    said = told.text[told.text.index("= autochron =") :]
-    assert "test_passing.py::test_live: 5 crossings of trace.jsonl, 2 live" in said
-    assert "test_passing.py::test_live: refund[2] runs live after" in said
-    assert "test_passing.py::test_unchecked: look_up[1] was given another input" in said
+def test_verbose_pytest_reports_what_was_replayed(passed):
+    result, _ = passed
+    report = result.text[result.text.index("= autochron =") :]
+    assert "test_passing.py::test_live: 5 crossings of trace.jsonl, 2 live" in report
+    assert "test_passing.py::test_live: refund[2] runs live after" in report
+    assert "test_passing.py::test_unchecked: look_up[1] was given another input" in report
 
 
 @pytest.fixture(scope="module")
 def failed(recorded, tmp_path_factory):
-    folder = copied(recorded.folder, tmp_path_factory.mktemp("failing"))
+    folder = copy_project(recorded.folder, tmp_path_factory.mktemp("failing"))
     folder.write(test_failing=FAILING)
     return folder.pytest()
 
 
-def test_what_fails_fails_in_the_call(failed):
+def test_a_replay_that_fails_fails_in_the_call_phase(failed):
     outcomes = dict.fromkeys(failed.outcomes, "FAILED") | {
         "test_after_all": "PASSED",
         "test_unit_of_several": "ERROR",
@@ -403,7 +403,7 @@ def test_what_fails_fails_in_the_call(failed):
 
 
 @pytest.mark.parametrize(
-    ("test", "said"),
+    ("test", "messages"),
     [
         ("test_never", ["nothing crossed a boundary", "call the agent inside the replay"]),
         ("test_never_unchecked", ["nothing crossed a boundary"]),
@@ -420,14 +420,14 @@ def test_what_fails_fails_in_the_call(failed):
         ("TestUnit.test_unit", ["refund[1] was given another input"]),
     ],
 )  # fmt: skip
-def test_a_failed_test_says_what_differed(failed, test, said):
+def test_a_failed_test_reports_what_differed(failed, test, messages):
     text = failed.of(test)
-    assert [each for each in said if each not in text] == [], text
+    assert [message for message in messages if message not in text] == [], text
     assert "autochron replay" in text
 
 
 @pytest.mark.parametrize("test", ["test_never", "test_input", "test_missing"])
-def test_what_we_say_has_no_traceback_and_no_second_tree(failed, test):
+def test_our_report_has_no_traceback_and_no_second_tree(failed, test):
     text = failed.of(test)
     assert ("pluggy" in text, text.count("did not happen") < 12, "sessions.py" in text) == (
         False,
@@ -438,23 +438,23 @@ def test_what_we_say_has_no_traceback_and_no_second_tree(failed, test):
 
 @pytest.fixture(scope="module")
 def wrong(recorded, tmp_path_factory):
-    folder = copied(recorded.folder, tmp_path_factory.mktemp("wrong"))
+    folder = copy_project(recorded.folder, tmp_path_factory.mktemp("wrong"))
     less = (folder.folder / "autochron.toml").read_text().replace("agent:refund", "agent:nothing")
     folder.write(test_wrong=WRONG, **{"less.toml": less, "broken.jsonl": "{}\n"})
-    return folder.pytest(), folder.ran()
+    return folder.pytest(), folder.bodies_run()
 
 
 def test_each_mistake_is_an_error_of_its_own(wrong):
-    told, ran = wrong
-    assert told.outcomes == {
-        **{name: "FAILED" if name in _IN_THE_CALL else "ERROR" for name in SAID},
+    result, bodies = wrong
+    assert result.outcomes == {
+        **{name: "FAILED" if name in _IN_THE_CALL else "ERROR" for name in MESSAGES},
         "test_fine": "PASSED",
-    }, told.text
-    assert (told.status, ran) == (1, [])
+    }, result.text
+    assert (result.status, bodies) == (1, [])
 
 
-@pytest.mark.parametrize("test", SAID)
-def test_a_mistake_is_told_with_its_remedy(wrong, test):
+@pytest.mark.parametrize("test", MESSAGES)
+def test_a_mistake_is_reported_with_its_remedy(wrong, test):
     text = wrong[0].of(test)
-    assert SAID[test] in text
+    assert MESSAGES[test] in text
     assert ("Traceback" in text, "During handling" in text) == (False, False), text

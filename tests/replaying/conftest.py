@@ -1,4 +1,4 @@
-"""What `block` needs, as in the tests of agents."""
+"""The fixture `block`."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.agents.workshop import Block
 @pytest.fixture(scope="session")
 def block(tmp_path_factory):
     """Return `record` and `replay` around functions of a test, without any rule."""
-    # One for all: to make other rules known takes longer than most tests, where a test before has loaded large libraries.
+    # One rule file for all tests: to activate other rules takes longer than most tests once large libraries are loaded.
     file = tmp_path_factory.mktemp("rules") / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))

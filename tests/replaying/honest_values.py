@@ -1,4 +1,4 @@
-"""Pairs of values with one difference each: what a tool was given when it was recorded, and what it is given now."""
+"""Pairs of values with one difference each: a tool's argument in the recording, and its argument in the replay."""
 
 import array
 import collections
@@ -113,10 +113,10 @@ class Shop:
         """Do nothing."""
 
 
-def with_attribute(value: Any, name: str, held: Any) -> Any:
-    """Return a value with an attribute more."""
-    setattr(value, name, held)
-    return value
+def with_attribute(owner: Any, name: str, value: Any) -> Any:
+    """Set an attribute of an object and return the object."""
+    setattr(owner, name, value)
+    return owner
 
 
 def make_tool(limit: Any) -> Callable[[], Any]:
@@ -138,14 +138,14 @@ def with_default(limit: Any) -> Callable[..., Any]:
 
 
 def advanced(iterator: Any, steps: int) -> Any:
-    """Return an iterator that has given some items."""
+    """Return an iterator after reading some of its items."""
     for _ in range(steps):
         next(iterator)
     return iterator
 
 
 def counting(to: int) -> Any:
-    """Count."""
+    """Yield numbers."""
     yield from range(to)
 
 
@@ -159,13 +159,13 @@ def opened(mode: str) -> Any:
 
 
 def close_all() -> None:
-    """Close what was opened."""
+    """Close the files that `opened` opened."""
     while _opened:
         _opened.pop().close()
 
 
 def at(stream: Any, position: int) -> Any:
-    """Return a file that was read so far."""
+    """Return a file after moving to a position."""
     stream.seek(position)
     return stream
 
@@ -179,15 +179,15 @@ def nested(depth: int, last: Any) -> Any:
 
 
 def linked(length: int, last: Any) -> Any:
-    """Return objects of the program's own, each held by the one before."""
-    held = last
+    """Return objects of the program's own, each an attribute of the one before."""
+    link = last
     for _ in range(length):
-        held = Shop(held)
-    return held
+        link = Shop(link)
+    return link
 
 
 def caused(cause: BaseException) -> BaseException:
-    """Return an error that another one led to."""
+    """Return an error with a cause."""
     error = RefusedError("no")
     error.__cause__ = cause
     return error
@@ -197,7 +197,7 @@ UTC = dt.UTC
 _NOON = dt.datetime(2026, 10, 25, 2, 30)
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
-# Name: (recorded, now, what the message has).
+# By name: (value recorded, value replayed, text that the message contains).
 PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
     # --- values of different types
     "decimal and text": (lambda: decimal.Decimal("1.50"), lambda: "1.50", "Decimal"),

@@ -1,4 +1,4 @@
-"""An agent of a test's own, whose boundaries rules name; what it does is changed by tests between runs."""
+"""A small agent whose boundaries are named by rules. Tests change what it does between runs."""
 
 import asyncio
 import threading
@@ -40,8 +40,8 @@ ran = []
 run = ["first"]
 
 
-def note(what):
-    ran.append(what)
+def note(body):
+    ran.append(body)
     return run[0]
 
 
@@ -53,8 +53,8 @@ def watch(state):
     return [state, note("watch")]
 
 
-def stamped(what, stamp):
-    return what, note("stamped")
+def stamped(item, stamp):
+    return item, note("stamped")
 
 
 def quote(sku):
@@ -63,9 +63,9 @@ def quote(sku):
 
 def order(sku, quantity):
     number = note(f"order {sku}")
-    found = quote(sku)
-    ask(f"is {found['price']} fine")
-    return {"sku": sku, "total": found["price"] * quantity, "run": number}
+    quoted = quote(sku)
+    ask(f"is {quoted['price']} fine")
+    return {"sku": sku, "total": quoted["price"] * quantity, "run": number}
 
 
 def ship(sku):
@@ -101,9 +101,9 @@ def pages(size):
 
 async def lines(size):
     for number in range(size):
-        got = yield number, note("lines")
-        if got is not None:
-            note(got)
+        message = yield number, note("lines")
+        if message is not None:
+            note(message)
 
 
 async def drips(size):
@@ -115,11 +115,11 @@ async def drips(size):
 def main():
     ask("what")
     quote("mug")
-    given = order("mug", 2)
-    watch(given["total"])
+    ordered = order("mug", 2)
+    watch(ordered["total"])
     ask("more")
     stamped("a", stamp=run[0])
-    return [given, ship("mug")]
+    return [ordered, ship("mug")]
 
 
 def parallel(*steps):

@@ -1,4 +1,4 @@
-"""Boundaries of every shape, as users write them; `RULES` names them. What they give tells which run gave it.
+"""Boundaries of every shape, as users write them; `RULES` names them. Their results show which run they come from.
 
 `NOW.number` stands for the world: a body that ran shows the number of its run, a served one that of the recording.
 """
@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass, field
 from types import ModuleType
 
-NOW = ModuleType("now")  # nothing that a served tool would change again
+NOW = ModuleType("now")  # a module, so its changes are not recorded and not repeated on replay
 NOW.number, NOW.ran = 0, []
 
 EXCLUDED = (
@@ -81,7 +81,7 @@ class Refused(Exception):
 
 
 class Stopped(BaseException):
-    """What no `except Exception` catches."""
+    """An error that `except Exception` doesn't catch."""
 
 
 @dataclass
@@ -91,11 +91,11 @@ class Order:
     lines: list = field(default_factory=list)
 
 
-def mark(what):
-    """Note that a body ran, and give the number of this run."""
-    if what is None:
+def mark(body):
+    """Note that a body ran, and return the number of this run."""
+    if body is None:
         raise Refused("nothing", NOW.number)
-    NOW.ran.append(what)
+    NOW.ran.append(body)
     return NOW.number
 
 
@@ -103,10 +103,10 @@ def marked(what, number):
     return number, mark(what)
 
 
-def refuse(what):
-    """Raise with all that an exception can carry."""
-    number = mark(what)
-    error = Refused(f"{what} of run {number}", number)
+def refuse(body):
+    """Raise an error that has everything that an exception can carry."""
+    number = mark(body)
+    error = Refused(f"{body} of run {number}", number)
     error.add_note(f"noted in run {number}")
     try:
         {}["missing"]
@@ -302,19 +302,19 @@ def count_and_tidy(size, log):
 
 def converse(first):
     heard = []
-    said = first
-    while said is not None:
+    message = first
+    while message is not None:
         try:
-            said = yield mark("converse"), said
-            heard.append(said)
+            message = yield mark("converse"), message
+            heard.append(message)
         except LookupError as error:
-            said = f"caught {error}"
+            message = f"caught {error}"
     return heard
 
 
 def delegated(size):
-    found = yield from delegated_inner(size)
-    yield found
+    inner_result = yield from delegated_inner(size)
+    yield inner_result
     return "outer"
 
 
@@ -331,13 +331,13 @@ def iterator_of(size):
 def talk(first):
     heard = []
     try:
-        said = yield mark("talk"), first
-        while said is not None:
-            heard.append(said)
+        message = yield mark("talk"), first
+        while message is not None:
+            heard.append(message)
             try:
-                said = yield mark("talk"), said
+                message = yield mark("talk"), message
             except LookupError as error:
-                said = f"caught {error}"
+                message = f"caught {error}"
     finally:
         heard.append("end")
     return heard
@@ -408,12 +408,12 @@ async def count_later_and_tidy(size, log):
 
 
 async def converse_later(first):
-    said = first
-    while said is not None:
+    message = first
+    while message is not None:
         try:
-            said = yield mark("converse_later"), said
+            message = yield mark("converse_later"), message
         except LookupError as error:
-            said = f"caught {error}"
+            message = f"caught {error}"
 
 
 async def begun_later(first):
@@ -423,12 +423,12 @@ async def begun_later(first):
 
 
 async def talk_later(first):
-    said = yield mark("talk_later"), first
-    while said is not None:
+    message = yield mark("talk_later"), first
+    while message is not None:
         try:
-            said = yield mark("talk_later"), said
+            message = yield mark("talk_later"), message
         except LookupError as error:
-            said = f"caught {error}"
+            message = f"caught {error}"
 
 
 def kept_later(name, size):
@@ -443,17 +443,17 @@ async def count_for_ever(size):
     await asyncio.Event().wait()
 
 
-async def handed_out(what, size=3):
+async def handed_out(kind, size=3):
     await asyncio.sleep(0)
-    if what == "generator":
+    if kind == "generator":
         return (mark("handed_out") for _ in range(size))
-    if what == "map":
+    if kind == "map":
         return map(functools.partial(marked, "handed_out"), range(size))
-    if what == "pages":
+    if kind == "pages":
         return Pages(size, refuses=False)
-    if what == "coroutine":
+    if kind == "coroutine":
         return fetch_later("mug")
-    if what == "task":
+    if kind == "task":
         return asyncio.get_running_loop().create_task(refusing_or_not("mug"))
     return count_silently(size)
 
@@ -622,7 +622,7 @@ FIND_ALL = re.compile(r"(\w+)-(\d+)").findall
 
 
 class Pages:
-    """What an SDK hands out: an iterator with attributes, that is a context manager, too."""
+    """A stream as SDKs return it: an iterator with attributes that is also a context manager."""
 
     def __init__(self, size, *, refuses=False):
         self.size = size
@@ -661,7 +661,7 @@ class Pages:
 
 
 class Cursor:
-    """The same for asynchronous code."""
+    """An asynchronous stream of the same kind."""
 
     def __init__(self, size, *, refuses=False):
         self.number = mark("Cursor")
@@ -725,8 +725,8 @@ def zipped(size):
 
 
 def called(size):
-    left = collections.deque([mark("called")] * size)
-    return iter(lambda: left.popleft() if left else None, None)
+    remaining = collections.deque([mark("called")] * size)
+    return iter(lambda: remaining.popleft() if remaining else None, None)
 
 
 def rows(size):

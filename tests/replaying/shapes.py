@@ -1,7 +1,7 @@
 """The corpus: what a caller does with boundaries of every shape, and what it observes.
 
-A case is a function without arguments. What it observes is drawn as plain data, so that it can be compared between runs
-and processes, and can itself be the outcome of a boundary.
+A case is a function without arguments. Its observations are plain data, so they can be compared between runs and
+processes, and can be the outcome of a boundary themselves.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from tests.replaying.shaped import Order
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that a caller does.
+    """One use of boundaries by a caller.
 
     Attributes:
         shape, ending: its row and column in the table.
-        run: does it; may be a coroutine function.
+        run: the case itself; may be a coroutine function.
         names: the boundaries that it crosses.
-        marks: why a stubbed one can't be equal.
+        marks: pytest's marks; they say why a stubbed case can't be equal.
     """
 
     shape: str
@@ -47,7 +47,7 @@ ATTRIBUTES = "its attributes would not be there; it is refused and named when it
 
 
 def case(shape, ending, *names, unequal=None):
-    """Add a case to the corpus; `unequal` says why a stubbed one can't be equal."""
+    """Return a decorator that adds a case to the corpus. `unequal` says why a stubbed one can't be equal."""
     marks = () if unequal is None else (pytest.mark.xfail(reason=unequal, strict=True),)
 
     def add(function):
@@ -58,13 +58,13 @@ def case(shape, ending, *names, unequal=None):
 
 
 def observed(name):
-    """Run a case; give all that its caller observed."""
+    """Run a case and return all that its caller observed."""
     run = CASES[name].run
     return attempt(lambda: asyncio.run(run()) if inspect.iscoroutinefunction(run) else run())
 
 
 def attempt(call):
-    """Return what a call gave or raised, drawn."""
+    """Return as plain data what a call returned or raised."""
     try:
         return ["gave", look(call())]
     except BaseException as error:
@@ -79,7 +79,7 @@ async def attempt_later(awaitable):
 
 
 def look(value):
-    """Draw a value as plain data, with its type all the way down."""
+    """Return a value as plain data that shows its types at every depth."""
     kind = f"{type(value).__module__}:{type(value).__qualname__}"
     if value is None or type(value) in (bool, int, str):
         return value
@@ -91,7 +91,7 @@ def look(value):
     if isinstance(value, set | frozenset):
         return [kind, *sorted(map(repr, value))]
     if isinstance(value, dict):
-        return [kind, *([look(key), look(each)] for key, each in value.items())]
+        return [kind, *([look(key), look(item)] for key, item in value.items())]
     if isinstance(value, Order | shaped.Base):
         return [kind, look(vars(value))]
     return [kind, repr(value)]
@@ -132,8 +132,8 @@ def an_error_that_is_handled_and_raised_again():
 def changed_arguments():
     order, seen, tags = ordered(), ["first"], {"old"}
     line, alias = order.lines[0], seen
-    given = shaped.change(order, seen, tags=tags)
-    return given is order, line is order.lines[0], line, alias, tags, order
+    result = shaped.change(order, seen, tags=tags)
+    return result is order, line is order.lines[0], line, alias, tags, order
 
 
 @case("function", "raised", "change_and_refuse")
@@ -144,8 +144,8 @@ def changed_arguments_of_what_raises():
 
 @case("function", "returned", "pick")
 def one_of_the_arguments():
-    one, other, chosen = ordered("a"), ordered("b"), ordered("c")
-    return shaped.pick(one, other) is other, shaped.pick(one, other, chosen=chosen) is chosen
+    first, second, chosen = ordered("a"), ordered("b"), ordered("c")
+    return shaped.pick(first, second) is second, shaped.pick(first, second, chosen=chosen) is chosen
 
 
 @case("function", "returned", "give")
@@ -175,8 +175,8 @@ async def a_coroutine_that_is_cancelled():
     task = asyncio.create_task(shaped.fetch_for_ever("mug"))
     await asyncio.sleep(0.03)
     task.cancel("enough")
-    given = await attempt_later(task)
-    return given, task.cancelled(), task.done()
+    outcome = await attempt_later(task)
+    return outcome, task.cancelled(), task.done()
 
 
 @case("coroutine function", "cancelled", "fetch_for_ever")
@@ -246,8 +246,8 @@ async def a_future():
 @case("returns a future", "raised", "future_of")
 async def a_future_that_fails():
     future = shaped.future_of("refuse")
-    given = await attempt_later(future)
-    return given, look(future.exception()), future.done(), future.cancelled()
+    outcome = await attempt_later(future)
+    return outcome, look(future.exception()), future.done(), future.cancelled()
 
 
 @case("returns a future", "cancelled", "future_of")
@@ -311,23 +311,23 @@ def a_generator():
     def through():
         return (yield from shaped.count(2))
 
-    stream, found = through(), []
+    stream, items = through(), []
     while True:
         try:
-            found.append(next(stream))
-            print("got", found[-1])
+            items.append(next(stream))
+            print("got", items[-1])
         except StopIteration as ended:
-            return found, ended.value, [*shaped.count(3)], [*zip("ab", shaped.count(2), strict=True)]
+            return items, ended.value, [*shaped.count(3)], [*zip("ab", shaped.count(2), strict=True)]
 
 
 @case("generator", "raised", "count_and_refuse")
 def a_generator_that_raises():
-    stream, found = shaped.count_and_refuse(2), []
+    stream, items = shaped.count_and_refuse(2), []
     try:
         for item in stream:
-            found.append(item)
+            items.append(item)
     except shaped.Refused as error:
-        return found, look(error), attempt(lambda: next(stream)), inspect.getgeneratorstate(stream)
+        return items, look(error), attempt(lambda: next(stream)), inspect.getgeneratorstate(stream)
 
 
 @case("generator", "closed early", "count_and_tidy")
@@ -357,8 +357,8 @@ def a_generator_that_is_never_read():
 @case("generator", "returned", "converse")
 def a_generator_that_is_sent_to():
     stream = shaped.converse("hello")
-    found = [next(stream), stream.send("how"), stream.throw(LookupError("what")), stream.send("well")]
-    return found, attempt(lambda: stream.send(None))
+    items = [next(stream), stream.send("how"), stream.throw(LookupError("what")), stream.send("well")]
+    return items, attempt(lambda: stream.send(None))
 
 
 @case("generator", "raised", "converse")
@@ -374,10 +374,10 @@ def a_generator_that_is_thrown_into():
 @case("generator", "returned", "delegated")
 def a_generator_that_delegates():
     def through():
-        found.append((yield from shaped.delegated(2)))
+        results.append((yield from shaped.delegated(2)))
 
-    found = []
-    return [*through()], found
+    results = []
+    return [*through()], results
 
 
 @case("generator", "returned", "grow")
@@ -404,8 +404,8 @@ def a_returned_generator_that_is_closed():
 def a_returned_generator_that_has_begun():
     stream = shaped.begun("hello")
     state = inspect.getgeneratorstate(stream)
-    found = [stream.send("how"), next(stream, "end"), stream.throw(LookupError("what")), stream.send("well")]
-    return state, found, stream.__name__, attempt(lambda: stream.send(None))
+    items = [stream.send("how"), next(stream, "end"), stream.throw(LookupError("what")), stream.send("well")]
+    return state, items, stream.__name__, attempt(lambda: stream.send(None))
 
 
 @case("returns a generator", "returned", "begun")
@@ -447,9 +447,9 @@ NOT_ALONE = "others hold it, too, so it is handed out itself; it is refused and 
 def a_generator_that_is_kept():
     shaped.KEPT.clear()
     first, second = shaped.kept("a", 4), shaped.kept("a", 4)
-    found = [next(first), next(second)]
+    items = [next(first), next(second)]
     del first
-    return found, [*second], second is shaped.KEPT["a"]
+    return items, [*second], second is shaped.KEPT["a"]
 
 
 @case("returns a map, a slice …", "returned", "kept_map", unequal=NOT_ALONE)
@@ -462,9 +462,9 @@ def a_map_that_is_kept():
 @case("returns a generator", "closed early", "closable", unequal=NOT_ALONE)
 def a_generator_that_a_function_can_close():
     stream = shaped.closable(3)
-    found = next(stream)
+    item = next(stream)
     shaped.KEPT["close"]()
-    return found, [*stream]
+    return item, [*stream]
 
 
 # --- asynchronous generators
@@ -478,12 +478,12 @@ async def an_async_generator():
 
 @case("async generator", "raised", "count_later_and_refuse")
 async def an_async_generator_that_raises():
-    stream, found = shaped.count_later_and_refuse(2), []
+    stream, items = shaped.count_later_and_refuse(2), []
     try:
         async for item in stream:
-            found.append(item)
+            items.append(item)
     except shaped.Refused as error:
-        return found, look(error), await attempt_later(anext(stream))
+        return items, look(error), await attempt_later(anext(stream))
 
 
 @case("async generator", "closed early", "count_later_and_tidy")
@@ -498,8 +498,8 @@ async def an_async_generator_that_is_closed():
 @case("async generator", "returned", "converse_later")
 async def an_async_generator_that_is_sent_to():
     stream = shaped.converse_later("hello")
-    found = [await anext(stream), await stream.asend("how"), await stream.athrow(LookupError("what"))]
-    return found, await attempt_later(stream.asend(None))
+    items = [await anext(stream), await stream.asend("how"), await stream.athrow(LookupError("what"))]
+    return items, await attempt_later(stream.asend(None))
 
 
 @case("async generator", "raised", "converse_later")
@@ -515,8 +515,8 @@ async def an_async_generator_that_is_thrown_into():
 @case("returns an async generator", "returned", "begun_later")
 async def a_returned_async_generator_that_has_begun():
     stream = await shaped.begun_later("hello")
-    found = [await stream.asend("how"), await stream.athrow(LookupError("what")), await stream.asend("well")]
-    return found, stream.__name__, await attempt_later(stream.asend(None))
+    items = [await stream.asend("how"), await stream.athrow(LookupError("what")), await stream.asend("well")]
+    return items, stream.__name__, await attempt_later(stream.asend(None))
 
 
 @case("returns an async generator", "closed early", "begun_later")
@@ -528,10 +528,10 @@ async def a_returned_async_generator_that_has_begun_and_is_closed():
 
 @case("coroutine of a generator …", "returned", "handed_out")
 async def what_a_coroutine_hands_out():
-    found = [item async for item in await shaped.handed_out("async generator")]
-    found += [[*await shaped.handed_out(what)] for what in ("generator", "map")]
-    found += [item["page"] for item in await shaped.handed_out("pages")]
-    return [*found, await (await shaped.handed_out("coroutine")), await (await shaped.handed_out("task"))]
+    items = [item async for item in await shaped.handed_out("async generator")]
+    items += [[*await shaped.handed_out(kind)] for kind in ("generator", "map")]
+    items += [item["page"] for item in await shaped.handed_out("pages")]
+    return [*items, await (await shaped.handed_out("coroutine")), await (await shaped.handed_out("task"))]
 
 
 @case("coroutine of a generator …", "closed early", "handed_out")
@@ -544,22 +544,22 @@ async def what_a_coroutine_hands_out_and_is_left():
 async def an_async_generator_that_is_kept():
     shaped.KEPT.clear()
     first, second = shaped.kept_later("a", 4), shaped.kept_later("a", 4)
-    found = [await anext(first), await anext(second)]
+    items = [await anext(first), await anext(second)]
     del first
-    return found, [item async for item in second], second is shaped.KEPT["a"]
+    return items, [item async for item in second], second is shaped.KEPT["a"]
 
 
 @case("async generator", "cancelled", "count_for_ever")
 async def an_async_generator_that_is_cancelled():
     async def read():
         async for item in shaped.count_for_ever(2):
-            found.append(item)
+            items.append(item)
 
-    found = []
+    items = []
     task = asyncio.create_task(read())
     await asyncio.sleep(0.03)
     task.cancel()
-    return await attempt_later(task), found, task.cancelled()
+    return await attempt_later(task), items, task.cancelled()
 
 
 @case("returns an async generator", "returned", "late_iterator_of")
@@ -627,8 +627,8 @@ async def a_late_context():
     async with shaped.late_session("a", log) as opened:
         log.append("inside")
     async with contextlib.AsyncExitStack() as stack:
-        other = await stack.enter_async_context(shaped.late_session("b", log))
-    return opened, other, log
+        on_stack = await stack.enter_async_context(shaped.late_session("b", log))
+    return opened, on_stack, log
 
 
 @case("@asynccontextmanager", "returned", "late_session")
@@ -689,9 +689,9 @@ def a_context_that_is_handed_out():
 @case("method", "returned", "sell", "inherited")
 def a_method():
     desk = shaped.Desk("here")
-    given = desk.sell("mug")
+    result = desk.sell("mug")
     passed_on = desk.sell
-    return given is desk, passed_on("cup").sold, desk, desk.inherited("pot"), [*map(desk.inherited, "xy")]
+    return result is desk, passed_on("cup").sold, desk, desk.inherited("pot"), [*map(desk.inherited, "xy")]
 
 
 @case("method", "raised", "sell_or_refuse")
@@ -735,12 +735,12 @@ def partials():
 
 @case("C callable", "returned", "RNG.random", "strftime", "factorial", "FIND_ALL")
 def c_callables():
-    found = (
+    results = (
         shaped.FIND_ALL("mug-1 cup-22"),
         shaped.factorial(20),
         shaped.strftime("%Y", shaped.time.gmtime(0)),
     )
-    return found, shaped.RNG.random(), shaped.RNG.random()
+    return results, shaped.RNG.random(), shaped.RNG.random()
 
 
 @case("C callable", "raised", "factorial")
@@ -779,8 +779,8 @@ def a_stream_object():
 @case("stream object", "returned", "pages")
 def a_stream_object_in_a_context():
     with shaped.pages(2) as stream:
-        found = [item["page"] for item in stream]
-    return found, stream.closed, shaped.pages(3).rest()
+        numbers = [item["page"] for item in stream]
+    return numbers, stream.closed, shaped.pages(3).rest()
 
 
 @case("stream object", "raised", "pages")
@@ -811,12 +811,12 @@ async def an_async_stream_object():
 
 @case("async stream object", "raised", "cursor")
 async def an_async_stream_object_that_raises():
-    stream, found = shaped.cursor(1, refuses=True), []
+    stream, items = shaped.cursor(1, refuses=True), []
     try:
         async for item in stream:
-            found.append(item)
+            items.append(item)
     except shaped.Refused as error:
-        return found, look(error), stream.closed
+        return items, look(error), stream.closed
 
 
 @case("async stream object", "closed early", "cursor")
@@ -828,12 +828,12 @@ async def an_async_stream_object_that_is_closed():
 
 @case("lazy builtin iterator", "returned", "mapped", "sliced", "chained", "called")
 def builtin_iterators():
-    found = []
+    facts = []
     for give in (shaped.mapped, shaped.sliced, shaped.chained, shaped.called):
         stream = give(2)
         kind = f"{type(stream).__module__}.{type(stream).__qualname__}"
-        found.append([kind, iter(stream) is stream, [*stream], next(stream, "end")])
-    return found
+        facts.append([kind, iter(stream) is stream, [*stream], next(stream, "end")])
+    return facts
 
 
 @case("lazy builtin iterator", "raised", "mapped_and_refusing")

@@ -1,4 +1,4 @@
-"""Connections that are refused and that nothing depended on: a note, and no divergence."""
+"""A refused connection that nothing compared depends on is a note, not a divergence."""
 
 import http.server
 import threading
@@ -42,7 +42,7 @@ if os.environ.get("WHAT") == "prints":
 
 @pytest.fixture
 def collector():
-    """Serve a collector of telemetry."""
+    """Yield the URL of a server that collects telemetry."""
 
     class Collector(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -61,7 +61,7 @@ def collector():
 
 @pytest.fixture
 def folder(tmp_path):
-    """Lay the program out."""
+    """Return a folder with the program and its rules."""
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text("def look_up(item):\n    return item\n")
     (tmp_path / "agent.py").write_text(AGENT)
@@ -71,51 +71,51 @@ def folder(tmp_path):
 def test_a_refusal_that_nothing_depended_on_is_a_note(folder, collector):
     assert autochron(folder, "run", "agent.py", env={"COLLECTOR": collector}).status == 0
     for _ in range(5):
-        again = autochron(folder, "replay", "last", env={"COLLECTOR": collector})
-        assert again.status == 0, again.said
-        assert "reaches for 127.0.0.1:" in again.said
-        assert "nothing that is compared depended on it" in again.said
+        replayed = autochron(folder, "replay", "last", env={"COLLECTOR": collector})
+        assert replayed.status == 0, replayed.said
+        assert "reaches for 127.0.0.1:" in replayed.said
+        assert "nothing that is compared depended on it" in replayed.said
 
 
-@pytest.mark.parametrize("what", ["depends", "prints"])
-def test_one_that_something_depended_on_is_a_divergence(folder, collector, what):
-    env = {"COLLECTOR": collector, "WHAT": what}
+@pytest.mark.parametrize("behaviour", ["depends", "prints"])
+def test_a_refusal_that_an_input_or_the_output_depended_on_is_a_divergence(folder, collector, behaviour):
+    env = {"COLLECTOR": collector, "WHAT": behaviour}
     assert autochron(folder, "run", "agent.py", env=env).status == 0
-    again = autochron(folder, "replay", "last", env=env)
-    assert again.status == 1, again.said
-    assert "reaches for 127.0.0.1:" in again.said
+    replayed = autochron(folder, "replay", "last", env=env)
+    assert replayed.status == 1, replayed.said
+    assert "reaches for 127.0.0.1:" in replayed.said
 
 
-def test_one_that_was_not_recorded_is_a_divergence(folder, collector):
+def test_a_refused_connection_that_was_not_recorded_is_a_divergence(folder, collector):
     assert autochron(folder, "run", "agent.py", env={"COLLECTOR": collector, "WHAT": "silent"}).status == 0
-    again = autochron(folder, "replay", "last", env={"COLLECTOR": collector})
-    assert again.status == 1, again.said
+    replayed = autochron(folder, "replay", "last", env={"COLLECTOR": collector})
+    assert replayed.status == 1, replayed.said
 
 
-def test_a_rule_lets_a_host_be(folder, collector):
+def test_an_effect_rule_allows_a_host(folder, collector):
     (folder / "autochron.toml").write_text(
         f'{RULES}[[effect]]\nhost = "127.0.0.1"\nreason = "our collector"\n'
     )
     env = {"COLLECTOR": collector, "WHAT": "prints"}
     assert autochron(folder, "run", "agent.py", env=env).text == "['thanks']\n"
-    again = autochron(folder, "replay", "last", env=env)
-    assert (again.status, again.text) == (0, "['thanks']\n"), again.said
+    replayed = autochron(folder, "replay", "last", env=env)
+    assert (replayed.status, replayed.text) == (0, "['thanks']\n"), replayed.said
 
 
-def test_a_look_up_is_named(folder):
+def test_a_host_name_look_up_is_reported_with_its_line(folder):
     (folder / "agent.py").write_text(
         "import socket\ntry:\n    socket.getaddrinfo('nowhere.invalid', 80)\nexcept OSError:\n    pass\n"
     )
-    ran = autochron(folder, "run", "agent.py")
-    assert "network outside every crossing: nowhere.invalid:80 at agent.py:3" in ran.said
+    recorded = autochron(folder, "run", "agent.py")
+    assert "network outside every crossing: nowhere.invalid:80 at agent.py:3" in recorded.said
 
 
-def test_a_sender_of_telemetry_is_a_note_wherever_it_sends(folder, collector):
+def test_a_connection_of_a_telemetry_library_is_a_note_even_if_it_was_not_recorded(folder, collector):
     (folder / "posthog.py").write_text(AGENT.partition("said =")[0].replace("import tools", ""))
     (folder / "agent.py").write_text(
         "import os, posthog, tools\ntools.look_up('mug')\nif os.environ.get('WHAT'):\n    posthog.send()\n"
     )
     assert autochron(folder, "run", "agent.py", env={"COLLECTOR": collector}).status == 0
-    again = autochron(folder, "replay", "last", env={"COLLECTOR": collector, "WHAT": "late"})
-    assert again.status == 0, again.said
-    assert "a library that sends telemetry reaches for 127.0.0.1:" in again.said
+    replayed = autochron(folder, "replay", "last", env={"COLLECTOR": collector, "WHAT": "late"})
+    assert replayed.status == 0, replayed.said
+    assert "a library that sends telemetry reaches for 127.0.0.1:" in replayed.said

@@ -1,4 +1,4 @@
-"""What replay means, case by case, through `autochron.replay`: the numbers are those of the contract."""
+"""What a replay must do, case by case, through `autochron.replay`. The case numbers are those of docs/design.md."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ from tests.replaying import market as source
 @pytest.fixture
 def market(tmp_path, monkeypatch):
     """Yield a fresh import of the agent, from a project of its own."""
-    deactivate()  # what is imported under other rules stays woven by them
+    deactivate()  # a module that was imported under other rules would stay woven by them
     shutil.copy(source.__file__, tmp_path / "market.py")
     (tmp_path / "autochron.toml").write_text(source.RULES, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -36,44 +36,44 @@ def block(market):
     return Block(str(Path(market.__file__).with_name("autochron.toml")))
 
 
-def again(market, block, trace, run=None, **more):
-    """Replay in a second run; give what it gave, whose bodies ran, and the replay."""
+def replay_again(market, block, trace, run=None, **more):
+    """Replay in a second run. Return its result, the names of the bodies that ran, and the replay."""
     market.run[0] = "second"
     market.ran.clear()
     with autochron.replay(trace, rules=block.rules, check=False, **more) as replay:
-        given = (run or market.main)()
-    return given, list(market.ran), replay
+        result = (run or market.main)()
+    return result, list(market.ran), replay
 
 
-def told(replay, *severities):
+def divergences_of(replay, *severities):
     return [
-        (each.kind, each.address, each.severity)
-        for each in replay.divergences
-        if not severities or each.severity in severities
+        (divergence.kind, divergence.address, divergence.severity)
+        for divergence in replay.divergences
+        if not severities or divergence.severity in severities
     ]
 
 
 FIRST = [{"sku": "mug", "total": 10, "run": "first"}, "mug shipped in the first run"]
 
-# --- what is live
+# --- live crossings
 
 
-def test_case_2_nothing_live_serves_all_but_what_is_observed(market, block):
-    given, trace = block.record(market.main)
-    assert given == FIRST
-    # `stamp` is volatile; what is observed runs, and is compared: it gave another run's name.
-    again_given, ran, replay = again(market, block, trace)
-    assert (again_given, ran) == (FIRST, ["watch"])
-    assert told(replay) == [("outcome", "watch[1]", "error")]
+def test_case_2_with_nothing_live_all_but_observed_calls_are_served(market, block):
+    result, trace = block.record(market.main)
+    assert result == FIRST
+    # `stamp` is volatile. `watch` is observed: it runs, and its result, which has the run's name, is compared.
+    replayed, ran, replay = replay_again(market, block, trace)
+    assert (replayed, ran) == (FIRST, ["watch"])
+    assert divergences_of(replay) == [("outcome", "watch[1]", "error")]
 
 
 @pytest.mark.parametrize(
-    ("live", "ran"),
+    ("live", "expected_bodies"),
     [
         ("ship", ["watch", "ship"]),
         ("ship[1]", ["watch", "ship"]),
         ("quote[1]", ["quote mug", "watch"]),
-        # It lies inside of `order`, which is opened for it; the model beside it stays served.
+        # `quote[2]` is inside `order`, so `order` runs, too. The model call beside it stays served.
         ("quote[2]", ["order mug", "quote mug", "watch"]),
         ("order", ["order mug", "watch"]),
         (["order", "quote"], ["quote mug", "order mug", "quote mug", "watch"]),
@@ -84,20 +84,20 @@ def test_case_2_nothing_live_serves_all_but_what_is_observed(market, block):
         (lambda envelope: b'"question":"what"' in envelope.input, ["ask", "watch"]),
     ],
 )
-def test_case_2_what_is_live_runs_and_nothing_else(live, ran, market, block):
+def test_case_2_only_live_and_observed_bodies_run(live, expected_bodies, market, block):
     _, trace = block.record(market.main)
-    given, now, replay = again(market, block, trace, live=live)
-    assert now == ran
-    assert [each for each in told(replay, "error") if each[1] != "watch[1]"] == []
-    assert given[0]["total"] == 10
+    result, bodies, replay = replay_again(market, block, trace, live=live)
+    assert bodies == expected_bodies
+    assert [divergence for divergence in divergences_of(replay, "error") if divergence[1] != "watch[1]"] == []
+    assert result[0]["total"] == 10
 
 
 def test_case_2_a_live_parent_serves_its_children(market, block):
     _, trace = block.record(market.main)
-    given, _, replay = again(market, block, trace, live="order")
-    assert given[0] == {"sku": "mug", "total": 10, "run": "second"}
+    result, _, replay = replay_again(market, block, trace, live="order")
+    assert result[0] == {"sku": "mug", "total": 10, "run": "second"}
     assert replay["quote[2]"].result["run"] == "first"
-    assert [each.address for each in replay.only(live=True)] == ["order[1]"]
+    assert [crossing.address for crossing in replay.only(live=True)] == ["order[1]"]
 
 
 def test_case_1_an_address_belongs_to_the_record_whatever_else_runs(market, block, monkeypatch):
@@ -107,11 +107,11 @@ def test_case_1_an_address_belongs_to_the_record_whatever_else_runs(market, bloc
 
     _, trace = block.record(market.main)
     original = market.order
-    _, ran, replay = again(market, block, trace, live=["order", "quote"], swap={"market:order": order})
-    # The second quote took the first one's record, its own is new.
+    _, ran, replay = replay_again(market, block, trace, live=["order", "quote"], swap={"market:order": order})
+    # The added call takes the address quote[2], so the call inside `order` is the extra quote[3].
     assert ran == ["quote mug", "quote other", "order mug", "quote mug", "watch"]
     assert replay.sequence()[:6] == ["ask[1]", "quote[1]", "order[1]", "quote[2]", "quote[3]", "ask[2]"]
-    assert ("extra", "quote[3]", "consequence") in told(replay)
+    assert ("extra", "quote[3]", "consequence") in divergences_of(replay)
 
 
 # --- missing and extra
@@ -138,7 +138,7 @@ def skipping(market, *names):
 
 @pytest.fixture
 def simple(market, block):
-    """Return a trace of these steps."""
+    """Return a trace of all steps of `skipping`."""
     return block.record(skipping(market))[1]
 
 
@@ -153,15 +153,15 @@ def simple(market, block):
         ("kind:tool", "ship[1]", "consequence"),
     ],
 )
-def test_case_3_missing_before_what_is_live_is_an_error_and_behind_it_a_consequence(
+def test_case_3_a_crossing_missing_before_a_live_one_is_an_error_and_after_it_a_consequence(
     live, skipped, severity, market, block, simple
 ):
-    _, _, replay = again(market, block, simple, skipping(market, skipped), live=live)
-    assert ("missing", skipped, severity) in told(replay)
+    _, _, replay = replay_again(market, block, simple, skipping(market, skipped), live=live)
+    assert ("missing", skipped, severity) in divergences_of(replay)
 
 
-def test_case_3_missing_below_what_is_live_is_a_consequence(market, block, simple):
-    _, _, replay = again(
+def test_case_3_a_crossing_missing_inside_a_live_one_is_a_consequence(market, block, simple):
+    _, _, replay = replay_again(
         market,
         block,
         simple,
@@ -169,7 +169,7 @@ def test_case_3_missing_below_what_is_live_is_a_consequence(market, block, simpl
         live="order[1]",
         swap={"market:order": lambda sku, quantity: 0},
     )
-    assert told(replay) == [
+    assert divergences_of(replay) == [
         *(("stale-state", "order[1]", "notice"), ("outcome", "order[1]", "consequence")),
         *(("missing", "quote[2]", "consequence"), ("missing", "ask[2]", "consequence")),
     ]
@@ -184,8 +184,8 @@ def test_case_3_an_extra_served_crossing_is_an_error_wherever_it_is(live, market
         ):
             market.ship("mug")
 
-    _, ran, replay = again(market, block, simple, main, live=live)
-    assert ("extra", "ship[2]", "error") in told(replay)
+    _, ran, replay = replay_again(market, block, simple, main, live=live)
+    assert ("extra", "ship[2]", "error") in divergences_of(replay)
     assert "ship" not in ran
 
 
@@ -194,28 +194,28 @@ def test_case_3_an_extra_live_crossing_is_a_consequence(market, block, simple):
         skipping(market)()
         return market.ship("cup")
 
-    given, _, replay = again(market, block, simple, main, live="ship")
-    assert given == "cup shipped in the second run"
-    assert ("extra", "ship[2]", "consequence") in told(replay)
+    result, _, replay = replay_again(market, block, simple, main, live="ship")
+    assert result == "cup shipped in the second run"
+    assert ("extra", "ship[2]", "consequence") in divergences_of(replay)
     assert replay["ship[2]"].recorded is None
 
 
 def in_lanes(market, *, first=(), second=()):
     """Return an agent that works in two threads, without some steps of either."""
 
-    def one():
+    def first_worker():
         for name in ("quote", "ship"):
             if name not in first:
                 getattr(market, name)("one")
 
-    def two():
+    def second_worker():
         for name in ("quote", "ship"):
             if name not in second:
                 getattr(market, name)("two")
 
     def main():
         market.ask("what")
-        market.parallel(one, two)
+        market.parallel(first_worker, second_worker)
 
     return main
 
@@ -223,24 +223,24 @@ def in_lanes(market, *, first=(), second=()):
 @pytest.mark.parametrize(
     ("live", "change", "expected"),
     [
-        # In the lane of what is live, before and behind it; in a sibling that began after it ended, and before.
+        # In the live crossing's lane, before and after it; in a sibling lane that began later, and in one that ended before.
         ("ship[1]", {"first": ("quote",)}, ("missing", "quote[1]", "error")),
         ("quote[1]", {"first": ("ship",)}, ("missing", "ship[1]", "consequence")),
         ("quote[1]", {"second": ("ship",)}, ("missing", "ship[2]", "consequence")),
         ("quote[2]", {"first": ("ship",)}, ("missing", "ship[1]", "error")),
-        # In a child lane of what is live, and where what is live is in a child lane.
+        # In a child lane that was started after the live crossing.
         ("ask[1]", {"second": ("quote",)}, ("missing", "quote[2]", "consequence")),
     ],
 )
-def test_case_3_what_is_missing_in_other_lanes_is_judged_by_what_could_follow(
+def test_case_3_a_crossing_missing_in_another_lane_is_a_consequence_if_it_could_follow_the_live_one(
     live, change, expected, market, block
 ):
     _, trace = block.record(in_lanes(market))
-    _, _, replay = again(market, block, trace, in_lanes(market, **change), live=live)
-    assert expected in told(replay)
+    _, _, replay = replay_again(market, block, trace, in_lanes(market, **change), live=live)
+    assert expected in divergences_of(replay)
 
 
-def test_case_3_the_missing_tail_of_a_daemon_is_nothing(market, block):
+def test_case_3_the_missing_tail_of_a_daemon_thread_is_no_error(market, block):
     import threading
 
     def main(*names):
@@ -255,8 +255,8 @@ def test_case_3_the_missing_tail_of_a_daemon_is_nothing(market, block):
 
     _, trace = block.record(lambda: main("quote", "ship"))
     for live in ((), "ask"):
-        _, _, replay = again(market, block, trace, lambda: main("quote"), live=live)
-        assert told(replay, "error", "warning") == []
+        _, _, replay = replay_again(market, block, trace, lambda: main("quote"), live=live)
+        assert divergences_of(replay, "error", "warning") == []
 
 
 # --- inputs
@@ -287,38 +287,40 @@ def asking(market, question="what", sku="mug", after="more"):
         ("ship", "warn", {"question": "who"}, [("input", "ask[1]", "warning")]),
         ("ship", "warn", {"sku": "cup"}, [("input", "quote[1]", "warning")]),
         ("ship", "ignore", {"question": "who", "sku": "cup"}, []),
-        # Behind what is live it follows from it, however strict; and each is still served its own record.
+        # After the live crossing a changed input is a consequence, also in a strict plan. Each call is served its own record.
         ("ship", None, {"after": "other"}, [("input", "ask[2]", "consequence"), ("input", "quote[2]", "consequence")]),
         ("ship", "strict", {"after": "other"}, [("input", "ask[2]", "consequence"), ("input", "quote[2]", "consequence")]),
         ("ship", "ignore", {"after": "other"}, []),
     ],
 )  # fmt: skip
-def test_case_4_what_a_changed_input_means(live, inputs, change, expected, market, block):
+def test_case_4_the_plan_decides_the_severity_of_a_changed_input(
+    live, inputs, change, expected, market, block
+):
     _, trace = block.record(asking(market))
-    _, _, replay = again(market, block, trace, asking(market, **change), live=live, inputs=inputs)
-    assert [each for each in told(replay) if each[0] == "input"] == expected
+    _, _, replay = replay_again(market, block, trace, asking(market, **change), live=live, inputs=inputs)
+    assert [divergence for divergence in divergences_of(replay) if divergence[0] == "input"] == expected
 
 
 def test_case_4_the_first_field_that_differs_is_named(market, block):
     _, trace = block.record(lambda: market.ask("what", temperature=0.5))
-    _, _, replay = again(market, block, trace, lambda: market.ask("what", temperature=0.7))
+    _, _, replay = replay_again(market, block, trace, lambda: market.ask("what", temperature=0.7))
     (divergence,) = replay.divergences
     assert (divergence.path, divergence.recorded, divergence.replayed) == ("temperature", "0.5", "0.7")
     assert divergence.message == "ask[1] was given another input: temperature was 0.5, now it is 0.7"
 
 
-def test_case_4_what_is_volatile_is_left_out(market, block):
+def test_case_4_volatile_arguments_are_not_compared(market, block):
     _, trace = block.record(lambda: market.stamped("a", stamp=1))
-    given, _, replay = again(market, block, trace, lambda: market.stamped("a", stamp=2))
-    assert (given, told(replay)) == (("a", "first"), [])
-    _, _, replay = again(market, block, trace, lambda: market.stamped("b", stamp=2))
-    assert told(replay) == [("input", "stamped[1]", "error")]
+    result, _, replay = replay_again(market, block, trace, lambda: market.stamped("a", stamp=2))
+    assert (result, divergences_of(replay)) == (("a", "first"), [])
+    _, _, replay = replay_again(market, block, trace, lambda: market.stamped("b", stamp=2))
+    assert divergences_of(replay) == [("input", "stamped[1]", "error")]
 
 
-# --- streams and arguments beside something live
+# --- streams and results beside live crossings
 
 
-def test_case_7_reading_a_served_stream_further_than_recorded_raises_also_behind_something_live(
+def test_case_7_reading_a_served_stream_further_than_recorded_raises_also_after_a_live_crossing(
     market, block
 ):
     def main(count):
@@ -330,39 +332,39 @@ def test_case_7_reading_a_served_stream_further_than_recorded_raises_also_behind
     with pytest.raises(
         DivergenceError, match=r"pages\[1\] is read further than when it was recorded .* after 2"
     ):
-        again(market, block, trace, lambda: main(3), live="ship")
+        replay_again(market, block, trace, lambda: main(3), live="ship")
 
 
 def test_case_7_a_cancelled_stream_waits_until_it_is_cancelled(market, block):
     async def main():
         async def read():
             async for item in market.drips(2):
-                seen.append(item)
+                events.append(item)
 
-        seen = []
+        events = []
         task = asyncio.create_task(read())
-        seen.append(await market.fetch("mug"))
+        events.append(await market.fetch("mug"))
         await asyncio.sleep(0.01)
-        seen.append(task.done())
+        events.append(task.done())
         task.cancel()
         await asyncio.wait([task])
-        return seen, task.cancelled()
+        return events, task.cancelled()
 
-    given, trace = block.record(lambda: asyncio.run(main()))
-    assert given[0][-1] is False
-    assert again(market, block, trace, lambda: asyncio.run(main()))[:2] == (given, [])
+    result, trace = block.record(lambda: asyncio.run(main()))
+    assert result[0][-1] is False
+    assert replay_again(market, block, trace, lambda: asyncio.run(main()))[:2] == (result, [])
 
 
-def test_case_8_arguments_are_changed_again_inside_and_beside_what_is_live(market, block):
+def test_case_8_changing_a_served_result_does_not_change_the_record(market, block):
     def main():
         market.ask("what")
         return market.rest("mug")
 
     _, trace = block.record(main)
-    given, ran, _ = again(market, block, trace, main, live="ship")
-    assert given == [{"sku": "mug", "price": 5, "run": "first"}, "mug shipped in the second run"]
-    given[0]["price"] = 0
-    assert again(market, block, trace, main, live="ship")[0][0]["price"] == 5
+    result, ran, _ = replay_again(market, block, trace, main, live="ship")
+    assert result == [{"sku": "mug", "price": 5, "run": "first"}, "mug shipped in the second run"]
+    result[0]["price"] = 0
+    assert replay_again(market, block, trace, main, live="ship")[0][0]["price"] == 5
     assert ran == ["ship"]
 
 
@@ -413,18 +415,20 @@ async def lines(size):
 def test_case_2_a_fix_is_tried_in_the_place_of_a_function(market, block, fixes):
     _, trace = block.record(market.main)
     swap = {"market:order": "market_fixes:order"}
-    given, ran, replay = again(market, block, trace, live="order", swap=swap)
-    assert given[0] == {"sku": "mug", "total": 5, "run": "fixed"}
-    # The crossing is the old one's, and what it calls is served.
+    result, ran, replay = replay_again(market, block, trace, live="order", swap=swap)
+    assert result[0] == {"sku": "mug", "total": 5, "run": "fixed"}
+    # The fix runs inside the old function's crossing, and the calls that it makes are served.
     assert (ran, replay["order[1]"].live) == (["fixed", "watch"], True)
     assert replay["quote[2]"].result["run"] == "first"
-    assert [each.address for each in replay.only(name="order")] == ["order[1]"]
+    assert [crossing.address for crossing in replay.only(name="order")] == ["order[1]"]
 
 
-def test_case_2_a_fix_may_call_what_it_replaces(market, block, fixes):
+def test_case_2_a_fix_may_call_the_function_that_it_replaces(market, block, fixes):
     _, trace = block.record(market.main)
-    given, ran, _ = again(market, block, trace, live="order", swap={"market:order": "market_fixes:capped"})
-    assert (given[0], ran) == ({"sku": "mug", "total": 5, "run": "capped"}, ["order mug", "watch"])
+    result, ran, _ = replay_again(
+        market, block, trace, live="order", swap={"market:order": "market_fixes:capped"}
+    )
+    assert (result[0], ran) == ({"sku": "mug", "total": 5, "run": "capped"}, ["order mug", "watch"])
 
 
 def test_case_2_a_fix_may_be_a_callable_or_named_by_file(market, block, fixes):
@@ -432,14 +436,16 @@ def test_case_2_a_fix_may_be_a_callable_or_named_by_file(market, block, fixes):
     fixed = {"sku": "mug", "total": 5, "run": "fixed"}
     for new in (lambda sku, quantity: fixed, f"{fixes}:order", "market_fixes.py:order"):
         for old in ("market:order", "market.py:order"):
-            assert again(market, block, trace, live="order", swap={old: new})[0][0] == fixed
+            assert replay_again(market, block, trace, live="order", swap={old: new})[0][0] == fixed
 
 
-def test_case_2_a_fix_of_what_is_served_is_not_called(market, block, fixes, simple):
+def test_case_2_a_fix_of_a_served_function_is_an_error_because_it_is_never_called(
+    market, block, fixes, simple
+):
     swap = {"market:order": "market_fixes:order"}
-    _, ran, replay = again(market, block, simple, skipping(market), live="ship", swap=swap)
+    _, ran, replay = replay_again(market, block, simple, skipping(market), live="ship", swap=swap)
     assert "fixed" not in ran
-    (divergence,) = [each for each in replay.divergences if each.address == "market:order"]
+    (divergence,) = [entry for entry in replay.divergences if entry.address == "market:order"]
     assert divergence.severity == "error"
     assert "was to be swapped and was never called" in divergence.message
     assert "see that what calls it is live" in divergence.message
@@ -457,21 +463,21 @@ def test_case_2_methods_are_swapped(market, block, fixes):
         "market:Clerk.hire": "market_fixes:hire",
         "market:Clerk.greet": lambda name: f"hello {name}",
     }
-    given, ran, _ = again(market, block, trace, lambda: methods(market), live="kind:tool", swap=swap)
-    assert given == ((2, 10, "fixed"), (2, 20, "fixed"), ("Clerk", "Ada", "fixed"), "hello Ada")
+    result, ran, _ = replay_again(market, block, trace, lambda: methods(market), live="kind:tool", swap=swap)
+    assert result == ((2, 10, "fixed"), (2, 20, "fixed"), ("Clerk", "Ada", "fixed"), "hello Ada")
     assert ran == []
 
 
 def test_case_2_coroutines_and_generators_are_swapped(market, block, fixes):
     async def later():
         stream = market.lines(2)
-        found = [await anext(stream), await stream.asend("sent")]
+        items = [await anext(stream), await stream.asend("sent")]
         thrown = market.lines(2)
         await anext(thrown)
-        found.append(await thrown.athrow(LookupError("in")))
+        items.append(await thrown.athrow(LookupError("in")))
         await stream.aclose()
         await thrown.aclose()
-        return await market.fetch("mug"), found
+        return await market.fetch("mug"), items
 
     def main():
         stream = market.pages(2)
@@ -483,9 +489,9 @@ def test_case_2_coroutines_and_generators_are_swapped(market, block, fixes):
         asyncio.run(market.fetch("mug"))
     trace = recording.trace()
     swap = {f"market:{name}": f"market_fixes:{name}" for name in ("pages", "lines", "fetch")}
-    given, ran, _ = again(market, block, trace, main, live=["fetch", "kind:tool"], swap=swap)
+    result, ran, _ = replay_again(market, block, trace, main, live=["fetch", "kind:tool"], swap=swap)
     expected = (("mug", "fixed", "second"), ["fixed", "sent", "caught in"])
-    assert (given, ran) == (("fixed", "sent", [], expected), ["fetch"])
+    assert (result, ran) == (("fixed", "sent", [], expected), ["fetch"])
 
 
 @pytest.mark.parametrize(
@@ -501,7 +507,7 @@ def test_case_2_coroutines_and_generators_are_swapped(market, block, fixes):
 def test_case_2_a_wrong_name_is_refused_before_anything_runs(old, new, message, market, block, fixes):
     _, trace = block.record(market.main)
     with pytest.raises(PlanError, match=re.escape(message)):
-        again(market, block, trace, live="order", swap={old: new})
+        replay_again(market, block, trace, live="order", swap={old: new})
     assert market.ran == []
 
 
@@ -512,13 +518,15 @@ def test_case_2_a_wrong_name_is_refused_before_anything_runs(old, new, message, 
         ("market_fixed:order", "No module named 'market_fixed'"),
     ],
 )
-def test_case_2_a_fix_that_is_not_there_fails_the_replay(new, message, market, block, fixes):
+def test_case_2_a_fix_that_does_not_exist_fails_the_replay(new, message, market, block, fixes):
     _, trace = block.record(market.main)
     with pytest.raises(PlanError, match=message):
-        again(market, block, trace, live="order", swap={"market:order": new})
+        replay_again(market, block, trace, live="order", swap={"market:order": new})
 
 
-def test_case_2_a_function_that_is_not_there_fails_the_replay(market, block, fixes):
+def test_case_2_swapping_a_function_that_does_not_exist_fails_the_replay(market, block, fixes):
     _, trace = block.record(market.main)
-    _, _, replay = again(market, block, trace, live="order", swap={"market:ordre": "market_fixes:order"})
-    assert ("missing", "market:ordre", "error") in told(replay)
+    _, _, replay = replay_again(
+        market, block, trace, live="order", swap={"market:ordre": "market_fixes:order"}
+    )
+    assert ("missing", "market:ordre", "error") in divergences_of(replay)

@@ -1,4 +1,4 @@
-"""What replay means, case by case, through the command line and real SDKs; and what is said of bad input."""
+"""What a replay must do, case by case, through the command line with a real SDK; and which plans are refused."""
 
 import json
 import re
@@ -58,29 +58,29 @@ SCRIPT = provider.Script((provider.Step(text="{Fine|Well|Good}, I do."),))
 
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory):
-    """Fork for each command, after the SDKs' imports."""
+    """Yield a runner that forks a process for each command, after it has imported the SDKs."""
     runner = Forked(tmp_path_factory.mktemp("streams"))
     yield runner
     runner.close()
 
 
 @pytest.fixture(scope="module")
-def once(forked, tmp_path_factory):
-    """Record the agent, and stop its model; give where, and what it printed."""
+def recording(forked, tmp_path_factory):
+    """Record the agent and stop its model server. Return the folder and the finished command."""
     folder = tmp_path_factory.mktemp("recorded")
     write(folder, AGENT, "look_up refund")
     (folder / "fixed.py").write_text(FIXED, encoding="utf-8")
     with provider.serve(script=SCRIPT) as model:
-        ran = forked.run(folder, "run", "agent.py", model=model, stdin="48213\n")
-    assert ran.status == 0, ran.stderr
-    return folder, ran
+        completed = forked.run(folder, "run", "agent.py", model=model, stdin="48213\n")
+    assert completed.status == 0, completed.stderr
+    return folder, completed
 
 
 @pytest.fixture
-def recorded(once, tmp_path):
-    """Return what it printed, beside a copy of agent and trace."""
-    shutil.copytree(once[0], tmp_path, dirs_exist_ok=True)
-    return once[1]
+def recorded(recording, tmp_path):
+    """Copy agent and trace into the test's folder. Return the finished command that recorded them."""
+    shutil.copytree(recording[0], tmp_path, dirs_exist_ok=True)
+    return recording[1]
 
 
 def replay(forked, folder, *words, **environment):
@@ -88,12 +88,12 @@ def replay(forked, folder, *words, **environment):
 
 
 @pytest.mark.slow
-def test_cases_10_and_11_a_replay_needs_no_key_reads_what_was_read_and_ends_as_it_ended(
+def test_cases_10_and_11_a_replay_needs_no_key_serves_standard_input_and_ends_as_recorded(
     recorded, forked, tmp_path
 ):
-    again = replay(forked, tmp_path)
-    assert (again.status, again.stdout) == (0, recorded.stdout), again.stderr
-    assert "autochron: the same" in again.stderr
+    replayed = replay(forked, tmp_path)
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+    assert "autochron: the same" in replayed.stderr
 
 
 @pytest.mark.slow
@@ -103,31 +103,33 @@ def test_case_11_another_status_and_other_output_of_the_program_are_errors(recor
         AGENT.replace("print(given)", 'print("other")').replace("else 3", "else 3) or (4"),
         "look_up refund",
     )
-    again = replay(forked, tmp_path)
-    assert again.status == 1
-    assert "exit status" in again.stderr
-    assert re.search(r"printed|output", again.stderr), again.stderr
+    replayed = replay(forked, tmp_path)
+    assert replayed.status == 1
+    assert "exit status" in replayed.stderr
+    assert re.search(r"printed|output", replayed.stderr), replayed.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("live", ["refund", "refund[1]", "kind:tool", "after:look_up[1]"])
 def test_case_2_a_tool_is_live_beside_a_real_sdk(live, recorded, forked, tmp_path):
-    again = replay(forked, tmp_path, "--live", live)
-    assert (again.status, again.stdout) == (0, recorded.stdout), again.stderr
-    assert "refund[1]" in again.stderr
+    replayed = replay(forked, tmp_path, "--live", live)
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+    assert "refund[1]" in replayed.stderr
 
 
 def test_case_2_a_fix_is_tried_from_the_command_line(recorded, forked, tmp_path):
     swap = ("--swap", "agent:refund=fixed:refund")
-    again = replay(forked, tmp_path, "--live", "refund", *swap, "--json")
-    told = json.loads(again.stderr.splitlines()[-1])
-    assert b"capped\nRefund(order='48213', cents=100)" in again.stdout
-    # The program says and does something else because of what is live.
-    kinds = {(each["kind"], each.get("severity", "error")) for each in told["divergences"]}
+    replayed = replay(forked, tmp_path, "--live", "refund", *swap, "--json")
+    report = json.loads(replayed.stderr.splitlines()[-1])
+    assert b"capped\nRefund(order='48213', cents=100)" in replayed.stdout
+    # Output and status differ only because of the live tool.
+    kinds = {
+        (divergence["kind"], divergence.get("severity", "error")) for divergence in report["divergences"]
+    }
     assert ("outcome", "consequence") in kinds
     assert ("status", "error") not in kinds
-    assert told["live"] == ["refund[1]"]
-    assert (again.status, told["same"]) == (0, True)
+    assert report["live"] == ["refund[1]"]
+    assert (replayed.status, report["same"]) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -153,17 +155,19 @@ def test_case_2_a_fix_is_tried_from_the_command_line(recorded, forked, tmp_path)
 def test_case_4_a_changed_request_is_named_and_judged_by_the_plan(
     name, value, message, recorded, forked, tmp_path
 ):
-    ends = {
+    statuses = {
         (): 1,
         ("--live", "refund"): 0,
         ("--live", "refund", "--inputs", "strict"): 1,
         ("--inputs", "warn"): 0,
     }
-    for words, status in ends.items():
-        again = replay(forked, tmp_path, *words, "--json", **{name: value})
-        assert again.status == status, (words, again.stderr)
-        told = json.loads(again.stderr.splitlines()[-1])
-        assert [each["message"] for each in told["divergences"] if each["kind"] == "input"] == [message]
+    for words, status in statuses.items():
+        replayed = replay(forked, tmp_path, *words, "--json", **{name: value})
+        assert replayed.status == status, (words, replayed.stderr)
+        report = json.loads(replayed.stderr.splitlines()[-1])
+        assert [
+            divergence["message"] for divergence in report["divergences"] if divergence["kind"] == "input"
+        ] == [message]
     ignored = replay(forked, tmp_path, "--inputs", "ignore", **{name: value})
     assert (ignored.status, message in ignored.stderr) == (0, False)
 
@@ -171,10 +175,10 @@ def test_case_4_a_changed_request_is_named_and_judged_by_the_plan(
 @pytest.mark.slow
 def test_case_4_a_model_may_be_live_beside_served_tools(recorded, forked, tmp_path):
     with provider.serve(script=provider.Script((provider.Step(text="Other."),))) as model:
-        again = replay(forked, tmp_path, "--live", "kind:model", model=model, PROMPT="Don't.")
+        replayed = replay(forked, tmp_path, "--live", "kind:model", model=model, PROMPT="Don't.")
         assert model.calls == 1
-    assert again.stdout.startswith(b"Other.\nlooking up 48213\n")
-    assert again.status == 0, again.stderr
+    assert replayed.stdout.startswith(b"Other.\nlooking up 48213\n")
+    assert replayed.status == 0, replayed.stderr
 
 
 @pytest.mark.slow
@@ -195,23 +199,21 @@ def test_case_4_a_model_may_be_live_beside_served_tools(recorded, forked, tmp_pa
         (("--swap", "agent.refund=fixed:refund"), "name a function as module:name or file.py:name"),
     ],
 )
-def test_a_plan_that_names_what_the_trace_does_not_have_is_refused(
-    words, message, recorded, forked, tmp_path
-):
-    again = replay(forked, tmp_path, *words)
-    assert (again.status, again.stdout) == (2, b"")
-    assert message in again.stderr
-    assert len(again.stderr.splitlines()) == 1
+def test_a_plan_with_unknown_names_or_values_is_refused(words, message, recorded, forked, tmp_path):
+    replayed = replay(forked, tmp_path, *words)
+    assert (replayed.status, replayed.stdout) == (2, b"")
+    assert message in replayed.stderr
+    assert len(replayed.stderr.splitlines()) == 1
 
 
 @pytest.mark.slow
-def test_a_live_name_that_the_rules_of_today_do_not_weave_is_refused(recorded, forked, tmp_path):
+def test_a_recorded_tool_that_the_current_rules_do_not_weave_is_refused(recorded, forked, tmp_path):
     write(tmp_path, AGENT, "look_up")
     for words in ((), ("--live", "refund"), ("--live", "refund", "--allow-unwoven")):
-        again = replay(forked, tmp_path, *words)
-        assert (again.status, again.stdout) == (2, b""), words
-        assert "refund (agent.py:refund) crossed a boundary when it was recorded" in again.stderr
-        assert "unwoven-tool" in again.stderr
+        replayed = replay(forked, tmp_path, *words)
+        assert (replayed.status, replayed.stdout) == (2, b""), words
+        assert "refund (agent.py:refund) crossed a boundary when it was recorded" in replayed.stderr
+        assert "unwoven-tool" in replayed.stderr
 
 
 @pytest.mark.slow
@@ -222,10 +224,11 @@ def test_a_program_that_no_longer_reaches_the_cut_point_says_so(recorded, forked
         "look_up refund",
     )
     for live in ("refund[1]", "refund"):
-        again = replay(forked, tmp_path, "--live", live)
-        assert again.status == 1
+        replayed = replay(forked, tmp_path, "--live", live)
+        assert replayed.status == 1
         assert (
-            "the program no longer reaches refund[1] (agent.py:refund), which was to be live" in again.stderr
+            "the program no longer reaches refund[1] (agent.py:refund), which was to be live"
+            in replayed.stderr
         )
 
 
@@ -236,10 +239,10 @@ def test_a_trace_of_a_newer_version_is_refused(recorded, forked, tmp_path):
     newer = text.replace('{"autochron":3,', '{"autochron":4,', 1)
     assert newer != text
     (tmp_path / "trace.jsonl").write_text(newer, encoding="utf-8")
-    again = forked.run(tmp_path, "replay", "trace.jsonl", *trust(), "--live", "refund")
-    assert (again.status, again.stdout) == (2, b"")
-    assert re.search(r"newer|version", again.stderr), again.stderr
-    assert "(bad-trace)" in again.stderr
+    replayed = forked.run(tmp_path, "replay", "trace.jsonl", *trust(), "--live", "refund")
+    assert (replayed.status, replayed.stdout) == (2, b"")
+    assert re.search(r"newer|version", replayed.stderr), replayed.stderr
+    assert "(bad-trace)" in replayed.stderr
 
 
 @pytest.mark.slow
@@ -253,13 +256,13 @@ def test_a_trace_of_a_newer_version_is_refused(recorded, forked, tmp_path):
 def test_a_recorded_type_that_is_gone_or_lost_a_field_is_named(change, message, recorded, forked, tmp_path):
     source = AGENT.replace(*change).replace("return Refund(order, cents)", "raise SystemExit(9)")
     write(tmp_path, source, "look_up refund")
-    again = replay(forked, tmp_path, "--live", "look_up")
-    assert again.status == 1
-    assert "refund[1] can't be served" in again.stderr
-    assert message in again.stderr
+    replayed = replay(forked, tmp_path, "--live", "look_up")
+    assert replayed.status == 1
+    assert "refund[1] can't be served" in replayed.stderr
+    assert message in replayed.stderr
     assert (
-        "record the trace again" in again.stderr
-        or "was the trace edited, or the type changed" in again.stderr
+        "record the trace again" in replayed.stderr
+        or "was the trace edited, or the type changed" in replayed.stderr
     )
 
 
@@ -273,7 +276,7 @@ def with_live(block, trace, run, live):
         run()
 
 
-def test_a_test_that_never_calls_the_agent_is_told_so(block):
+def test_a_replay_in_which_nothing_crosses_says_to_call_the_agent(block):
     _, trace = block.record(lambda: [tool(1), tool(2)])
     for live in ((), "tool[2]"):
         with pytest.raises(
@@ -283,7 +286,7 @@ def test_a_test_that_never_calls_the_agent_is_told_so(block):
         assert "call the agent inside the replay" in str(caught.value)
 
 
-def test_a_single_crossing_that_never_happens_is_told_of(block):
+def test_a_single_crossing_that_never_happens_is_a_divergence(block):
     _, trace = block.record(lambda: tool(1))
     for live in ((), "tool[1]", "tool"):
         with pytest.raises(DivergenceError, match=r"tool\[1\]"):

@@ -1,4 +1,4 @@
-"""Standard output and input at their descriptors, whoever reads and writes there."""
+"""Standard output and input at their descriptors, however a program writes and reads there."""
 
 import os
 import signal
@@ -44,8 +44,8 @@ def lay_out(folder, source, tool="    return item\n"):
     (folder / "agent.py").write_text(HEAD + source + "\nprint('end', flush=True)\n")
 
 
-def ran(folder, *arguments, kind="pipe", given=b"", status=0, **env):
-    """Run a command with its output in a pipe or a file; return what it said on standard output and on standard error."""
+def run_command(folder, *arguments, kind="pipe", stdin=b"", status=0, **env):
+    """Run a command with its output in a pipe or a file. Return its standard output (bytes) and standard error (text)."""
     words = [sys.executable, "-m", "autochron", *arguments]
     environ = {**PLAIN, "PYTHONPATH": str(ROOT), **env}
     with open(folder / "said.txt", "w+b") as file:
@@ -53,16 +53,16 @@ def ran(folder, *arguments, kind="pipe", given=b"", status=0, **env):
             words,
             cwd=folder,
             env=environ,
-            input=given,
+            input=stdin,
             stdout=subprocess.PIPE if kind == "pipe" else file,
             stderr=subprocess.PIPE,
             timeout=60,
             check=False,
         )
         file.seek(0)
-        said = done.stdout if kind == "pipe" else file.read()
-    assert done.returncode == status, (said, done.stderr)
-    return said, done.stderr.decode()
+        output = done.stdout if kind == "pipe" else file.read()
+    assert done.returncode == status, (output, done.stderr)
+    return output, done.stderr.decode()
 
 
 BINARY = {
@@ -72,42 +72,42 @@ BINARY = {
 
 
 @pytest.mark.parametrize("way", BINARY)
-def test_bytes_that_are_no_text_are_compared(tmp_path, way):
+def test_output_bytes_that_are_not_text_are_compared(tmp_path, way):
     lay_out(tmp_path, BINARY[way])
-    ran(tmp_path, "run", "agent.py")
-    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
-    assert "of the output was" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+    run_command(tmp_path, "run", "agent.py")
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last")[1]
+    assert "of the output was" in run_command(tmp_path, "replay", "last", status=1, WHAT="two")[1]
 
 
 def test_bytes_that_a_served_tool_wrote_are_written_again(tmp_path):
     lay_out(tmp_path, "", "    os.write(1, b'\\xff\\xfe\\n')\n    return item\n")
-    assert ran(tmp_path, "run", "agent.py")[0] == b"\xff\xfe\nend\n"
-    assert ran(tmp_path, "replay", "last")[0].startswith(b"\xff\xfe\nend\n")
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"\xff\xfe\nend\n"
+    assert run_command(tmp_path, "replay", "last")[0].startswith(b"\xff\xfe\nend\n")
 
 
-def test_what_a_child_wrote_is_not_what_the_program_prints(tmp_path):
+def test_output_of_a_child_is_not_mistaken_for_the_programs_own(tmp_path):
     source = "if WHAT == 'two':\n    print('done', flush=True)\n"
     lay_out(tmp_path, source, "    subprocess.run(['echo', 'done'])\n    return item\n")
-    ran(tmp_path, "run", "agent.py")
-    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
-    assert "now it is 'done'" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+    run_command(tmp_path, "run", "agent.py")
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last")[1]
+    assert "now it is 'done'" in run_command(tmp_path, "replay", "last", status=1, WHAT="two")[1]
 
 
-def test_what_an_early_end_loses_is_lost_again(tmp_path):
+def test_output_lost_by_an_abrupt_exit_is_also_lost_on_replay(tmp_path):
     lay_out(tmp_path, "print('first', flush=True)\nprint('lost')\nos._exit(5)\n")
-    said, _ = ran(tmp_path, "run", "agent.py", status=5)
-    assert said == b"first\n"
-    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+    output, _ = run_command(tmp_path, "run", "agent.py", status=5)
+    assert output == b"first\n"
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last")[1]
 
 
-def test_what_waits_in_the_streams_of_c_is_compared(tmp_path):
+def test_output_that_c_buffers_is_compared(tmp_path):
     lay_out(tmp_path, "import ctypes\nctypes.CDLL(None).printf(b'c says %s\\n', WHAT.encode())")
-    assert ran(tmp_path, "run", "agent.py")[0] == b"end\nc says one\n"
-    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
-    assert "'c says two'" in ran(tmp_path, "replay", "last", status=1, WHAT="two")[1]
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"end\nc says one\n"
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last")[1]
+    assert "'c says two'" in run_command(tmp_path, "replay", "last", status=1, WHAT="two")[1]
 
 
-def test_a_program_without_standard_input(tmp_path):
+def test_a_program_without_standard_input_is_replayed(tmp_path):
     lay_out(tmp_path, "")
     words = f"{sys.executable} -u -m autochron run agent.py <&- | cat"
     environ = {**PLAIN, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
@@ -115,87 +115,89 @@ def test_a_program_without_standard_input(tmp_path):
         words, shell=True, cwd=tmp_path, env=environ, capture_output=True, timeout=60, check=True
     )
     assert done.stdout == b"end\n", done.stderr
-    assert "autochron: the same" in ran(tmp_path, "replay", "last")[1]
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last")[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_written_past_python_is_compared(tmp_path, way, kind):
+def test_output_that_bypasses_pythons_streams_is_compared(tmp_path, way, kind):
     if kind == "file" and way == "opened_by_name":
         pytest.skip("two ends of one file overwrite each other")
     lay_out(tmp_path, WAYS[way])
-    said, _ = ran(tmp_path, "run", "agent.py", kind=kind)
-    assert b"one" in said or b"child" in said
-    assert ran(tmp_path, "replay", "last", kind=kind)[1].startswith("autochron: the same")
-    _, other = ran(tmp_path, "replay", "last", kind=kind, status=1, WHAT="two")
-    assert "of the output was" in other
-    assert "two" in other
+    output, _ = run_command(tmp_path, "run", "agent.py", kind=kind)
+    assert b"one" in output or b"child" in output
+    assert run_command(tmp_path, "replay", "last", kind=kind)[1].startswith("autochron: the same")
+    _, report = run_command(tmp_path, "replay", "last", kind=kind, status=1, WHAT="two")
+    assert "of the output was" in report
+    assert "two" in report
 
 
-def test_the_line_that_wrote_it_is_named(tmp_path):
+def test_the_line_that_wrote_different_output_is_named(tmp_path):
     lay_out(tmp_path, WAYS["os_write"])
-    ran(tmp_path, "run", "agent.py")
-    _, other = ran(tmp_path, "replay", "last", status=1, WHAT="two")
-    assert "line 1 of the output was 'one', now it is 'two', written at agent.py:6" in other
+    run_command(tmp_path, "run", "agent.py")
+    _, report = run_command(tmp_path, "replay", "last", status=1, WHAT="two")
+    assert "line 1 of the output was 'one', now it is 'two', written at agent.py:6" in report
 
 
-def test_what_a_served_tool_wrote_is_written_again(tmp_path):
+def test_output_of_a_served_tool_is_written_again(tmp_path):
     lay_out(tmp_path, "print('after')", "    os.write(1, b'raw\\n')\n    return item\n")
-    assert ran(tmp_path, "run", "agent.py")[0] == b"raw\nafter\nend\n"
-    said, report = ran(tmp_path, "replay", "last")
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"raw\nafter\nend\n"
+    output, report = run_command(tmp_path, "replay", "last")
     assert report.startswith("autochron: the same")
-    assert said.startswith(b"raw\nafter\nend\n")
+    assert output.startswith(b"raw\nafter\nend\n")
 
 
-def test_what_a_child_of_a_served_tool_wrote_is_told(tmp_path):
+def test_output_of_a_served_tools_child_is_counted_and_not_written_again(tmp_path):
     lay_out(tmp_path, "print('after')", "    subprocess.run(['echo', 'child'])\n    return item\n")
-    assert ran(tmp_path, "run", "agent.py")[0] == b"child\nafter\nend\n"
-    said, report = ran(tmp_path, "replay", "last")
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"child\nafter\nend\n"
+    output, report = run_command(tmp_path, "replay", "last")
     assert report.startswith("autochron: the same")
     assert "output lines that are not written again: 1;" in report
-    assert said.startswith(b"after\nend\n")
+    assert output.startswith(b"after\nend\n")
 
 
 SHOWN = "import stat\nsys.stderr.write(f'{sys.stdout.isatty()} {stat.S_IFMT(os.fstat(1).st_mode)} {os.isatty(1)}\\n')\n"
 
 
 @pytest.mark.parametrize(("kind", "mode"), [("pipe", stat.S_IFIFO), ("file", stat.S_IFREG)])
-def test_the_descriptor_keeps_its_kind(tmp_path, kind, mode):
+def test_the_descriptor_of_standard_output_keeps_its_kind(tmp_path, kind, mode):
     lay_out(tmp_path, SHOWN)
-    assert f"False {mode} False" in ran(tmp_path, "run", "agent.py", kind=kind)[1]
-    assert f"False {mode} False" in ran(tmp_path, "replay", "last", kind=kind)[1]
+    assert f"False {mode} False" in run_command(tmp_path, "run", "agent.py", kind=kind)[1]
+    assert f"False {mode} False" in run_command(tmp_path, "replay", "last", kind=kind)[1]
 
 
-def test_a_program_may_let_the_descriptor_lead_elsewhere(tmp_path):
+def test_a_program_may_redirect_the_descriptor(tmp_path):
     source = "print('first', flush=True)\nos.dup2(os.open('log.txt', os.O_WRONLY | os.O_CREAT), 1)\n"
     lay_out(tmp_path, source)
-    said, _ = ran(tmp_path, "run", "agent.py")
-    assert said == b"first\n"
+    output, _ = run_command(tmp_path, "run", "agent.py")
+    assert output == b"first\n"
     assert (tmp_path / "log.txt").read_text() == "end\n"
-    assert "autochron: the same" in ran(tmp_path, "replay", "last", status=0)[1]
+    assert "autochron: the same" in run_command(tmp_path, "replay", "last", status=0)[1]
 
 
-def test_a_daemon_lets_the_reader_go(tmp_path):
+def test_a_daemon_does_not_keep_the_output_pipe_open(tmp_path):
     source = (
         "if not os.fork():\n    import time\n    os.setsid()\n    null = os.open(os.devnull, os.O_RDWR)\n"
         "    for each in range(3):\n        os.dup2(null, each)\n    time.sleep(20)\n    os._exit(0)\n"
     )
     lay_out(tmp_path, source)
-    assert ran(tmp_path, "run", "agent.py")[0] == b"end\n"  # within 20 seconds, or it would hang
+    assert (
+        run_command(tmp_path, "run", "agent.py")[0] == b"end\n"
+    )  # at once, and not after the daemon's 20 seconds
 
 
-def test_the_programs_descriptors_have_the_numbers_that_they_would_have(tmp_path):
+def test_the_programs_descriptors_keep_their_usual_numbers(tmp_path):
     lay_out(tmp_path, "print(os.dup(0) < 20)")
-    assert ran(tmp_path, "run", "agent.py")[0] == b"True\nend\n"
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"True\nend\n"
 
 
 def test_the_relay_is_no_child_of_the_program(tmp_path):
     source = "try:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('none')\n"
     lay_out(tmp_path, source)
-    assert ran(tmp_path, "run", "agent.py")[0] == b"none\nend\n"
+    assert run_command(tmp_path, "run", "agent.py")[0] == b"none\nend\n"
 
 
-def test_a_reader_that_goes_ends_the_program_as_ever(tmp_path):
+def test_a_reader_that_closes_the_pipe_ends_the_program_by_a_broken_pipe(tmp_path):
     lay_out(tmp_path, "import time\nfor each in range(100_000):\n    print('x' * 100, flush=True)\n")
     words = [sys.executable, "-m", "autochron", "run", "agent.py"]
     environ = {**PLAIN, "PYTHONPATH": str(ROOT)}
@@ -204,15 +206,15 @@ def test_a_reader_that_goes_ends_the_program_as_ever(tmp_path):
     )
     program.stdout.read(1_000)
     program.stdout.close()
-    said = program.stderr.read().decode()
+    report = program.stderr.read().decode()
     program.stderr.close()
     assert program.wait(60) in {1, 120}
-    assert "BrokenPipeError" in said
+    assert "BrokenPipeError" in report
 
 
-def test_all_has_passed_when_the_program_ends(tmp_path):
+def test_all_output_has_arrived_when_the_program_ends(tmp_path):
     lay_out(tmp_path, "for each in range(5_000):\n    os.write(1, b'x' * 1_000 + b'\\n')\n")
-    both = subprocess.run(
+    done = subprocess.run(
         f"({sys.executable} -m autochron run agent.py 2>/dev/null; echo after) | tail -c 10",
         shell=True,
         cwd=tmp_path,
@@ -221,18 +223,18 @@ def test_all_has_passed_when_the_program_ends(tmp_path):
         timeout=60,
         check=True,
     )
-    assert both.stdout == b"end\nafter\n"
+    assert done.stdout == b"end\nafter\n"
 
 
 def test_a_killed_program_loses_nothing_that_it_wrote(tmp_path):
     lay_out(tmp_path, "import signal\nos.write(1, b'last words\\n')\nos.kill(os.getpid(), signal.SIGKILL)\n")
-    said, _ = ran(tmp_path, "run", "agent.py", status=-signal.SIGKILL)
-    assert said == b"last words\n"
+    output, _ = run_command(tmp_path, "run", "agent.py", status=-signal.SIGKILL)
+    assert output == b"last words\n"
 
 
 def test_output_and_errors_in_one_pipe_keep_their_order(tmp_path):
     lay_out(tmp_path, "for each in range(200):\n    os.write(1 + each % 2, f'{each}\\n'.encode())\n")
-    both = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "autochron", "run", "agent.py"],
         cwd=tmp_path,
         env={**PLAIN, "PYTHONPATH": str(ROOT)},
@@ -241,8 +243,8 @@ def test_output_and_errors_in_one_pipe_keep_their_order(tmp_path):
         timeout=60,
         check=True,
     )
-    assert [line for line in both.stdout.splitlines() if line.isdigit()] == [b"%d" % n for n in range(200)]
-    _, report = ran(tmp_path, "replay", "last")
+    assert [line for line in done.stdout.splitlines() if line.isdigit()] == [b"%d" % n for n in range(200)]
+    _, report = run_command(tmp_path, "replay", "last")
     assert "autochron: the same" in report
     assert (
         "or the same as standard error: only what Python's streams and os.write write is compared" in report
@@ -268,14 +270,14 @@ asyncio.run(main())""",
 }
 
 
-def given(folder, how, *arguments, status=0, text="yes\nno\n"):
+def run_with_input(folder, how, *arguments, status=0, text="yes\nno\n"):
     (folder / "input.txt").write_text(text)
     words = [sys.executable, "-m", "autochron", *arguments]
     environ = {**PLAIN, "PYTHONPATH": str(ROOT)}
     with open(folder / "input.txt", "rb") as file:
-        fed = {"stdin": file} if how == "file" else {"input": text.encode()}
+        stdin_options = {"stdin": file} if how == "file" else {"input": text.encode()}
         done = subprocess.run(
-            words, cwd=folder, env=environ, capture_output=True, timeout=60, check=False, **fed
+            words, cwd=folder, env=environ, capture_output=True, timeout=60, check=False, **stdin_options
         )
     assert done.returncode == status, done.stderr
     return done.stdout, done.stderr.decode()
@@ -287,22 +289,24 @@ def test_standard_input_is_served_at_the_descriptor(tmp_path, way, how):
     lay_out(tmp_path, READS[way])
     if (way, how) == ("asyncio", "file"):
         pytest.skip("asyncio reads no files")
-    said, report = given(tmp_path, how, "run", "agent.py")
-    assert b"yes" in said
+    output, report = run_with_input(tmp_path, how, "run", "agent.py")
+    assert b"yes" in output
     if how == "pipe" and way in {"opened_by_number", "closed_after_it", "by_a_child"}:
-        what = "not woven: standard input: opened anew at agent.py:6" if way != "by_a_child" else "autochron"
-        assert what in report
+        expected = (
+            "not woven: standard input: opened anew at agent.py:6" if way != "by_a_child" else "autochron"
+        )
+        assert expected in report
         return
-    said, report = given(tmp_path, "pipe", "replay", "last", text="other")
+    output, report = run_with_input(tmp_path, "pipe", "replay", "last", text="other")
     assert report.startswith("autochron: the same")
-    assert b"yes" in said
+    assert b"yes" in output
 
 
-def test_what_is_too_long_for_a_pipe_is_served(tmp_path):
+def test_standard_input_that_is_larger_than_a_pipe_is_served(tmp_path):
     lay_out(tmp_path, "print(len(os.read(0, 10)) + len(sys.stdin.read()))")
     text = "x" * 2_500_000
-    assert given(tmp_path, "pipe", "run", "agent.py", text=text)[0] == b"2500000\nend\n"
-    assert given(tmp_path, "pipe", "replay", "last", text="")[1].startswith("autochron: the same")
+    assert run_with_input(tmp_path, "pipe", "run", "agent.py", text=text)[0] == b"2500000\nend\n"
+    assert run_with_input(tmp_path, "pipe", "replay", "last", text="")[1].startswith("autochron: the same")
 
 
 ASKS = {
@@ -317,29 +321,29 @@ ASKS = {
 
 @pytest.mark.parametrize("how", ["file", "pipe"])
 @pytest.mark.parametrize("way", ASKS)
-def test_what_a_served_tool_read_is_not_read_again(tmp_path, way, how):
-    rest = "print(os.read(0, 6))" if way == "os_read" else "print(sys.stdin.buffer.readline())"
-    rest = "print(input('more? '))" if way in {"input", "readline", "read", "readlines"} else rest
-    lay_out(tmp_path, f"print(tools.look_up('again'))\n{rest}", ASKS[way])
+def test_input_that_a_served_tool_read_is_not_read_again(tmp_path, way, how):
+    next_read = "print(os.read(0, 6))" if way == "os_read" else "print(sys.stdin.buffer.readline())"
+    next_read = "print(input('more? '))" if way in {"input", "readline", "read", "readlines"} else next_read
+    lay_out(tmp_path, f"print(tools.look_up('again'))\n{next_read}", ASKS[way])
     text = "line1\nline2\nline3\nline4\n"
-    said, _ = given(tmp_path, how, "run", "agent.py", text=text)
-    assert b"line3" in said
-    again, report = given(tmp_path, "pipe", "replay", "last", text="other")
+    output, _ = run_with_input(tmp_path, how, "run", "agent.py", text=text)
+    assert b"line3" in output
+    replayed, report = run_with_input(tmp_path, "pipe", "replay", "last", text="other")
     assert "autochron: the same" in report
-    assert again.startswith(said)
+    assert replayed.startswith(output)
 
 
-def test_what_a_tool_prints_into_another_stream_is_printed_there_again(tmp_path):
+def test_output_that_a_tool_prints_into_another_stream_is_printed_there_again(tmp_path):
     source = (
         "import contextlib, io\nheld = io.StringIO()\nwith contextlib.redirect_stdout(held):\n"
         "    tools.look_up('again')\n    print('beside')\nprint(repr(held.getvalue()), vars(held))"
     )
     lay_out(tmp_path, source, "    print('inside', item)\n    return item\n")
-    said, _ = ran(tmp_path, "run", "agent.py")
-    assert said.splitlines()[1] == b"'inside again\\nbeside\\n' {}"
-    again, report = ran(tmp_path, "replay", "last")
+    output, _ = run_command(tmp_path, "run", "agent.py")
+    assert output.splitlines()[1] == b"'inside again\\nbeside\\n' {}"
+    replayed, report = run_command(tmp_path, "replay", "last")
     assert "autochron: the same" in report
-    assert again.startswith(said)
+    assert replayed.startswith(output)
 
 
 WITHOUT_FCNTL = """

@@ -1,4 +1,4 @@
-"""How served crossings end: closed early, cancelled, in futures; and who waits for them."""
+"""How served crossings end: closed early, cancelled, or with a future. No other crossing waits for them."""
 
 import asyncio
 import concurrent.futures
@@ -28,17 +28,17 @@ def shared(size):
 
 def read(function, count):
     stream = function(3)
-    given = [next(stream) for _ in range(count)]
+    items = [next(stream) for _ in range(count)]
     stream.close()
-    return given
+    return items
 
 
 def read_later(count):
     async def run():
         stream = numbers_later(3)
-        given = [await anext(stream) for _ in range(count)]
+        items = [await anext(stream) for _ in range(count)]
         await stream.aclose()
-        return given
+        return items
 
     return asyncio.run(run())
 
@@ -74,15 +74,15 @@ def throwing(size):
             pass
 
 
-def test_what_is_thrown_in_before_the_last_of_equal_items_goes_on(block):
+def test_an_error_thrown_in_between_equal_items_does_not_end_the_stream(block):
     def use():
         stream = throwing(3)
-        given = [next(stream), stream.throw(KeyError()), *stream]
-        return given
+        items = [next(stream), stream.throw(KeyError()), *stream]
+        return items
 
-    given, trace = block.record(use)
-    assert given == [b"the same"] * 3
-    assert block.replay(trace, use) == (given, ())
+    items, trace = block.record(use)
+    assert items == [b"the same"] * 3
+    assert block.replay(trace, use) == (items, ())
 
 
 # --- other lanes
@@ -109,11 +109,11 @@ def cancelled_first():
 
         task = asyncio.create_task(first())
         await asyncio.sleep(0.01)
-        other = asyncio.create_task(second())
+        second_task = asyncio.create_task(second())
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
-        return await other, await asyncio.create_task(second())
+        return await second_task, await asyncio.create_task(second())
 
     return asyncio.run(run())
 
@@ -135,18 +135,18 @@ def closed_first():
 
 
 @pytest.mark.parametrize("way", [cancelled_first, closed_first])
-def test_a_crossing_that_is_cancelled_or_closed_keeps_nobody_waiting(way, block):
-    given, trace = block.record(way)
+def test_no_crossing_waits_for_one_that_was_cancelled_or_closed(way, block):
+    result, trace = block.record(way)
     with autochron.replay(trace, rules=block.rules) as replaying:
         began = time.monotonic()
-        assert way() == given
+        assert way() == result
         took = time.monotonic() - began
         director = replaying._session.director
         assert director.state.schedule.turns.is_over
     assert took < 0.9
 
 
-def test_a_served_coroutine_that_is_cancelled_has_ended(block):
+def test_a_served_coroutine_that_is_cancelled_counts_as_ended(block):
     async def awaited(*, cancel):
         async def run():
             return await quick("a")
@@ -168,7 +168,7 @@ def test_a_served_coroutine_that_is_cancelled_has_ended(block):
 
 
 class Futures:
-    """Hands out a future, as a client of a queue does."""
+    """A client whose methods return cancelled futures."""
 
     def pool(self):
         future = concurrent.futures.Future()
@@ -182,7 +182,7 @@ class Futures:
         return future
 
 
-def test_a_cancelled_future_of_a_pool_is_handed_out_cancelled(block):
+def test_a_cancelled_future_of_a_pool_is_served_cancelled(block):
     def use():
         future = autochron.wrap(Futures(), kind="tool").pool()
         done, _ = concurrent.futures.wait([future], timeout=5)
@@ -190,19 +190,19 @@ def test_a_cancelled_future_of_a_pool_is_handed_out_cancelled(block):
             future.result()
         return future.cancelled(), len(done)
 
-    given, trace = block.record(use)
+    result, trace = block.record(use)
     assert b'"concurrent.futures._base:CancelledError"' in trace.envelopes[0].outcome.error
-    assert given == (True, 1)
-    assert block.replay(trace, use) == (given, ())
+    assert result == (True, 1)
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_a_cancelled_future_of_a_loop_is_handed_out_cancelled(block):
+def test_a_cancelled_future_of_a_loop_is_served_cancelled(block):
     async def run():
         future = autochron.wrap(Futures(), kind="tool").loop()
         with pytest.raises(asyncio.CancelledError):
             await future
         return future.cancelled()
 
-    given, trace = block.record(lambda: asyncio.run(run()))
-    assert given is True
-    assert block.replay(trace, lambda: asyncio.run(run())) == (given, ())
+    result, trace = block.record(lambda: asyncio.run(run()))
+    assert result is True
+    assert block.replay(trace, lambda: asyncio.run(run())) == (result, ())

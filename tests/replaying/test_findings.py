@@ -1,4 +1,4 @@
-"""What escapes a replay: told where it was not there when the trace was recorded, and asked for in Python and in pytest."""
+"""Non-deterministic calls outside boundaries: a replay reports new ones, and Python code can ask for all of them."""
 
 import pytest
 
@@ -32,20 +32,20 @@ def home(tmp_path):
     return tmp_path
 
 
-def test_a_replay_tells_of_calls_that_were_not_there(home):
+def test_a_replay_reports_unmarked_calls_that_the_recording_did_not_have(home):
     command(home, "run", "--quiet", "agent.py")
     assert "unmarked-call" not in command(home, "replay", "last").said
     write(
         home,
         {"agent.py": AGENT.replace("    random.random()\n", "    random.random()\n    time.monotonic()\n")},
     )
-    said = command(home, "replay", "last").said
-    assert "not there when it was recorded: time.monotonic at agent.py:12, outside every boundary" in said
-    assert "random.random" not in said
+    report = command(home, "replay", "last").said
+    assert "not there when it was recorded: time.monotonic at agent.py:12, outside every boundary" in report
+    assert "random.random" not in report
     assert "unmarked-call" not in command(home, "replay", "last", "--no-watch").said
 
 
-def test_nothing_is_new_where_nobody_looked_when_it_was_recorded(home):
+def test_no_call_is_new_if_the_recording_was_not_watched(home):
     command(home, "run", "--quiet", "--no-watch", "agent.py")
     assert "unmarked-call" not in command(home, "replay", "last").said
 
@@ -71,7 +71,7 @@ print(type(time.time).__name__)
 """
 
 
-def test_they_are_asked_for_in_python(home):
+def test_findings_are_available_in_python(home):
     write(home, {"main.py": IN_PYTHON})
     done = python(home, "main.py")
     outside, inside = ("agent.py:11", "random.random", None), ("agent.py:8", "time.time", "boundary")
@@ -81,7 +81,7 @@ def test_they_are_asked_for_in_python(home):
     ]  # fmt: skip
 
 
-def test_nobody_looks_unless_that_is_asked_for():
+def test_findings_are_an_error_without_watch():
     with autochron.record("x", store="memory:") as recording:
         pass
     with pytest.raises(UsageError, match="watch=True"):

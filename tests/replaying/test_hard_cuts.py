@@ -1,4 +1,4 @@
-"""Cut-points where a replay might pass in silence, fail without need, or do for real what was to be served."""
+"""Cut-points at which a replay could pass silently, fail needlessly, or run a body that was to be served."""
 
 import importlib
 import random
@@ -50,14 +50,14 @@ class Shop:
 
 @pytest.fixture
 def block(tmp_path):
-    """Return `record` and `replay` with the project in the test's own folder, where its candidates are."""
+    """Return `record` and `replay` for a project in the test's own folder, where its candidates are."""
     file = tmp_path / "autochron.toml"
     file.write_text("version = 1\npacks = []\n", encoding="utf-8")
     return Block(str(file))
 
 
 @pytest.fixture(autouse=True)
-def nothing_ran():
+def clear_calls():
     ran.clear()
 
 
@@ -67,14 +67,18 @@ def in_thread(function, *arguments):
     thread.join()
 
 
-def told(replaying, kind):
-    return [(each.severity, each.address) for each in replaying.divergences if each.kind == kind]
+def divergences_of(replaying, kind):
+    return [
+        (divergence.severity, divergence.address)
+        for divergence in replaying.divergences
+        if divergence.kind == kind
+    ]
 
 
-# --- what was live, and what follows from it
+# --- live crossings and their consequences
 
 
-def test_what_is_missing_before_a_live_call_in_a_new_thread_is_no_consequence_of_it(block):
+def test_a_crossing_missing_before_a_live_call_in_a_new_thread_is_an_error(block):
     def recorded():
         in_thread(look_up, 1)
         ask("what")
@@ -89,11 +93,11 @@ def test_what_is_missing_before_a_live_call_in_a_new_thread_is_no_consequence_of
     replaying = autochron.replay(trace, rules=block.rules, live="refund")
     with pytest.raises(DivergenceError, match=r"look_up\[1\] .* did not happen"), replaying:
         with_another_thread()
-    assert told(replaying, "missing") == [("error", "look_up[1]")]
-    assert told(replaying, "extra") == [("consequence", "refund[2]")]
+    assert divergences_of(replaying, "missing") == [("error", "look_up[1]")]
+    assert divergences_of(replaying, "extra") == [("consequence", "refund[2]")]
 
 
-def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
+def test_a_crossing_missing_after_a_live_call_in_a_new_thread_is_a_consequence(block):
     def recorded():
         ask("what")
         refund(1)
@@ -107,61 +111,61 @@ def test_what_follows_a_live_call_in_a_new_thread_is_a_consequence_of_it(block):
     _, trace = block.record(recorded)
     with autochron.replay(trace, rules=block.rules, live="refund") as replaying:
         with_another_thread()
-    assert told(replaying, "missing") == [("consequence", "look_up[1]")]
+    assert divergences_of(replaying, "missing") == [("consequence", "look_up[1]")]
 
 
 # --- how a block ends
 
 
-def agent(*asked, end=None):
-    for question in asked:
+def agent(*questions, error=None):
+    for question in questions:
         ask(question)
     refund(1)
-    if end is not None:
-        raise end
+    if error is not None:
+        raise error
 
 
-def test_a_block_that_exits_is_judged(block):
+def test_a_block_that_ends_by_system_exit_is_verified(block):
     _, trace = block.record(lambda: agent("a", "b"))
     with (
         pytest.raises(DivergenceError, match="ask"),
         autochron.replay(trace, rules=block.rules, live="refund"),
     ):
-        agent("b", end=SystemExit(0))
+        agent("b", error=SystemExit(0))
     with pytest.raises(SystemExit), autochron.replay(trace, rules=block.rules, live="refund"):
-        agent("a", "b", end=SystemExit(0))
+        agent("a", "b", error=SystemExit(0))
 
 
-def test_a_block_that_raises_as_it_was_recorded_is_judged(block):
+def test_a_block_that_raises_as_recorded_is_verified(block):
     with pytest.raises(LookupError), autochron.record(store="memory:", rules=block.rules) as recording:
-        agent("a", "b", end=LookupError("none"))
+        agent("a", "b", error=LookupError("none"))
     with (
         pytest.raises(DivergenceError, match="ask"),
         autochron.replay(recording.trace(), rules=block.rules, live="refund"),
     ):
-        agent("b", end=LookupError("none"))
+        agent("b", error=LookupError("none"))
     with pytest.raises(LookupError), autochron.replay(recording.trace(), rules=block.rules, live="refund"):
-        agent("a", "b", end=LookupError("none"))
+        agent("a", "b", error=LookupError("none"))
 
 
-def test_what_a_block_raises_otherwise_tells_of_what_diverged(block):
+def test_another_error_of_a_block_gets_a_note_about_the_divergence(block):
     _, trace = block.record(lambda: agent("a", "b"))
     with (
         pytest.raises(ZeroDivisionError) as raised,
         autochron.replay(trace, rules=block.rules, live="refund", inputs="strict"),
     ):
-        agent("x", "b", end=ZeroDivisionError())
+        agent("x", "b", error=ZeroDivisionError())
     (note,) = raised.value.__notes__
     assert note.startswith("autochron: replay and record disagree: ask[1] was given another input")
     with (
         pytest.raises(ZeroDivisionError) as raised,
         autochron.replay(trace, rules=block.rules, live="refund"),
     ):
-        agent("a", "b", end=ZeroDivisionError())
+        agent("a", "b", error=ZeroDivisionError())
     assert not hasattr(raised.value, "__notes__")
 
 
-def test_a_replay_that_is_begun_again_is_judged_again_and_ends(block):
+def test_a_replay_may_be_started_again_and_is_verified_each_time(block):
     _, trace = block.record(lambda: agent("a"))
     replaying = autochron.replay(trace, rules=block.rules, live="refund")
     with replaying:
@@ -176,11 +180,11 @@ def test_a_replay_that_is_begun_again_is_judged_again_and_ends(block):
     assert ran == [("ask", "outside")]
 
 
-# --- what a plan means
+# --- plans
 
 
 @pytest.mark.parametrize("answer", [None, False, 0, ""])
-def test_a_function_that_chooses_nothing_is_refused(block, answer):
+def test_a_live_function_that_chooses_no_crossing_is_refused(block, answer):
     _, trace = block.record(lambda: agent("a"))
     with (
         pytest.raises(PlanError, match="true of no crossing"),
@@ -205,19 +209,19 @@ def test_a_function_that_chooses_nothing_is_refused(block, answer):
         {"swap": [("shop:refund", "shop:one"), ("shop:refund", "shop:other")]},
     ],
 )
-def test_what_means_nothing_is_refused_in_words(block, wrong):
+def test_an_invalid_plan_raises_a_plan_error(block, wrong):
     _, trace = block.record(lambda: agent("a"))
     with pytest.raises(PlanError), autochron.replay(trace, rules=block.rules, **wrong):
         pass
 
 
 @pytest.mark.parametrize("wrong", [None, 5, 1.5])
-def test_what_is_no_trace_is_refused_in_words(block, wrong):
+def test_a_value_that_is_no_trace_raises_a_usage_error(block, wrong):
     with pytest.raises(UsageError, match="give a trace"), autochron.replay(wrong, rules=block.rules):
         pass
 
 
-def test_a_temporary_folder_that_cannot_be_written_is_named(block, tmp_path, monkeypatch):
+def test_a_temporary_folder_that_does_not_exist_is_an_error_with_its_remedy(block, tmp_path, monkeypatch):
     with autochron.record(store=f"sqlite:///{tmp_path}/traces.db", rules=block.rules) as recording:
         agent("a")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
@@ -228,10 +232,10 @@ def test_a_temporary_folder_that_cannot_be_written_is_named(block, tmp_path, mon
         pass
 
 
-# --- what is asked
+# --- results
 
 
-def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
+def test_the_result_of_a_returned_argument_is_its_state_at_the_return(block):
     def run():
         state = {"steps": []}
         step(step(state, 1), 2)
@@ -250,7 +254,7 @@ def test_a_returned_argument_is_as_it_was_when_it_was_returned(block):
         _ = replaying["open"].result
 
 
-def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
+def test_the_result_of_a_live_model_is_its_state_at_the_return(block):
     def run():
         ask("a")["words"].append("later")
 
@@ -260,22 +264,22 @@ def test_plain_data_of_a_live_model_is_as_it_was_when_it_was_returned(block):
     assert replaying["ask"].result == {"words": ["a"]}
 
 
-def test_what_is_live_and_has_not_ended_has_no_result_of_the_record(block):
-    seen, under_way = [], []
+def test_a_live_crossing_that_has_not_ended_has_no_result(block):
+    modes, under_way = [], []
 
     @autochron.boundary
     def asks():
         for replaying in under_way:
             with pytest.raises(CodecError, match="has not ended"):
                 _ = replaying["asks"].result
-            seen.append(replaying["asks"].live)
+            modes.append(replaying["asks"].live)
         return "recorded"
 
     _, trace = block.record(asks)
     with autochron.replay(trace, rules=block.rules, live="asks") as replaying:
         under_way.append(replaying)
         asks()
-    assert seen == [True]
+    assert modes == [True]
     assert replaying["asks"].result == "recorded"
 
 
@@ -287,19 +291,19 @@ def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, mon
 
     def run():
         client = openai.OpenAI(base_url=model.url)
-        asked = [{"role": "user", "content": "Where is my mug?"}]
-        stream = client.chat.completions.create(model="gpt-4.1-mini", messages=asked, stream=True)
+        messages = [{"role": "user", "content": "Where is my mug?"}]
+        stream = client.chat.completions.create(model="gpt-4.1-mini", messages=messages, stream=True)
         return [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
 
     with provider.serve() as model:
-        said, trace = Block(str(file)).record(run)
+        texts, trace = Block(str(file)).record(run)
         with autochron.replay(trace, rules=str(file)) as replaying:
             run()
-    events = [each for each in replaying["model"].items if isinstance(each, dict)]
-    assert [choice["delta"].get("content") or "" for each in events for choice in each["choices"]] == said
+    events = [event for event in replaying["model"].items if isinstance(event, dict)]
+    assert [choice["delta"].get("content") or "" for event in events for choice in event["choices"]] == texts
 
 
-def test_what_is_no_kind_is_refused(block):
+def test_an_unknown_kind_is_refused(block):
     _, trace = block.record(lambda: agent("a"))
     with autochron.replay(trace, rules=block.rules) as replaying:
         agent("a")
@@ -383,9 +387,9 @@ def test_a_candidate_that_cannot_be_called_is_an_error_although_the_agent_catche
     )
     with pytest.raises(DivergenceError, match=BROKEN[candidate]), replaying:
         shop.main(cents=7)
-    # The crossing was ended, so that what comes next is not inside it, and the old one did not run.
+    # The failed crossing was closed, so the next one is not inside it. The old function did not run.
     assert replaying["look_up"].replayed.envelope.parent is None
-    assert not told(replaying, "extra")
+    assert not divergences_of(replaying, "extra")
     assert shop.ran == [1]
     if candidate.startswith("raise"):
         assert new not in sys.modules

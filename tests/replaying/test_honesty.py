@@ -1,4 +1,4 @@
-"""A replay says "the same" of what is the same and of nothing else: pairs, one identical, one with a single difference."""
+"""A replay says "the same" only of equal runs. Each case is tried with an equal run and with a single difference."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ from tests.replaying.honest_values import PAIRS, close_all
 
 @autochron.boundary("refund", kind="tool")
 def refund(value):
-    """Be a tool that is given the value."""
+    """Take a value, as a tool."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,25 +41,27 @@ PLACES = {"alone": lambda value: value, "nested": lambda value: {"order": [0, va
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", PAIRS)
-def test_an_input_of_the_same_value_is_the_same_and_of_another_is_not(block, name, place):
+def test_an_equal_input_is_the_same_and_a_different_one_is_a_divergence(block, name, place):
     make, make_other, says = PAIRS[name]
-    put = PLACES[place]
-    _, trace = block.record(lambda: refund(put(make())))
-    _, found = block.replay(trace, lambda: refund(put(make())))
-    assert list(found) == []
-    _, found = block.replay(trace, lambda: refund(put(make_other())), check=False)
-    (divergence,) = found
+    wrap = PLACES[place]
+    _, trace = block.record(lambda: refund(wrap(make())))
+    _, divergences = block.replay(trace, lambda: refund(wrap(make())))
+    assert list(divergences) == []
+    _, divergences = block.replay(trace, lambda: refund(wrap(make_other())), check=False)
+    (divergence,) = divergences
     assert (divergence.kind, divergence.severity) == ("input", "error")
     assert says in divergence.message
 
 
-def test_what_is_too_large_is_said_not_to_be_compared(block):
+def test_an_input_that_is_too_large_is_reported_as_not_compared(block):
     def ask():
         return refund([(number,) for number in range(250_000)])
 
     _, trace = block.record(ask)
-    _, found = block.replay(trace, ask)
-    assert [(each.kind, each.severity, each.path) for each in found] == [("not-compared", "notice", "value")]
+    _, divergences = block.replay(trace, ask)
+    assert [(divergence.kind, divergence.severity, divergence.path) for divergence in divergences] == [
+        ("not-compared", "notice", "value")
+    ]
 
 
 def test_an_older_trace_is_compared_as_json(block):
@@ -76,7 +78,7 @@ def test_an_older_trace_is_compared_as_json(block):
     assert divergence.path == "value.sum"
 
 
-def test_two_traces_differ_by_a_type(block):
+def test_two_traces_differ_by_the_type_of_an_input(block):
     _, first = block.record(lambda: refund(decimal.Decimal(1)))
     _, second = block.record(lambda: refund("1"))
     _, third = block.record(lambda: refund(decimal.Decimal(1)))
@@ -90,7 +92,7 @@ def test_two_traces_differ_by_a_type(block):
     )
 
 
-def test_a_field_that_is_volatile_has_no_type_that_counts(tmp_path):
+def test_the_type_of_a_volatile_field_is_not_compared(tmp_path):
     file = tmp_path / "autochron.toml"
     file.write_text(
         'version = 1\npacks = []\n[[boundary]]\nname = "pay"\nkind = "tool"\n'
@@ -105,7 +107,7 @@ def test_a_field_that_is_volatile_has_no_type_that_counts(tmp_path):
 
 
 def pay(order):
-    """Be a tool that a rule weaves."""
+    """Take an order, as a tool that a rule weaves."""
 
 
 SCALARS = st.one_of(
@@ -140,7 +142,7 @@ VALUES = st.recursive(
 
 
 def typed(value):
-    """Return a value as text that tells types, as Python sees it; sets and dicts in one order."""
+    """Return a text that shows a value with all its types. Sets and dicts are sorted."""
     kind = type(value).__name__
     if isinstance(value, dict):
         pairs = sorted(f"{typed(key)}:{typed(item)}" for key, item in value.items())
@@ -153,27 +155,27 @@ def typed(value):
 
 
 @given(VALUES, VALUES)
-def test_two_values_have_one_text_only_if_they_are_equal_and_of_one_type(one, other):
-    texts = [canonical(("value",), (each,)) for each in (one, other)]
-    assert (texts[0] == texts[1]) == (typed(one) == typed(other))
-    assert (first_difference(*texts) is None) == (typed(one) == typed(other))
+def test_two_values_have_the_same_canonical_text_only_if_they_and_their_types_are_equal(first, second):
+    texts = [canonical(("value",), (value,)) for value in (first, second)]
+    assert (texts[0] == texts[1]) == (typed(first) == typed(second))
+    assert (first_difference(*texts) is None) == (typed(first) == typed(second))
 
 
 @given(VALUES)
-def test_a_copy_has_the_same_text(value):
+def test_a_copy_has_the_same_canonical_text(value):
     copied = copy.deepcopy(value)
     assert canonical(("value",), (value,)) == canonical(("value",), (copied,))
 
 
 @given(VALUES, st.randoms(use_true_random=False))
-def test_a_value_with_one_change_has_another_text(value, chance):
+def test_a_changed_value_has_another_canonical_text(value, chance):
     changed = with_one_change(copy.deepcopy(value), chance)
-    texts = [canonical(("value",), (each,)) for each in (value, changed)]
+    texts = [canonical(("value",), (version,)) for version in (value, changed)]
     assert (first_difference(*texts) is None) == (typed(value) == typed(changed))
 
 
 def with_one_change(value, chance):
-    """Change the type or the content of one part."""
+    """Return the value with the type or the content of one part changed."""
     if isinstance(value, list) and value and chance.random() < 0.8:
         at = chance.randrange(len(value))
         value[at] = with_one_change(value[at], chance)
@@ -182,7 +184,7 @@ def with_one_change(value, chance):
         key = chance.choice(list(value))
         value[key] = with_one_change(value[key], chance)
         return value
-    as_others = {
+    conversions = {
         list: tuple,
         tuple: list,
         set: frozenset,
@@ -193,7 +195,7 @@ def with_one_change(value, chance):
         bytes: bytearray,
     }
     try:
-        return as_others.get(type(value), str)(value)
+        return conversions.get(type(value), str)(value)
     except OverflowError:
         return None
 
@@ -203,68 +205,68 @@ def with_one_change(value, chance):
 
 @autochron.boundary("count", kind="tool")
 def count(to):
-    """Count, and hear what the consumer says; what is thrown in is an item of its own."""
-    said = None
+    """Yield numbers, each with what the consumer last sent or threw in."""
+    message = None
     for number in range(to):
         try:
-            said = yield number, said
+            message = yield number, message
         except ValueError as error:
-            said = str(error)
+            message = str(error)
 
 
 @autochron.boundary("count_async", kind="tool")
 async def count_async(to):
-    """Do the same asynchronously."""
-    said = None
+    """Do the same as `count`, asynchronously."""
+    message = None
     for number in range(to):
         try:
-            said = yield number, said
+            message = yield number, message
         except ValueError as error:
-            said = str(error)
+            message = str(error)
 
 
 def read(items):
-    """Read so many items, and leave the stream open."""
+    """Read some items of a stream and leave it open."""
     stream = count(3)
-    LEFT.append(stream)
+    OPEN_STREAMS.append(stream)
     return [next(stream) for _ in range(items)]
 
 
-LEFT = []
+OPEN_STREAMS = []
 
 
 def sending(*values):
     """Send values into a stream."""
     stream = count(5)
-    given = [next(stream)]
+    items = [next(stream)]
     for value in values:
-        given.append(stream.throw(value) if isinstance(value, Exception) else stream.send(value))
+        items.append(stream.throw(value) if isinstance(value, Exception) else stream.send(value))
     stream.close()
-    return given
+    return items
 
 
 def sending_async(*values):
-    """Do so to an asynchronous one."""
+    """Send values into an asynchronous stream."""
 
     async def send():
         stream = count_async(5)
-        given = [await anext(stream)]
+        items = [await anext(stream)]
         for value in values:
-            given.append(
+            items.append(
                 await (stream.athrow(value) if isinstance(value, Exception) else stream.asend(value))
             )
         await stream.aclose()
-        return given
+        return items
 
     return asyncio.run(send())
 
 
-def closed_after(items):
-    """Read so many items, and close the stream."""
+def closed_after(number):
+    """Read some items of a stream and close it."""
     stream = count(3)
-    given = [next(stream) for _ in range(items)]
+    items = [next(stream) for _ in range(number)]
     stream.close()
-    return given
+    return items
 
 
 def read_on(stream):
@@ -306,15 +308,15 @@ STREAMS = {
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_is_the_same_only_if_it_is_read_alike(block, name):
-    then, now, says = STREAMS[name]
-    given, trace = block.record(then)
-    again, found = block.replay(trace, then)
-    assert (again, list(found)) == (given, [])
-    _, found = block.replay(trace, now, check=False)
-    errors = [each.message for each in found if each.severity == "error"]
-    assert errors, found
+    recorded_use, changed_use, says = STREAMS[name]
+    result, trace = block.record(recorded_use)
+    replayed, divergences = block.replay(trace, recorded_use)
+    assert (replayed, list(divergences)) == (result, [])
+    _, divergences = block.replay(trace, changed_use, check=False)
+    errors = [divergence.message for divergence in divergences if divergence.severity == "error"]
+    assert errors, divergences
     assert says in errors[0]
-    LEFT.clear()
+    OPEN_STREAMS.clear()
 
 
 # --- prints ----------------------------------------------------------------------------------------------------------
@@ -372,11 +374,11 @@ def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments):
     )
     (tmp_path / "tools.py").write_text(PRINTING)
     (tmp_path / "agent.py").write_text(PRINTS)
-    ran = processes.autochron(tmp_path, "run", "agent.py", *arguments)
-    assert ran.status == 0, ran.said
+    recorded = processes.autochron(tmp_path, "run", "agent.py", *arguments)
+    assert recorded.status == 0, recorded.said
     for _ in range(5):
-        again = processes.autochron(tmp_path, "replay", "last")
-        assert (again.status, again.text) == (0, ran.text), again.said
+        replayed = processes.autochron(tmp_path, "replay", "last")
+        assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
 
 
 # --- daemons ---------------------------------------------------------------------------------------------------------
@@ -384,11 +386,11 @@ def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments):
 
 @autochron.boundary("poll", kind="tool")
 def poll(number):
-    """Poll."""
+    """Do nothing, as a tool that polls."""
 
 
 def daemon(*calls):
-    """Make calls in a daemon thread."""
+    """Call tools in a daemon thread and wait for it."""
 
     def work():
         with contextlib.suppress(DivergenceError):
@@ -410,12 +412,14 @@ DAEMONS = {
 
 
 @pytest.mark.parametrize("name", DAEMONS)
-def test_a_daemon_is_compared_but_for_its_end(block, name):
-    then, now, severities = DAEMONS[name]
-    _, trace = block.record(lambda: daemon(*then))
-    assert list(block.replay(trace, lambda: daemon(*then))[1]) == []
-    _, found = block.replay(trace, lambda: daemon(*now), check=False)
-    assert [each.severity for each in found if each.severity == "error"][:1] == severities
+def test_a_daemon_thread_is_compared_except_for_how_far_it_got(block, name):
+    recorded_calls, replayed_calls, severities = DAEMONS[name]
+    _, trace = block.record(lambda: daemon(*recorded_calls))
+    assert list(block.replay(trace, lambda: daemon(*recorded_calls))[1]) == []
+    _, divergences = block.replay(trace, lambda: daemon(*replayed_calls), check=False)
+    assert [divergence.severity for divergence in divergences if divergence.severity == "error"][
+        :1
+    ] == severities
 
 
 # --- order across lanes ----------------------------------------------------------------------------------------------
@@ -423,24 +427,24 @@ def test_a_daemon_is_compared_but_for_its_end(block, name):
 
 @autochron.boundary("check", kind="tool")
 def check(number):
-    """Check."""
+    """Do nothing, as a tool that checks."""
 
 
 def in_thread(function):
-    """Call it in a thread, and wait for that."""
+    """Call a function in a thread and wait for the thread."""
     thread = threading.Thread(target=function, args=(1,))
     thread.start()
     thread.join()
 
 
 def in_pool(function):
-    """Call it in a pool, and wait for its result."""
+    """Call a function in a pool and wait for its result."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(function, 1).result()
 
 
 def without_waiting(first, then):
-    """Call one in a thread, and the other beside it."""
+    """Call one function in a thread and the other at the same time in this thread."""
     thread = threading.Thread(target=first, args=(1,))
     thread.start()
     then(1)
@@ -448,30 +452,30 @@ def without_waiting(first, then):
 
 
 def started_after(first, then):
-    """Call one, and then start a thread that calls the other."""
+    """Call one function, then start a thread that calls the other."""
     first(1)
     in_thread(then)
 
 
 @autochron.boundary("look", kind="tool")
 async def look(number):
-    """Look, and let others run meanwhile."""
+    """Let other tasks run, as a tool."""
     await asyncio.sleep(0)
 
 
 async def look_later(number):
-    """Let others run, and look."""
+    """Let other tasks run, then call `look`."""
     await asyncio.sleep(0.001)
     await look(number)
 
 
 async def look_in_a_task():
-    """Look in a task of a task."""
+    """Call `look` in a task of a task."""
     await asyncio.create_task(look_later(1))
 
 
 async def in_group():
-    """Look in a task of a group."""
+    """Call `look` in a task of a group."""
     async with asyncio.TaskGroup() as group:
         group.create_task(look_later(1))
 
@@ -493,7 +497,7 @@ async def _await(task):
 
 
 def awaiting(wait, *, is_first):
-    """Wait for a task that looks, and refund after or before that."""
+    """Wait for a task that calls `look`, and call `refund` after or before the wait."""
 
     async def main():
         if not is_first:
@@ -506,7 +510,7 @@ def awaiting(wait, *, is_first):
 
 
 def handed(make, put_first):
-    """Hand an item from one thread to another: the one checks, the other refunds, each before or after the hand-over."""
+    """Pass an item from a thread that calls `check` to one that calls `refund`; each calls before or after the transfer."""
     items = make()
 
     def produce():
@@ -523,16 +527,16 @@ def handed(make, put_first):
         if not put_first:
             refund(1)
 
-    threads = [threading.Thread(target=each) for each in (produce, consume)]
-    for each in threads[::-1]:
-        each.start()
+    threads = [threading.Thread(target=thread) for thread in (produce, consume)]
+    for thread in threads[::-1]:
+        thread.start()
         time.sleep(0.005 if put_first else 0)
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.join()
 
 
 def handed_in_a_loop(*, put_first):
-    """Do so between two tasks."""
+    """Do the same as `handed` with two tasks of one event loop."""
 
     async def main():
         items = asyncio.Queue(1)
@@ -557,16 +561,16 @@ def handed_in_a_loop(*, put_first):
 
 
 def in_block(function):
-    """Call it in a pool whose block waits for it."""
+    """Call a function in a pool whose `with` block waits for it."""
     with ThreadPoolExecutor(2) as pool:
         pool.submit(function, 1)
 
 
 def pooled(*functions):
-    """Have the only worker of a pool call functions."""
+    """Call functions in the only worker of a pool."""
     with ThreadPoolExecutor(1) as pool:
-        for each in functions:
-            pool.submit(each, 1)
+        for function in functions:
+            pool.submit(function, 1)
 
 
 ORDERS = {
@@ -598,13 +602,13 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_an_order_that_had_a_cause_is_compared_across_lanes(block, name):
-    then, now = ORDERS[name]
-    _, trace = block.record(then)
+def test_an_order_that_the_program_enforced_is_compared_across_lanes(block, name):
+    recorded_order, changed_order = ORDERS[name]
+    _, trace = block.record(recorded_order)
     for _ in range(5):
-        assert list(block.replay(trace, then)[1]) == []
-    _, found = block.replay(trace, now, check=False)
-    (divergence,) = found
+        assert list(block.replay(trace, recorded_order)[1]) == []
+    _, divergences = block.replay(trace, changed_order, check=False)
+    (divergence,) = divergences
     assert (divergence.kind, divergence.severity) == ("reordered", "error")
     assert "came before" in divergence.message
 

@@ -1,4 +1,4 @@
-"""What live crossings are kept from: the network, other processes, changes of files. Each is refused and named."""
+"""What a replay denies to live crossings: the network, other processes, changes of files. Each is refused and reported."""
 
 import asyncio
 import contextlib
@@ -116,7 +116,7 @@ volatile = ["do", "threads"]
 
 @pytest.fixture
 def folder(home, monkeypatch):
-    """Work in the folder of the tools, which is otherwise empty."""
+    """Empty the folder of the tools, and work in it."""
     place = pathlib.Path(home.__file__).parent
     for path in place.iterdir():
         if path.name not in {"autochron.toml", f"{home.__name__}.py"}:
@@ -133,18 +133,18 @@ def project(home, folder):
 
 
 def nothing():
-    """Stand in, when it is recorded, for what is done on replay."""
+    """Do nothing: what the recorded tool does in place of the replay's action."""
 
 
 def recorded(call):
-    """Record a call with a tool that does nothing."""
+    """Return the trace of a call whose tool does nothing."""
     with autochron.record(store="memory:", rules="autochron.toml") as recording:
         call(nothing)
     return recording.trace()
 
 
 def replayed(trace, call, do, deny, live="kind:tool"):
-    """Replay it with one that does something; gives the replay and what was raised."""
+    """Replay the call with a tool that acts. Return the replay, and the error that was raised or None."""
     with autochron.replay(trace, rules="autochron.toml", live=live, deny=deny, check=False) as replay:
         try:
             call(do)
@@ -154,7 +154,7 @@ def replayed(trace, call, do, deny, live="kind:tool"):
 
 
 def denials(replay):
-    return [each.message for each in replay.divergences if each.kind == "denied"]
+    return [divergence.message for divergence in replay.divergences if divergence.kind == "denied"]
 
 
 def write():
@@ -207,7 +207,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("deny", DOES)
-def test_what_is_denied_is_refused_and_named(deny, way, project):
+def test_a_denied_action_is_refused_and_reported(deny, way, project):
     do, says, why = DOES[deny]
 
     def call(do):
@@ -223,44 +223,46 @@ def test_what_is_denied_is_refused_and_named(deny, way, project):
     assert why in message
     assert f"leave {deny} out of what is denied" in message
     assert "hush" not in message
-    assert [(each.address, each.severity) for each in replay.divergences if each.kind == "denied"] == [
-        (address, "error")
-    ]
+    assert [
+        (divergence.address, divergence.severity)
+        for divergence in replay.divergences
+        if divergence.kind == "denied"
+    ] == [(address, "error")]
     with pytest.raises(DivergenceError, match=r"\(divergence\)"):
         replay.verify()
     assert not os.path.exists("out.txt")
 
 
 @pytest.mark.parametrize("deny", DOES)
-def test_what_is_swallowed_is_told_of_all_the_same(deny, project):
+def test_a_refusal_that_the_tool_swallows_is_reported_too(deny, project):
     do, says, _ = DOES[deny]
     trace = recorded(project.swallows)
     replay, error = replayed(trace, project.swallows, do, deny)
     assert (error, replay["swallows[1]"].result) == (None, "tried: DeniedError")
     (message,) = denials(replay)
     assert says in message
-    assert [each.kind for each in replay["swallows[1]"].divergences] == ["denied", "outcome"]
+    assert [divergence.kind for divergence in replay["swallows[1]"].divergences] == ["denied", "outcome"]
     with pytest.raises(DivergenceError, match=says):
         replay.verify()
 
 
 @pytest.mark.parametrize("deny", DOES)
-def test_the_others_are_allowed(deny, project):
-    others = [do for name, (do, *_) in DOES.items() if name != deny]
+def test_actions_that_are_not_denied_are_allowed(deny, project):
+    allowed = [do for name, (do, *_) in DOES.items() if name != deny]
 
     def do():
-        for each in others:
+        for action in allowed:
             try:
-                each()
+                action()
             except ConnectionRefusedError:
-                pass  # by the machine: nobody listens there
+                pass  # raised by the machine: nobody listens there
         return "done"
 
     replay, error = replayed(recorded(project.tool), project.tool, do, deny)
     assert (error, replay["tool[1]"].result, denials(replay)) == (None, "done", [])
 
 
-def test_with_nothing_denied_nothing_is(project):
+def test_without_a_denial_nothing_is_refused(project):
     def do():
         write()
         start()
@@ -268,16 +270,16 @@ def test_with_nothing_denied_nothing_is(project):
             connect()
 
     replay, error = replayed(recorded(project.tool), project.tool, do, ())
-    # Nothing is refused, and what was written is in the replay's scratch copy.
+    # Nothing is refused, and the file was written into the replay's scratch copy.
     assert (error, denials(replay), os.path.exists("out.txt")) == (None, [], False)
 
 
-def test_the_refusal_is_a_permission_error_with_a_number(project):
+def test_the_refusal_is_a_permission_error_with_an_errno(project):
     _, error = replayed(recorded(project.tool), project.tool, write, "files")
     assert (isinstance(error, PermissionError), error.errno) == (True, 13)
 
 
-def test_a_place_is_told_of_once_for_each_crossing(project):
+def test_a_place_is_reported_once_for_each_crossing(project):
     def do():
         for _ in range(3):
             try:
@@ -296,7 +298,7 @@ def test_a_place_is_told_of_once_for_each_crossing(project):
     ]
 
 
-def test_a_flood_is_refused_and_told_of_a_hundred_times(project):
+def test_all_actions_of_a_flood_are_refused_and_a_hundred_are_reported(project):
     def do():
         refused = 0
         for number in range(120):
@@ -310,7 +312,7 @@ def test_a_flood_is_refused_and_told_of_a_hundred_times(project):
     assert (replay["tool[1]"].result, len(denials(replay))) == (120, 100)
 
 
-def test_several_are_denied_at_once(project):
+def test_several_kinds_of_action_are_denied_at_once(project):
     def do():
         for deed, *_ in DOES.values():
             try:
@@ -322,7 +324,7 @@ def test_several_are_denied_at_once(project):
     assert [message.split(" ")[1] for message in denials(replay)] == ["reaches", "starts", "opens"]
 
 
-def test_the_line_is_the_projects(project, folder):
+def test_a_refusal_names_the_projects_line(project, folder):
     (folder / "writing.py").write_text("import shutil\n\ndef save():\n    shutil.copy('a', 'b')\n")
     (folder / "a").write_text("a")
     import writing
@@ -333,7 +335,7 @@ def test_the_line_is_the_projects(project, folder):
     assert "tool[1] opens b for writing at writing.py:4, " in message
 
 
-def test_where_no_line_is_the_projects_the_boundary_is_named(project):
+def test_a_refusal_without_a_line_of_the_project_names_the_boundary(project):
     def call(do):
         return asyncio.run(project.in_executor(do))
 
@@ -405,12 +407,12 @@ def test_every_change_of_a_file_is_refused(change, says, project, folder):
 
 
 def snapshot(folder):
-    found = {}
+    files = {}
     for path in folder.rglob("*"):
         if "__pycache__" not in path.parts:
             facts = path.lstat()
-            found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino)
-    return found
+            files[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino)
+    return files
 
 
 def in_folder():
@@ -421,7 +423,7 @@ def in_folder():
         os.close(folder)
 
 
-def test_a_path_below_a_descriptor_is_named_in_full(project, folder):
+def test_a_path_relative_to_a_descriptor_is_named_in_full(project, folder):
     (folder / "folder").mkdir()
     (folder / "folder" / "inner").write_text("")
     replay, error = replayed(recorded(project.tool), project.tool, in_folder, "files")
@@ -455,16 +457,16 @@ def reads_only():
         return connection.execute("SELECT x FROM t").fetchall()
 
 
-def fails(wanted, deed):
+def fails(expected, deed):
     def do():
-        with pytest.raises(wanted) as caught:
+        with pytest.raises(expected) as caught:
             deed()
-        return caught.value.__class__ is wanted
+        return caught.value.__class__ is expected
 
     return do
 
 
-LET_BE = {
+ALLOWED = {
     "reading": lambda: pathlib.Path("old").read_text(),
     "reading by flags": lambda: descriptor("old", os.O_RDONLY),
     "nothing": lambda: open(os.devnull, "w").close(),
@@ -486,8 +488,8 @@ LET_BE = {
 }
 
 
-@pytest.mark.parametrize("deed", LET_BE.values(), ids=LET_BE)
-def test_what_changes_no_file_is_let_be(deed, project, folder):
+@pytest.mark.parametrize("deed", ALLOWED.values(), ids=ALLOWED)
+def test_an_action_that_changes_no_file_is_allowed(deed, project, folder):
     (folder / "old").write_text("old")
     (folder / "folder").mkdir()
     database(folder).close()
@@ -523,7 +525,7 @@ def test_a_change_of_a_database_is_refused(statement, older, project, folder):
 
     def call(do):
         opened.append(sqlite3.connect("data.db"))
-        opened[0].execute("CREATE TABLE IF NOT EXISTS mine (x)")  # outside what is live
+        opened[0].execute("CREATE TABLE IF NOT EXISTS mine (x)")  # outside the live crossing
         opened[0].commit()
         project.tool(do)
 
@@ -655,7 +657,7 @@ def test_a_connection_that_could_lose_its_guard_is_not_opened_for_writing(projec
     assert message.startswith("tool[1] opens the database data.db for writing ")
 
 
-def test_bytecode_that_python_keeps_is_its_own(project, folder, monkeypatch):
+def test_python_may_write_its_bytecode(project, folder, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     (folder / "fresh_module.py").write_text("value = 1\n")
 
@@ -668,7 +670,7 @@ def test_bytecode_that_python_keeps_is_its_own(project, folder, monkeypatch):
     assert list((folder / "__pycache__").glob("fresh_module*"))
 
 
-def test_what_a_module_writes_as_it_is_imported_is_not(project, folder):
+def test_a_module_that_writes_a_file_at_import_is_refused(project, folder):
     (folder / "writing_module.py").write_text("open('out.txt', 'w')\n")
 
     def do():
@@ -680,7 +682,7 @@ def test_what_a_module_writes_as_it_is_imported_is_not(project, folder):
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
-def test_what_files_are_watched_by_is_taken_off(elsewhere, project, folder):
+def test_the_patches_that_watch_files_are_removed(elsewhere, project, folder):
     originals = (os.mkfifo, os.mknod, sqlite3.connect, sqlite3.dbapi2.connect)
     trace = recorded(project.tool)
     (folder / "agent.py").write_text(f"import {project.__name__} as m\nm.tool(print)\n")
@@ -708,10 +710,10 @@ def test_a_replay_in_another_process_denies_as_well(project, folder):
     assert message.startswith("swallows[1] makes the folder made at agent.py:2, ")
 
 
-# --- what is not live ----------------------------------------------------------------------------------------------------
+# --- not live ------------------------------------------------------------------------------------------------------------
 
 
-def test_outside_what_is_live_files_and_processes_are_left_alone(project):
+def test_outside_live_crossings_files_and_processes_are_allowed(project):
     def call(do):
         project.tool(do)
         write()
@@ -723,30 +725,30 @@ def test_outside_what_is_live_files_and_processes_are_left_alone(project):
 
 @pytest.mark.parametrize("do", [connect, in_uvloop(to_loopback)], ids=["socket", "uvloop"])
 @pytest.mark.parametrize("deny", [(), "network"], ids=["nothing", "network"])
-def test_outside_every_crossing_a_connection_is_refused_in_every_case(deny, do, project):
+def test_a_connection_outside_every_crossing_is_always_refused(deny, do, project):
     def call(do):
         project.tool(nothing)
         do()
 
     replay, error = replayed(recorded(call), call, do, deny)
     assert type(error) is NetworkRefusedError
-    assert [each.kind for each in replay.divergences] == ["network"]
+    assert [divergence.kind for divergence in replay.divergences] == ["network"]
 
 
-def test_in_what_runs_because_something_inside_is_live_a_connection_is_refused(project):
+def test_a_connection_in_an_opened_crossing_is_refused(project):
     trace = recorded(project.opened)
     replay, error = replayed(trace, project.opened, connect, (), live="tool")
-    assert [each.replayed.mode for each in replay.crossings] == ["opened", "live"]
+    assert [crossing.replayed.mode for crossing in replay.crossings] == ["opened", "live"]
     assert type(error) is NetworkRefusedError
 
 
-def test_what_runs_because_something_inside_is_live_may_write(project):
+def test_an_opened_crossing_may_write(project):
     trace = recorded(project.opened)
     replay, error = replayed(trace, project.opened, write, "files", live="tool")
     assert (error, denials(replay)) == (None, [])
 
 
-def test_what_is_live_and_not_denied_connects(project):
+def test_a_live_crossing_may_connect_unless_the_network_is_denied(project):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         replay, error = replayed(
@@ -758,14 +760,14 @@ def test_what_is_live_and_not_denied_connects(project):
     assert (error, denials(replay), replay["tool[1]"].live) == (None, [], True)
 
 
-def test_what_is_served_inside_of_something_live_is_not_run(project):
+def test_a_served_crossing_inside_a_live_one_does_not_run(project):
     trace = recorded(project.outer)
     replay, error = replayed(trace, project.outer, nothing, "files", live="outer")
-    assert (error, [each.live for each in replay.crossings]) == (None, [True, False])
+    assert (error, [crossing.live for crossing in replay.crossings]) == (None, [True, False])
 
 
 @pytest.mark.parametrize("deny", [(), "network"], ids=["nothing", "network"])
-def test_a_thread_that_outlives_what_is_live_is_part_of_it(deny, project):
+def test_a_thread_that_outlives_a_live_crossing_belongs_to_it(deny, project):
     go, raised = threading.Event(), []
 
     def late():
@@ -890,7 +892,7 @@ def test_every_way_to_the_network_is_refused(reach, says, project):
 
 
 def free_port():
-    """Return a port that nobody listens on: a number written here may be a client's of another test."""
+    """Return a port that nobody listens on. A fixed number could be in use by a client of another test."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
@@ -898,13 +900,13 @@ def free_port():
 @pytest.mark.parametrize(
     ("host", "is_any"), [("127.0.0.1", True), ("127.0.0.1", False), ("", True), ("localhost", False)]
 )
-def test_what_is_reached_from_this_machine_only_may_listen(host, is_any, project):
+def test_a_server_that_only_this_machine_can_reach_may_listen(host, is_any, project):
     port = 0 if is_any else free_port()
     replay, error = replayed(recorded(project.tool), project.tool, listen(host, port), "network")
     assert (error, denials(replay)) == (None, [])
 
 
-def test_a_server_of_asyncio_may_listen_here(project):
+def test_an_asyncio_server_on_the_loopback_address_may_listen(project):
     async def serve():
         server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         server.close()
@@ -972,24 +974,24 @@ def test_every_way_to_start_a_process_is_refused(starting, says, project):
     assert "secret" not in message
 
 
-def test_what_asks_about_the_machine_is_no_process(project):
+def test_a_command_that_only_asks_about_the_machine_is_allowed(project):
     replay, error = replayed(
         recorded(project.tool), project.tool, lambda: subprocess.run(["uname"], check=True), "subprocess"
     )
     assert (error, denials(replay)) == (None, [])
 
 
-def test_a_process_that_is_not_watched_is_told_of(project):
+def test_a_process_that_is_not_watched_is_reported(project):
     replay, error = replayed(recorded(project.tool), project.tool, start, ["files", "network"])
     assert (error, denials(replay)) == (None, [])
-    (told,) = [each for each in replay.divergences if each.kind == "child"]
-    assert (told.severity, told.address) == ("notice", "tool[1]")
-    assert told.message.startswith("tool[1] starts a child process of true at ")
-    assert "what is denied (files and network)" in told.message
+    (notice,) = [divergence for divergence in replay.divergences if divergence.kind == "child"]
+    assert (notice.severity, notice.address) == ("notice", "tool[1]")
+    assert notice.message.startswith("tool[1] starts a child process of true at ")
+    assert "what is denied (files and network)" in notice.message
     replay.verify()
 
 
-# --- words ---------------------------------------------------------------------------------------------------------------
+# --- words to deny --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -1006,13 +1008,13 @@ def test_a_process_that_is_not_watched_is_told_of(project):
         ("network,", "it is empty"),
     ],
 )
-def test_a_word_that_means_nothing_is_refused(deny, message, project):
+def test_an_unknown_word_to_deny_is_refused(deny, message, project):
     trace = recorded(project.tool)
     with pytest.raises(PlanError) as caught, autochron.replay(trace, rules="autochron.toml", deny=deny):
         pass
     assert caught.match(message) if "$" not in message else caught.value.message.endswith(message[:-1])
 
 
-def test_several_words_may_stand_in_one(project):
+def test_words_to_deny_may_be_joined_in_one_string(project):
     _, error = replayed(recorded(project.tool), project.tool, write, "network, files")
     assert type(error) is DeniedError

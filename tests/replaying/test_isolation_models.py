@@ -1,4 +1,4 @@
-"""A live model of a real SDK: it reaches its provider unless the network is denied, and then only what is live is refused."""
+"""A live model call of a real SDK reaches its provider unless the network is denied."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from tests.agents.workshop import Fresh, record, set_up
     scope="module", params=["openai_chat", pytest.param("openai_chat_async", marks=pytest.mark.slow)]
 )
 def recorded(request, tmp_path_factory):
-    """Yield a folder with an agent of the openai SDK that was recorded, and its provider."""
-    (case,) = [each for each in CASES if each.module == request.param]
+    """Yield a folder with a recorded agent of the openai SDK, and its provider."""
+    (case,) = [candidate for candidate in CASES if candidate.module == request.param]
     folder = set_up(case, tmp_path_factory.mktemp(case.module))
     with provider.serve() as model:
         record(Fresh(), case, folder, model)
@@ -26,25 +26,25 @@ def replay(recorded, *words):
     return done, model.calls - before
 
 
-def test_a_live_model_is_asked(recorded):
+def test_a_live_model_call_reaches_its_provider(recorded):
     done, calls = replay(recorded)
     assert (calls, "model[1]" in done.stderr) == (1, True), done.stderr
     assert "reaches for" not in done.stderr
 
 
-def test_a_live_model_may_need_neither_files_nor_processes(recorded):
+def test_a_live_model_call_works_with_files_and_processes_denied(recorded):
     done, calls = replay(recorded, "--deny", "files,subprocess")
     assert calls == 1, done.stderr
     assert "(denied)" not in done.stderr
 
 
-def test_a_live_model_is_refused_the_network_and_named(recorded):
+def test_a_live_model_call_is_refused_the_network_and_reported_once(recorded):
     done, calls = replay(recorded, "--deny", "network")
     assert (calls, done.status) == (0, 1), done.stderr
     report = done.stderr.partition("autochron: diverged")[2]
     assert report.count("first: model[1] reaches for 127.0.0.1:") == 1, (
         report
-    )  # however often the SDK tries again
+    )  # however often the SDK retries
     assert "APIConnectionError" in done.stderr
     assert "denied to what is live" in done.stderr
     assert "outside every live crossing" not in done.stderr

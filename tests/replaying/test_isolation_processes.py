@@ -1,4 +1,4 @@
-"""What is denied to live crossings is denied to the processes that they start, and what can't be watched is named."""
+"""Denials also hold in the processes that live crossings start. Processes that can't be watched are reported."""
 
 import json
 import subprocess
@@ -106,23 +106,23 @@ WORDS = ["--live", "tool", "--inputs", "ignore"]
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
-    """Return a folder with the agent, and a trace of it in which the tool does nothing."""
+    """Return a folder with the agent and a trace in which its tool does nothing."""
     folder = tmp_path_factory.mktemp("agent")
     write(folder, AGENT, rules=RULES)
-    ran = Fresh().run(folder, "run", "agent.py", "here", "nothing")
-    assert ran.status == 0, ran.stderr
+    recorded = Fresh().run(folder, "run", "agent.py", "here", "nothing")
+    assert recorded.status == 0, recorded.stderr
     return folder
 
 
 @pytest.fixture
 def replays(traced):
-    """Replay the agent with the tool live, and something denied."""
-    for made in ("shell.txt", "out.txt", "stranger.txt"):
-        (traced / made).unlink(missing_ok=True)
+    """Return a function that replays the agent with its tool live and something denied."""
+    for name in ("shell.txt", "out.txt", "stranger.txt"):
+        (traced / name).unlink(missing_ok=True)
 
-    def replay(how, what, deny, **more):
-        given = ["--deny", deny] if deny else []
-        words = [*WORDS, *given, "--json", "--", "agent.py", how, what]
+    def replay(how, deed, deny, **more):
+        denial = ["--deny", deny] if deny else []
+        words = [*WORDS, *denial, "--json", "--", "agent.py", how, deed]
         done = Fresh().run(traced, "replay", "last", *words, **more)
         return done, json.loads(done.stderr.splitlines()[-1])["divergences"]
 
@@ -130,11 +130,11 @@ def replays(traced):
 
 
 def of_kind(divergences, kind):
-    return [each for each in divergences if each["kind"] == kind]
+    return [divergence for divergence in divergences if divergence["kind"] == kind]
 
 
 @pytest.mark.parametrize(
-    ("how", "what"),
+    ("how", "deed"),
     [
         ("subprocess", "files"),
         ("fork", "network"),
@@ -157,13 +157,13 @@ def of_kind(divergences, kind):
         ),
     ],
 )
-def test_what_is_denied_is_denied_to_python_processes_that_are_started(how, what, replays, traced):
-    done, divergences = replays(how, what, what)
+def test_a_denial_holds_in_python_processes_that_a_live_crossing_starts(how, deed, replays, traced):
+    done, divergences = replays(how, deed, deed)
     assert b"DeniedError" in done.stdout
     (denied,) = of_kind(divergences, "denied")
     says = (
         "opens out.txt for writing at agent.py:"
-        if what == "files"
+        if deed == "files"
         else "reaches for 127.0.0.1:9 at agent.py:"
     )
     assert denied["message"].startswith(f"tool[1] {says}")
@@ -173,16 +173,16 @@ def test_what_is_denied_is_denied_to_python_processes_that_are_started(how, what
 
 
 @pytest.mark.parametrize("how", ["executor", "spawn", "subprocess"])
-def test_where_nothing_is_denied_processes_that_are_started_are_live(how, replays):
+def test_without_a_denial_a_started_process_acts_for_real(how, replays):
     done, divergences = replays(how, "network", "")
     assert b"ConnectionRefusedError" in done.stdout, done.stderr
     assert of_kind(divergences, "network") == []
 
 
-def test_what_was_recorded_to_start_a_process_is_kept_from_it_as_well(tmp_path):
+def test_a_denial_holds_in_a_process_that_the_recording_allowed(tmp_path):
     write(tmp_path, AGENT, rules=RULES)
-    ran = Fresh().run(tmp_path, "run", "agent.py", "subprocess", "files")
-    assert (ran.status, ran.stdout) == (0, b"done\n"), ran.stderr
+    recorded = Fresh().run(tmp_path, "run", "agent.py", "subprocess", "files")
+    assert (recorded.status, recorded.stdout) == (0, b"done\n"), recorded.stderr
     (tmp_path / "out.txt").unlink()
     done = Fresh().run(tmp_path, "replay", "last", "--live", "tool", "--deny", "files")
     assert (done.status, done.stdout) == (1, b"DeniedError\n"), done.stderr
@@ -199,20 +199,20 @@ def test_what_was_recorded_to_start_a_process_is_kept_from_it_as_well(tmp_path):
         pytest.param("exec", "is replaced by true", marks=pytest.mark.slow),
     ],
 )
-def test_a_process_that_can_not_be_watched_is_named(how, says, replays, traced):
+def test_a_process_that_cannot_be_watched_is_reported(how, says, replays, traced):
     done, divergences = replays(how, "files", "files")
-    (told,) = of_kind(divergences, "child")
-    assert told["message"].startswith(f"tool[1] {says}")
-    assert "at agent.py:" in told["message"]
+    (notice,) = of_kind(divergences, "child")
+    assert notice["message"].startswith(f"tool[1] {says}")
+    assert "at agent.py:" in notice["message"]
     assert "hush" not in done.stderr
-    assert told["severity"] == "notice"
-    # What Python does inside the shell is seen all the same.
+    assert notice["severity"] == "notice"
+    # The Python process inside the shell is watched nevertheless.
     assert len(of_kind(divergences, "denied")) == (how in {"shell", "system"})
     assert not (traced / "out.txt").exists()
 
 
 @pytest.mark.parametrize("how", ["subprocess", "shell", "fork", "spawn", "executor", "forked pool"])
-def test_no_process_starts_where_they_are_denied(how, replays, traced):
+def test_no_process_starts_where_processes_are_denied(how, replays, traced):
     done, divergences = replays(how, "files", "subprocess")
     (denied,) = of_kind(divergences, "denied")
     assert denied["message"].startswith("tool[1] starts a ")
@@ -232,14 +232,14 @@ def test_an_uncaught_refusal_ends_the_program_by_name(replays):
     assert 'open("out.txt", "w")' in traceback
 
 
-def test_bytecode_that_is_kept_is_nobodys_change(replays, traced):
+def test_writing_bytecode_is_not_refused(replays, traced):
     for name in ("helper", "helper_below"):
         (traced / f"{name}.py").write_text("value = 1\n")
     more = {"AUTOCHRON_CACHE": str(traced / "plans"), "PYTHONDONTWRITEBYTECODE": ""}
     done, divergences = replays("imports", "nothing", "files,network", **more)
     assert (done.stdout, of_kind(divergences, "denied"), done.status) == (b"done\n", [], 0)
-    kept = sorted(path.name.partition(".")[0] for path in (traced / "__pycache__").iterdir())
-    assert kept == ["helper", "helper_below"]
+    compiled = sorted(path.name.partition(".")[0] for path in (traced / "__pycache__").iterdir())
+    assert compiled == ["helper", "helper_below"]
     assert (traced / "plans").is_dir()
 
 

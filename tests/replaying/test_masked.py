@@ -1,4 +1,4 @@
-"""Masked values of inputs: another secret is another input, told by a digest whose key lies with the user."""
+"""Masked values of inputs are compared by a digest with the user's key, so another secret is another input."""
 
 import json
 import os
@@ -39,11 +39,11 @@ def settings(tmp_path):
     return {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
 
 
-def test_the_same_secrets_are_the_same_and_no_trace_has_them(tmp_path, settings):
+def test_unchanged_secrets_are_the_same_and_no_trace_contains_them(tmp_path, settings):
     lay_out(tmp_path)
     assert autochron(tmp_path, "run", "agent.py", env=settings).status == 0
-    again = autochron(tmp_path, "replay", "last", "--strict", env=settings)
-    assert again.said.startswith("autochron: the same: 2 crossings"), again.said
+    replayed = autochron(tmp_path, "replay", "last", "--strict", env=settings)
+    assert replayed.said.startswith("autochron: the same: 2 crossings"), replayed.said
     written = exported(tmp_path)
     assert "first-secret-1" not in written
     assert SECRET not in written
@@ -55,31 +55,31 @@ def test_the_same_secrets_are_the_same_and_no_trace_has_them(tmp_path, settings)
 def test_another_secret_is_another_input(tmp_path, settings, changed, path):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
-    again = autochron(tmp_path, "replay", "last", env={**settings, **changed})
-    assert again.status == 1, again.said
-    assert f"was given another input: {path}, which is masked, is another one now (input)" in again.said
+    replayed = autochron(tmp_path, "replay", "last", env={**settings, **changed})
+    assert replayed.status == 1, replayed.said
+    assert f"was given another input: {path}, which is masked, is another one now (input)" in replayed.said
 
 
-def test_without_the_key_what_is_masked_is_counted(tmp_path, settings):
+def test_without_the_key_masked_values_are_counted_as_not_compared(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
     elsewhere = {"XDG_CONFIG_HOME": str(tmp_path / "other")}
-    again = autochron(tmp_path, "replay", "last", *trust(), env=elsewhere)
-    assert again.status == 0
-    assert "the same, except 2 values not compared" in again.said, again.said
-    assert "log_in[1]: password is masked and not compared" in again.said
-    assert "there is no key here; copy that machine's" in again.said
+    replayed = autochron(tmp_path, "replay", "last", *trust(), env=elsewhere)
+    assert replayed.status == 0
+    assert "the same, except 2 values not compared" in replayed.said, replayed.said
+    assert "log_in[1]: password is masked and not compared" in replayed.said
+    assert "there is no key here; copy that machine's" in replayed.said
     assert autochron(tmp_path, "replay", "last", "--strict", *trust(), env=elsewhere).status == 1
     assert not (tmp_path / "other" / "autochron" / "mask.key").exists()
 
 
-def test_another_key_is_named(tmp_path, settings):
+def test_another_key_is_reported(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
-    other = {"AUTOCHRON_MASK_KEY": "another"}
-    again = autochron(tmp_path, "replay", "last", *trust(), env=other)
-    assert "and the key here is" in again.said, again.said
-    assert "the same, except 2 values not compared" in again.said
+    other_settings = {"AUTOCHRON_MASK_KEY": "another"}
+    replayed = autochron(tmp_path, "replay", "last", *trust(), env=other_settings)
+    assert "and the key here is" in replayed.said, replayed.said
+    assert "the same, except 2 values not compared" in replayed.said
 
 
 def test_a_key_of_the_environment_serves_two_machines(tmp_path):
@@ -90,19 +90,19 @@ def test_a_key_of_the_environment_serves_two_machines(tmp_path):
     assert autochron(tmp_path, "replay", "last", env={**env, "PASS": "second-secret-2"}).status == 1
 
 
-def test_a_file_that_holds_no_key_is_named(tmp_path, settings):
+def test_an_invalid_key_file_is_reported_with_its_line(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
     (tmp_path / "settings" / "autochron" / "mask.key").write_text("secret")
-    again = autochron(tmp_path, "replay", "last", env=settings)
-    assert "mask.key:1: this is no key of 64 hexadecimal digits" in again.said, again.said
-    assert "bad-mask-key" in again.said
-    ran = autochron(tmp_path, "run", "agent.py", env=settings)
-    assert ran.status == 0
-    assert "bad-mask-key" in ran.said
+    replayed = autochron(tmp_path, "replay", "last", env=settings)
+    assert "mask.key:1: this is no key of 64 hexadecimal digits" in replayed.said, replayed.said
+    assert "bad-mask-key" in replayed.said
+    recorded = autochron(tmp_path, "run", "agent.py", env=settings)
+    assert recorded.status == 0
+    assert "bad-mask-key" in recorded.said
 
 
-def test_the_key_is_the_users_alone(tmp_path, settings):
+def test_only_the_user_can_read_the_key(tmp_path, settings):
     lay_out(tmp_path)
     autochron(tmp_path, "run", "agent.py", env=settings)
     file = tmp_path / "settings" / "autochron" / "mask.key"
@@ -116,13 +116,13 @@ def test_a_run_that_masks_nothing_makes_no_key(tmp_path, settings):
     assert not (tmp_path / "settings" / "autochron" / "mask.key").exists()
 
 
-def test_a_mask_that_a_tool_served_is_counted(tmp_path, settings):
+def test_a_served_mask_that_is_passed_on_is_counted_as_not_compared(tmp_path, settings):
     tools = f"def make():\n    return {{'token': '{SECRET}'}}\n\ndef use(token):\n    return len(token)\n"
     lay_out(tmp_path, "import tools\nprint(tools.use(tools.make()['token']))\n", tools)
     autochron(tmp_path, "run", "agent.py", env=settings)
-    again = autochron(tmp_path, "replay", "last", env=settings)
-    assert "the same, except 1 value not compared" in again.said, again.said
-    assert "use[1]: token is masked and not compared: a mask that was served stands there" in again.said
+    replayed = autochron(tmp_path, "replay", "last", env=settings)
+    assert "the same, except 1 value not compared" in replayed.said, replayed.said
+    assert "use[1]: token is masked and not compared: a mask that was served stands there" in replayed.said
 
 
 SAYS = "import os, tools\ntools.fetch('page')\nprint('token:', os.environ.get('TOKEN', '{SECRET}'))\nprint('end')\n"
@@ -130,52 +130,53 @@ SAYS = "import os, tools\ntools.fetch('page')\nprint('token:', os.environ.get('T
 
 def test_another_secret_in_the_output_is_another_output(tmp_path, settings):
     lay_out(tmp_path, agent=SAYS.replace("{SECRET}", SECRET))
-    ran = autochron(tmp_path, "run", "agent.py", env=settings)
-    assert SECRET in ran.text
+    recorded = autochron(tmp_path, "run", "agent.py", env=settings)
+    assert SECRET in recorded.text
     assert SECRET not in exported(tmp_path)
     assert autochron(tmp_path, "replay", "last", "--strict", env=settings).status == 0
-    again = autochron(tmp_path, "replay", "last", env={**settings, "TOKEN": OTHER})
-    assert again.status == 1, again.said
-    assert "masked line 1 of the output has another secret in it now" in again.said
+    replayed = autochron(tmp_path, "replay", "last", env={**settings, "TOKEN": OTHER})
+    assert replayed.status == 1, replayed.said
+    assert "masked line 1 of the output has another secret in it now" in replayed.said
     elsewhere = autochron(
         tmp_path, "replay", "last", *trust(), env={"XDG_CONFIG_HOME": str(tmp_path / "other")}
     )
     assert "the same, except 1 value not compared" in elsewhere.said, elsewhere.said
 
 
-def test_a_secret_that_a_served_tool_printed_is_counted(tmp_path, settings):
+def test_a_secret_that_a_served_tool_printed_is_counted_as_not_compared(tmp_path, settings):
     tools = f"def make():\n    print('{SECRET}')\n"
     lay_out(tmp_path, "import tools\ntools.make()\n", tools)
     autochron(tmp_path, "run", "agent.py", env=settings)
-    again = autochron(tmp_path, "replay", "last", env=settings)
-    assert "the same, except 1 value not compared" in again.said, again.said
+    replayed = autochron(tmp_path, "replay", "last", env=settings)
+    assert "the same, except 1 value not compared" in replayed.said, replayed.said
 
 
-def test_a_secret_of_standard_input_is_told(tmp_path, settings):
+def test_a_secret_in_standard_input_is_reported(tmp_path, settings):
     lay_out(tmp_path, "import tools\ntools.fetch('page')\nprint(len(input()))\n")
-    ran = autochron(tmp_path, "run", "agent.py", env=settings, stdin=f"{SECRET}\n".encode())
+    recorded = autochron(tmp_path, "run", "agent.py", env=settings, stdin=f"{SECRET}\n".encode())
     assert (
         "standard input: a secret in it is masked, so a replay gives the program the mask (masked)"
-        in ran.said
+        in recorded.said
     )
 
 
-def test_standard_input_that_is_too_long_is_told(tmp_path, settings):
+def test_standard_input_that_is_too_long_is_reported(tmp_path, settings):
     lay_out(tmp_path, "import sys, tools\ntools.fetch('page')\nprint(len(sys.stdin.buffer.read()))\n")
-    ran = autochron(tmp_path, "run", "agent.py", env=settings, stdin=b"x" * 5_000_000)
-    assert ran.text == "5000000\n"
+    recorded = autochron(tmp_path, "run", "agent.py", env=settings, stdin=b"x" * 5_000_000)
+    assert recorded.text == "5000000\n"
     assert (
-        "standard input: more was read than is kept, so a replay gives the first 4 MB of it (cut)" in ran.said
+        "standard input: more was read than is kept, so a replay gives the first 4 MB of it (cut)"
+        in recorded.said
     )
 
 
-def test_a_settings_folder_that_can_not_be_written_changes_nothing(tmp_path):
+def test_a_settings_folder_that_cannot_be_written_breaks_neither_run_nor_replay(tmp_path):
     lay_out(tmp_path)
     (tmp_path / "file").write_text("")
     env = {"XDG_CONFIG_HOME": str(tmp_path / "file")}
     assert autochron(tmp_path, "run", "agent.py", env=env).status == 0
-    again = autochron(tmp_path, "replay", "last", env=env)
-    assert again.said.startswith("autochron: the same"), again.said
+    replayed = autochron(tmp_path, "replay", "last", env=env)
+    assert replayed.said.startswith("autochron: the same"), replayed.said
 
 
 KEY = MaskKey("0", bytes(32))
@@ -189,20 +190,20 @@ TREES = st.recursive(
 
 
 @given(TREES, SECRETS, SECRETS)
-def test_digests_differ_where_secrets_do(tree, one, other):
+def test_digests_differ_exactly_where_secrets_differ(tree, first, second):
     def digests(secret):
         raw = json.dumps({"rest": tree, "password": secret}).encode()
         return KEY.digests(raw, REDACTOR.mask(raw))
 
-    assert (digests(one) == digests(other)) == (one == other)
-    assert "password" in digests(one)
+    assert (digests(first) == digests(second)) == (first == second)
+    assert "password" in digests(first)
 
 
-def test_the_file_is_read_as_it_was_written(tmp_path, monkeypatch):
+def test_the_key_file_is_read_as_it_was_written(tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "XDG_CONFIG_HOME", str(tmp_path))
     assert mask_key(create=False) is None
-    made = mask_key(create=True)
-    assert mask_key(create=False) == made == mask_key(create=True)
+    key = mask_key(create=True)
+    assert mask_key(create=False) == key == mask_key(create=True)
     (tmp_path / "autochron" / "mask.key").write_text("x" * 64)
     with pytest.raises(MaskKeyError, match=r"mask\.key:1: this is no key"):
         mask_key(create=True)

@@ -1,4 +1,4 @@
-"""Order that had a cause, in programs of their own: what carries it is imported when they run."""
+"""An enforced order of crossings is compared, also if the enforcing library is imported only as the program runs."""
 
 import pytest
 
@@ -67,12 +67,12 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_order_that_had_a_cause_is_compared(tmp_path, name):
+def test_an_order_that_the_program_enforced_is_compared(tmp_path, name):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "agent.py").write_text(HEAD + PROGRAMS[name])
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert ran.status == 0, ran.said
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert recorded.status == 0, recorded.said
     for _ in range(3):
         assert autochron(tmp_path, "replay", "last").said.startswith("autochron: the same")
     swapped = autochron(tmp_path, "replay", "last", env={"WHAT": "swapped"})

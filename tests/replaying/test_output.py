@@ -1,4 +1,4 @@
-"""The standard output of a replay: what differs, who wrote it, and what may differ."""
+"""The standard output of a replay: which lines differ, which line of code wrote them, and what may differ."""
 
 import pytest
 
@@ -21,9 +21,9 @@ def lay_out(folder, source, rules=""):
     (folder / "autochron.toml").write_text(RULES + rules)
     (folder / "tools.py").write_text("def look_up(item):\n    return item\n")
     (folder / "agent.py").write_text(HEAD + source)
-    ran = autochron(folder, "run", "agent.py")
-    assert ran.status == 0, ran.said
-    return ran
+    recorded = autochron(folder, "run", "agent.py")
+    assert recorded.status == 0, recorded.said
+    return recorded
 
 
 LOGS = """
@@ -35,31 +35,31 @@ print("done")
 """
 
 
-def test_times_that_logging_writes_are_told_and_no_divergence(tmp_path):
+def test_times_in_lines_of_logging_are_counted_and_no_divergence(tmp_path):
     lay_out(tmp_path, LOGS)
     for _ in range(5):
-        again = autochron(tmp_path, "replay", "last")
-        assert again.status == 0, again.said
-        assert "output lines in which only times differ, written by a library of logs: 2" in again.said
+        replayed = autochron(tmp_path, "replay", "last")
+        assert replayed.status == 0, replayed.said
+        assert "output lines in which only times differ, written by a library of logs: 2" in replayed.said
 
 
-def test_another_text_in_a_line_of_a_log_is_a_divergence(tmp_path):
+def test_another_text_in_a_log_line_is_a_divergence(tmp_path):
     lay_out(tmp_path, LOGS)
-    again = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
-    assert again.status == 1, again.said
-    assert "line 1 of the output was" in again.said
-    assert "written at agent.py:7" in again.said
+    replayed = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert replayed.status == 1, replayed.said
+    assert "line 1 of the output was" in replayed.said
+    assert "written at agent.py:7" in replayed.said
 
 
-def test_times_that_rich_writes_are_told_and_no_divergence(tmp_path):
+def test_times_in_lines_of_rich_are_no_divergence(tmp_path):
     pytest.importorskip("rich")
     source = (
         "from rich.console import Console\nconsole = Console()\n"
         "for each in range(3):\n    console.log('step', each)\n    time.sleep(0.4)\n"
     )
     lay_out(tmp_path, source)
-    again = autochron(tmp_path, "replay", "last")
-    assert again.status == 0, again.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert replayed.status == 0, replayed.said
 
 
 TIMED = "print(f'it is {WHAT or 1} and took {time.perf_counter_ns() % 1000} ms')\n"
@@ -67,50 +67,50 @@ TIMED = "print(f'it is {WHAT or 1} and took {time.perf_counter_ns() % 1000} ms')
 
 def test_a_time_that_the_program_prints_is_a_divergence_with_its_line(tmp_path):
     lay_out(tmp_path, TIMED)
-    again = autochron(tmp_path, "replay", "last")
-    assert again.status == 1, again.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert replayed.status == 1, replayed.said
     assert (
         "written at agent.py:5; only times differ: record that call, or let it be with an [[output]] pattern"
-        in again.said
+        in replayed.said
     )
 
 
-def test_a_pattern_lets_a_part_of_a_line_be(tmp_path):
+def test_an_output_pattern_excludes_a_part_of_a_line(tmp_path):
     lay_out(tmp_path, TIMED, '[[output]]\npattern = "took [0-9]+ ms"\nreason = "a duration"\n')
-    again = autochron(tmp_path, "replay", "last")
-    assert again.status == 0, again.said
-    assert "output lines that [[output]] lets differ: 1 (a duration)" in again.said
-    other = autochron(tmp_path, "replay", "last", env={"WHAT": "2"})
-    assert other.status == 1, other.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert replayed.status == 0, replayed.said
+    assert "output lines that [[output]] lets differ: 1 (a duration)" in replayed.said
+    changed = autochron(tmp_path, "replay", "last", env={"WHAT": "2"})
+    assert changed.status == 1, changed.said
 
 
 @pytest.mark.parametrize("pattern", [".*", "(?s).+", "[^x]*"])
-def test_a_pattern_that_fits_everything_is_refused(tmp_path, pattern):
+def test_a_pattern_that_matches_every_line_is_refused(tmp_path, pattern):
     (tmp_path / "autochron.toml").write_text(
         f'version = 1\n[[output]]\npattern = "{pattern}"\nreason = "all"\n'
     )
     (tmp_path / "agent.py").write_text("")
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert ran.status == 2
-    assert "fits every line, so nothing would be compared" in ran.said
-    assert "autochron.toml:3" in ran.said
+    refused = autochron(tmp_path, "run", "agent.py")
+    assert refused.status == 2
+    assert "fits every line, so nothing would be compared" in refused.said
+    assert "autochron.toml:3" in refused.said
 
 
-def test_a_pattern_that_is_none_is_refused(tmp_path):
+def test_a_pattern_that_is_no_regular_expression_is_refused(tmp_path):
     (tmp_path / "autochron.toml").write_text('version = 1\n[[output]]\npattern = "("\nreason = "all"\n')
     (tmp_path / "agent.py").write_text("")
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert ran.status == 2
-    assert "is no regular expression" in ran.said
+    refused = autochron(tmp_path, "run", "agent.py")
+    assert refused.status == 2
+    assert "is no regular expression" in refused.said
 
 
-def test_what_is_too_long_to_be_kept_is_compared_too(tmp_path):
+def test_output_that_is_too_long_to_be_kept_is_compared_by_digest(tmp_path):
     source = "for each in range(50_000):\n    print('x' * 99)\nprint(WHAT)\n"
     lay_out(tmp_path, source)
     assert autochron(tmp_path, "replay", "last").status == 0
-    other = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
-    assert other.status == 1, other.said
-    assert "bytes more, with the digest" in other.said
+    changed = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert changed.status == 1, changed.said
+    assert "bytes more, with the digest" in changed.said
 
 
 ERRORS = {
@@ -129,18 +129,18 @@ def with_errors(folder, source, rules="stderr = true\n"):
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_standard_error_is_compared_where_that_is_asked_for(tmp_path, name):
+def test_standard_error_is_compared_if_the_rules_ask_for_it(tmp_path, name):
     with_errors(tmp_path, ERRORS[name])
     assert autochron(tmp_path, "replay", "last").said.count("the same: 1 crossing") == 1
-    other = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
-    assert other.status == 1, other.said
-    assert "of standard error was" in other.said
+    changed = autochron(tmp_path, "replay", "last", env={"WHAT": "other"})
+    assert changed.status == 1, changed.said
+    assert "of standard error was" in changed.said
 
 
 def test_standard_error_that_was_not_recorded_is_not_compared(tmp_path):
     with_errors(tmp_path, ERRORS["a print"], rules="")
     assert autochron(tmp_path, "replay", "last", env={"WHAT": "other"}).status == 0
     (tmp_path / "autochron.toml").write_text(RULES.replace("packs = []\n", "packs = []\nstderr = true\n"))
-    again = autochron(tmp_path, "replay", "last")
-    assert "the same, except 1 value not compared" in again.said
-    assert "standard error was not recorded, so it is not compared" in again.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert "the same, except 1 value not compared" in replayed.said
+    assert "standard error was not recorded, so it is not compared" in replayed.said

@@ -1,4 +1,4 @@
-"""Many calls at once, in an order that no two runs share: each is served the record that is its own. (Case 1.)"""
+"""Many calls at once, in another order in each run: each is served its own record (case 1)."""
 
 import asyncio
 import concurrent.futures
@@ -21,8 +21,8 @@ def work(number):
 
 
 @autochron.boundary
-def check(number, found):
-    return number, found, random.random()
+def check(number, outcome):
+    return number, outcome, random.random()
 
 
 @autochron.boundary
@@ -32,22 +32,22 @@ async def work_later(number):
 
 
 @autochron.boundary
-async def check_later(number, found):
+async def check_later(number, outcome):
     await asyncio.sleep(0)
-    return number, found, random.random()
+    return number, outcome, random.random()
 
 
 def task(number):
-    """Call one tool, and with what it gave a second one."""
+    """Call one tool, and a second one with its result."""
     time.sleep(random.random() / 500)
-    found = work(number)
-    return check(number, found)
+    outcome = work(number)
+    return check(number, outcome)
 
 
 async def task_later(number):
     await asyncio.sleep(random.random() / 500)
-    found = await work_later(number)
-    return await check_later(number, found)
+    outcome = await work_later(number)
+    return await check_later(number, outcome)
 
 
 def gathered(numbers):
@@ -61,7 +61,7 @@ def grouped(numbers):
     async def run():
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(task_later(number)) for number in numbers]
-        return [each.result() for each in tasks]
+        return [task.result() for task in tasks]
 
     return asyncio.run(run())
 
@@ -74,20 +74,20 @@ def mapped(numbers):
 def submitted(numbers):
     with concurrent.futures.ThreadPoolExecutor(MANY) as pool:
         futures = [pool.submit(task, number) for number in numbers]
-        return [each.result() for each in concurrent.futures.as_completed(futures)]
+        return [future.result() for future in concurrent.futures.as_completed(futures)]
 
 
 def threaded(numbers):
     def run(number):
-        found.append(task(number))
+        results.append(task(number))
 
-    found = []
+    results = []
     threads = [threading.Thread(target=run, args=(number,)) for number in numbers]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    return found
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
 
 
 def threaded_later(numbers):
@@ -101,7 +101,7 @@ WAYS = [gathered, grouped, mapped, submitted, threaded, threaded_later]
 
 
 def shuffled(inputs):
-    """Return the inputs in an order of this run's own."""
+    """Return the inputs in random order."""
     inputs = list(inputs)
     random.shuffle(inputs)
     return inputs
@@ -112,19 +112,19 @@ ALIKE = [number % 8 for number in range(MANY)]
 
 
 @pytest.fixture
-def often(request):
-    """How often each is replayed; `--thorough` as often as is promised."""
+def repetitions(request):
+    """Return how often each case is replayed; with `--thorough`, as often as design.md promises."""
     return 100 if request.config.getoption("--thorough") else 25
 
 
-def same_again(way, inputs, block, times, order=shuffled):
-    given, trace = block.record(lambda: way(list(inputs)))
+def assert_same_results(way, inputs, block, times, order=shuffled):
+    results, trace = block.record(lambda: way(list(inputs)))
     assert len(trace.envelopes) == 2 * MANY
     for _ in range(times):
-        again, divergences = block.replay(trace, lambda: way(order(inputs)))
+        replayed, divergences = block.replay(trace, lambda: way(order(inputs)))
         assert divergences == ()
-        # Calls with the same input can't be told apart: any record of it is right, and each is used once.
-        assert Counter(again) == Counter(given)
+        # Calls with the same input are interchangeable: any record of that input is right, and each is used once.
+        assert Counter(replayed) == Counter(results)
 
 
 @pytest.mark.parametrize(
@@ -133,43 +133,45 @@ def same_again(way, inputs, block, times, order=shuffled):
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_case_1_each_of_64_calls_is_served_its_own_record(way, inputs, block):
-    same_again(way, inputs, block, 2)
+    assert_same_results(way, inputs, block, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_case_1_each_of_64_calls_is_served_its_own_record_each_time(way, block, often):
-    # A pool of few workers that gets its tasks in another order stands still for a second, once a replay.
+def test_case_1_each_of_64_calls_is_served_its_own_record_each_time(way, block, repetitions):
+    # A pool with few workers waits for a second, once in each replay, if it gets its tasks in another order.
     order = list if way in (mapped, threaded_later) else shuffled
-    same_again(way, DIFFERENT, block, often, order)
+    assert_same_results(way, DIFFERENT, block, repetitions, order)
 
 
-def one_live(way, block, times):
-    """Replay with the first tool of each task live, and the second served."""
-    given, trace = block.record(lambda: way(list(DIFFERENT)))
-    recorded = {number: fresh for number, _, fresh in given}
+def assert_second_tool_is_served(way, block, times):
+    """Replay with the first tool of each task live, and check that the second is served its own record."""
+    results, trace = block.record(lambda: way(list(DIFFERENT)))
+    recorded = {number: fresh for number, _, fresh in results}
     for _ in range(times):
         with autochron.replay(trace, rules=block.rules, live=["work", "work_later"][way in LATER]) as replay:
-            again = way(shuffled(DIFFERENT))
-        assert {number: fresh for number, _, fresh in again} == recorded
-        ran = [each.result for each in replay.only(live=True)]
-        assert len(ran) == MANY
-        assert not set(ran) & {found for _, found, _ in given}
-        assert {each.severity for each in replay.divergences} <= {"consequence", "notice"}
+            replayed = way(shuffled(DIFFERENT))
+        assert {number: fresh for number, _, fresh in replayed} == recorded
+        live_results = [entry.result for entry in replay.only(live=True)]
+        assert len(live_results) == MANY
+        assert not set(live_results) & {outcome for _, outcome, _ in results}
+        assert {entry.severity for entry in replay.divergences} <= {"consequence", "notice"}
 
 
 LATER = (gathered, grouped)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_case_1_with_every_second_name_live_the_others_are_served_their_own(way, block):
-    one_live(way, block, 1)
+def test_case_1_with_each_first_tool_live_each_second_tool_is_served_its_own_record(way, block):
+    assert_second_tool_is_served(way, block, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [gathered, submitted])
-def test_case_1_with_every_second_name_live_the_others_are_served_their_own_each_time(way, block, often):
-    one_live(way, block, often)
+def test_case_1_with_each_first_tool_live_each_second_tool_is_served_its_own_record_each_time(
+    way, block, repetitions
+):
+    assert_second_tool_is_served(way, block, repetitions)
 
 
 # --- order in one lane
@@ -195,11 +197,11 @@ def sorted_by_name():
 
 @pytest.mark.parametrize("live", [(), "other[2]"], ids=["full", "cut"])
 def test_case_1_another_order_with_the_same_counts_is_a_divergence(live, block):
-    given, trace = block.record(in_turn)
+    result, trace = block.record(in_turn)
     with autochron.replay(trace, rules=block.rules, live=live, check=False) as replay:
-        assert sorted_by_name() == sorted(given, key=lambda number: number % 2 == 0)
-    errors = [each for each in replay.divergences if each.severity == "error"]
-    assert [(each.kind, each.address, each.nearest) for each in errors] == [
+        assert sorted_by_name() == sorted(result, key=lambda number: number % 2 == 0)
+    errors = [divergence for divergence in replay.divergences if divergence.severity == "error"]
+    assert [(divergence.kind, divergence.address, divergence.nearest) for divergence in errors] == [
         ("reordered", "one[2]", "other[1]")
     ]
     assert errors[0].message == "one[2] came before other[1]; when it was recorded other[1] came first"

@@ -1,4 +1,4 @@
-"""A tool that is served changes the globals and the variables of enclosing functions that its code names."""
+"""A served tool changes the globals and the variables of enclosing functions that its code names."""
 
 import pytest
 
@@ -128,23 +128,23 @@ def test_a_served_tool_changes_its_globals(tmp_path, name):
     (tmp_path / "autochron.toml").write_text(rules)
     (tmp_path / "tools.py").write_text(tools)
     (tmp_path / "agent.py").write_text(AGENT.replace("{shown}", shown))
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert ran.status == 0, ran.said
-    again = autochron(tmp_path, "replay", "last")
-    assert (again.status, again.text) == (0, ran.text), again.said
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert recorded.status == 0, recorded.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
 
 
-def test_a_global_that_is_too_large_is_told_when_it_changes(tmp_path):
+def test_a_change_of_a_global_that_is_too_large_is_reported(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(
         "ORDERS = dict.fromkeys(range(5000))\ndef act(n):\n    ORDERS[-n] = n\n"
     )
     (tmp_path / "agent.py").write_text("import tools\ntools.act(1)\n")
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert "not rebuilt on replay: act: changed.global:ORDERS: builtins:dict (opaque)" in ran.said
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert "not rebuilt on replay: act: changed.global:ORDERS: builtins:dict (opaque)" in recorded.said
 
 
-def test_what_a_tool_only_reads_is_not_recorded(tmp_path):
+def test_a_global_that_a_tool_only_reads_is_not_recorded(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text("ORDERS = {'a': 1}\ndef act(n):\n    return ORDERS['a'] + n\n")
     (tmp_path / "agent.py").write_text("import tools\nprint(tools.act(1))\n")
@@ -173,27 +173,27 @@ ALIASES = {
 
 
 @pytest.mark.parametrize("name", ALIASES)
-def test_an_argument_in_an_outcome_stays_one_object(tmp_path, name):
+def test_an_argument_inside_a_result_stays_the_same_object(tmp_path, name):
     tools, use = ALIASES[name]
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text(tools)
     (tmp_path / "agent.py").write_text(
         f"import tools\nitem = [1]\nfound = tools.act(item)\n{use}\nprint(item, found)\n"
     )
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert "9]" in ran.text or "9, 8]" in ran.text
-    again = autochron(tmp_path, "replay", "last")
-    assert (again.status, again.text) == (0, ran.text), again.said
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert "9]" in recorded.text or "9, 8]" in recorded.text
+    replayed = autochron(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
 
 
-def test_an_object_that_is_no_value_comes_back_where_it_stood(tmp_path):
+def test_an_argument_that_cannot_be_encoded_is_returned_as_the_same_object(tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
     (tmp_path / "tools.py").write_text("def act(item):\n    return item, 1\n")
     source = (
         "import socket, tools\nitem = socket.socket()\nfound, _ = tools.act(item)\nprint(found is item)\n"
     )
     (tmp_path / "agent.py").write_text(source)
-    ran = autochron(tmp_path, "run", "agent.py")
-    assert "(opaque)" not in ran.said
-    again = autochron(tmp_path, "replay", "last")
-    assert (again.status, again.text) == (0, "True\n"), again.said
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert "(opaque)" not in recorded.said
+    replayed = autochron(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.text) == (0, "True\n"), replayed.said

@@ -1,4 +1,4 @@
-"""A replay that waits for what a served body would have done ends, and says why; one that merely waits goes on."""
+"""A replay that waits for what a served body would have done ends and says why. One that merely waits goes on."""
 
 import re
 import sys
@@ -156,7 +156,7 @@ IN_THREADS = {
 
 REASONS = {
     "a channel of trio": "served bodies do nothing, and that of send[1] was the last",
-    "a stream of anyio": "served bodies do nothing, and that of send[1] was the last",  # its look is what it was
+    "a stream of anyio": "served bodies do nothing, and that of send[1] was the last",  # its state did not change
     "a queue of an object": "did to worker of by_object[1]",
     "a condition": "did to condition of append[1]",
 }
@@ -197,9 +197,9 @@ WAITING = {
 
 
 def replays(folder, tools, programs):
-    """Record programs with tools, and replay all of them at once; return how that ended.
+    """Record programs with tools, then replay all of them at the same time. Return the finished replays by shape.
 
-    They have the variable `SECONDS`: few when they are recorded, and in the replay more than a standstill takes.
+    The variable `SECONDS` is small in the recording. In the replay it is longer than a standstill takes to be noticed.
     """
     started = {}
     for number, (shape, program) in enumerate(programs.items()):
@@ -213,21 +213,21 @@ def replays(folder, tools, programs):
             start([sys.executable, "-m", "autochron", "run", "agent.py"], place, env={"SECONDS": "0.5"}),
         )
     for shape, (place, process) in started.items():
-        ran = finish(process)
-        assert ran.status == 0, (shape, ran.said)
+        recorded = finish(process)
+        assert recorded.status == 0, (shape, recorded.said)
         words = [sys.executable, "-m", "autochron", "replay", "last"]
         started[shape] = (place, start(words, place, env={"SECONDS": "9"}))
     return {shape: finish(process) for shape, (_, process) in started.items()}
 
 
 def expect_refused(results, names):
-    for shape, again in results.items():
-        assert again.status == 1, (shape, again.said)
-        first = re.search(r"first: (.*)", again.said)[1]
-        assert first.startswith("the program stands still: each of its threads waits"), shape
-        assert first.endswith("(standstill)"), shape
-        assert f"; make it live (--live {names[shape]}), or" in first, (shape, first)
-        assert REASONS.get(shape, f"did to to of {names[shape]}[1]") in first, (shape, first)
+    for shape, replayed in results.items():
+        assert replayed.status == 1, (shape, replayed.said)
+        message = re.search(r"first: (.*)", replayed.said)[1]
+        assert message.startswith("the program stands still: each of its threads waits"), shape
+        assert message.endswith("(standstill)"), shape
+        assert f"; make it live (--live {names[shape]}), or" in message, (shape, message)
+        assert REASONS.get(shape, f"did to to of {names[shape]}[1]") in message, (shape, message)
 
 
 def test_event_loops_that_wait_for_ever_end(tmp_path):
@@ -241,23 +241,23 @@ def test_threads_that_wait_for_ever_end(tmp_path):
     expect_refused(results, {shape: name for shape, (_, name) in IN_THREADS.items()})
 
 
-def test_what_was_named_is_the_remedy(tmp_path):
+def test_the_remedy_that_is_named_works(tmp_path):
     program, name = IN_THREADS["a queue"]
     assert replays(tmp_path, THREAD_TOOLS, {"a queue": f"import tools\n{program}"})["a queue"].status == 1
-    again = autochron(tmp_path / "0", "replay", "last", "--live", name)
-    assert (again.status, again.text) == (0, "1\n"), again.said
+    replayed = autochron(tmp_path / "0", "replay", "last", "--live", name)
+    assert (replayed.status, replayed.text) == (0, "1\n"), replayed.said
 
 
 @pytest.mark.slow
-def test_what_waits_for_something_goes_on(tmp_path):
+def test_a_program_that_waits_for_something_that_comes_goes_on(tmp_path):
     before = "import os, tools\nS = float(os.environ['SECONDS'])\n"
     programs = {shape: before + program for shape, program in WAITING.items()}
-    for shape, again in replays(tmp_path, THREAD_TOOLS, programs).items():
-        assert again.status == 0, (shape, again.said)
+    for shape, replayed in replays(tmp_path, THREAD_TOOLS, programs).items():
+        assert replayed.status == 0, (shape, replayed.said)
 
 
 @pytest.mark.slow
-def test_a_program_that_a_signal_ends_goes_on(tmp_path):
+def test_a_program_that_waits_for_a_signal_goes_on(tmp_path):
     program = (
         "import signal, threading, tools\ne = threading.Event()\nsignal.signal(signal.SIGTERM, lambda *_: e.set())\n"
         "tools.act()\nprint('ready', flush=True)\nprint(e.wait())\n"

@@ -1,4 +1,4 @@
-"""State that tools share: what a live crossing works on was put there by earlier ones, which run, too. (Case 5.)"""
+"""State that tools share: before a live crossing, the earlier crossings of its state run, too (case 5)."""
 
 import importlib
 import sys
@@ -72,7 +72,7 @@ target = ["ledgers:put", "ledgers:total"]
 
 @pytest.fixture
 def ledgers(tmp_path, monkeypatch):
-    deactivate()  # what is imported under other rules stays woven by them
+    deactivate()  # a module that was imported under other rules would stay woven by them
     (tmp_path / "ledgers.py").write_text(AGENT, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("ledgers", None)
@@ -81,24 +81,24 @@ def ledgers(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def stated(tmp_path):
+def stateful(tmp_path):
     file = tmp_path / "autochron.toml"
     file.write_text(RULES + 'state = "ledger"\n', encoding="utf-8")
     return Block(str(file))
 
 
-def test_case_5_a_live_crossing_opens_the_earlier_ones_of_its_state(ledgers, stated):
-    given, trace = stated.record(ledgers.main)
-    assert given == (6, {"a": 1, "b": 5, "c": 2})
-    with autochron.replay(trace, rules=stated.rules, live="total[1]") as replay:
-        again = ledgers.main()
-    # `book` runs because a `put` inside is needed; what comes after the live one does not.
-    assert (again, ledgers.ran) == ((6, {"a": 1, "b": 5}), ["put a", "book", "put b", "total"])
-    assert [each.address for each in replay.only(live=True)] == ["put[1]", "put[2]", "total[1]"]
-    assert "stale-state" not in [each.kind for each in replay.divergences]
+def test_case_5_a_live_crossing_makes_the_earlier_ones_of_its_state_live(ledgers, stateful):
+    result, trace = stateful.record(ledgers.main)
+    assert result == (6, {"a": 1, "b": 5, "c": 2})
+    with autochron.replay(trace, rules=stateful.rules, live="total[1]") as replay:
+        replayed = ledgers.main()
+    # `book` runs because the `put` inside it is needed. The `put` after the live crossing does not run.
+    assert (replayed, ledgers.ran) == ((6, {"a": 1, "b": 5}), ["put a", "book", "put b", "total"])
+    assert [crossing.address for crossing in replay.only(live=True)] == ["put[1]", "put[2]", "total[1]"]
+    assert "stale-state" not in [crossing.kind for crossing in replay.divergences]
 
 
-def test_case_5_without_a_state_a_live_tool_after_served_ones_is_told_of(ledgers, tmp_path):
+def test_case_5_without_a_state_a_live_tool_after_served_ones_is_reported(ledgers, tmp_path):
     file = tmp_path / "autochron.toml"
     file.write_text(RULES, encoding="utf-8")
     block = Block(str(file))
@@ -106,12 +106,12 @@ def test_case_5_without_a_state_a_live_tool_after_served_ones_is_told_of(ledgers
     with autochron.replay(trace, rules=block.rules, live="total[1]") as replay:
         assert ledgers.main() == (0, {})
     assert ledgers.ran == ["total"]
-    (stale,) = [each for each in replay.divergences if each.kind == "stale-state"]
+    (stale,) = [divergence for divergence in replay.divergences if divergence.kind == "stale-state"]
     assert (stale.severity, stale.address) == ("notice", "total[1]")
     assert "put[1], look_up[1], book[1]" in stale.message
 
 
-def test_case_5_the_state_of_another_boundary_opens_nothing(ledgers, tmp_path):
+def test_case_5_boundaries_of_other_states_stay_served(ledgers, tmp_path):
     file = tmp_path / "autochron.toml"
     rules = RULES.replace(
         'target = ["ledgers:put", "ledgers:total"]', 'target = "ledgers:put"\nstate = "other"'
@@ -129,8 +129,8 @@ shelf = []
 
 
 @autochron.boundary(state="shelf")
-def stack(what):
-    shelf.append(what)
+def stack(item):
+    shelf.append(item)
     return len(shelf)
 
 
@@ -150,5 +150,5 @@ def test_case_5_a_state_may_be_named_by_the_decorator(block):
     _, trace = block.record(stacked)
     with autochron.replay(trace, rules=block.rules, live="count") as replay:
         assert stacked() == ["a", "b"]
-    assert [each.address for each in replay.only(live=True)] == ["stack[1]", "stack[2]", "count[1]"]
+    assert [crossing.address for crossing in replay.only(live=True)] == ["stack[1]", "stack[2]", "count[1]"]
     assert replay.divergences == ()

@@ -1,4 +1,4 @@
-"""Objects that are iterators, followed step by step in their own methods."""
+"""Stream objects: iterators whose own methods are followed step by step."""
 
 import threading
 
@@ -11,7 +11,7 @@ from tests.replaying import shaped
 
 
 class Feed:
-    """Yields what it likes, an error in the middle too."""
+    """An iterator over given steps. A step that is a text is raised as an error."""
 
     def __init__(self, *steps):
         self.steps = list(steps)
@@ -35,28 +35,28 @@ def feed(*steps):
     return Feed(*steps)
 
 
-def test_other_objects_of_the_class_and_its_type_are_untouched(block):
+def test_a_recorded_stream_object_keeps_its_type_and_other_objects_stay_untouched(block):
     def use():
         stream = feed(1, 2)
-        other = Feed(5, 6)
+        other_feed = Feed(5, 6)
         return (
             type(stream) is Feed,
             next(stream),
-            next(other),
+            next(other_feed),
             stream.last,
             list(stream),
-            list(other),
-            vars(other)["last"],
+            list(other_feed),
+            vars(other_feed)["last"],
         )
 
-    given, trace = block.record(use)
-    assert given == (True, 1, 5, 1, [2], [6], 6)
-    assert block.replay(trace, use) == (given, ())
-    assert [len(each.outcome.items) for each in trace.envelopes] == [2]
+    result, trace = block.record(use)
+    assert result == (True, 1, 5, 1, [2], [6], 6)
+    assert block.replay(trace, use) == (result, ())
+    assert [len(envelope.outcome.items) for envelope in trace.envelopes] == [2]
     assert trace.envelopes[0].form == "object"
 
 
-def test_an_attribute_that_was_not_kept_raises_where_it_is_used(block):
+def test_an_attribute_that_was_not_recorded_raises_when_it_is_used(block):
     def use():
         stream = feed(1)
         with stream.lock:
@@ -77,15 +77,15 @@ def test_reading_further_than_recorded_raises(block):
         block.replay(trace, lambda: use(3))
 
 
-def test_going_on_after_an_error_is_refused_on_replay(block):
+def test_reading_on_after_an_error_is_refused_on_replay(block):
     def use():
         stream = feed(1, "broken", 2)
         with pytest.raises(LookupError, match="broken"):
             list(stream)
         return next(stream)
 
-    given, trace = block.record(use)
-    assert given == 2
+    result, trace = block.record(use)
+    assert result == 2
     with pytest.raises(DivergenceError, match=r"read further than when it was recorded \(after its error\)"):
         block.replay(trace, use)
 
@@ -95,8 +95,8 @@ def test_reading_again_after_the_end_ends_again(block):
         stream = feed(1)
         return list(stream), list(stream), next(stream, "end")
 
-    given, trace = block.record(use)
-    assert block.replay(trace, use) == (given, ())
+    result, trace = block.record(use)
+    assert block.replay(trace, use) == (result, ())
 
 
 class Generating(Feed):
@@ -120,12 +120,12 @@ class Mapping(map):
 
 
 @pytest.mark.parametrize("cls", [Generating, Sending, Ending, Mapping, type(iter([])), threading.Lock])
-def test_what_cannot_be_followed_whole_is_not(cls):
+def test_a_class_with_steps_that_cannot_be_followed_is_not_followed(cls):
     assert streams.can_follow(cls) is False
 
 
 @pytest.mark.parametrize("cls", [Feed, shaped.Pages, shaped.Cursor])
-def test_what_can_be_followed(cls):
+def test_a_class_of_plain_steps_is_followed(cls):
     assert streams.can_follow(cls) is True
 
 
@@ -144,15 +144,15 @@ def calling():
     return Calling(1, 2)
 
 
-def test_what_crosses_in_a_step_lies_inside_and_is_not_run_again(block):
+def test_a_crossing_in_a_step_is_a_child_of_the_stream_and_is_served(block):
     def use():
         stream = calling()
-        found = [next(stream)]
+        items = [next(stream)]
         inner(9)
-        return found + list(stream)
+        return items + list(stream)
 
-    given, trace = block.record(use)
-    assert [(each.address, each.parent) for each in trace.envelopes] == [
+    result, trace = block.record(use)
+    assert [(envelope.address, envelope.parent) for envelope in trace.envelopes] == [
         *(("calling[1]", None), ("inner[1]", 1), ("inner[2]", None), ("inner[3]", 1)),
     ]
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())

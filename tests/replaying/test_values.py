@@ -1,4 +1,4 @@
-"""Ambient values on replay: served to what is live, made up where there is no record, and told of."""
+"""Ambient values on replay: served to live bodies, invented where there is no record, and reported."""
 
 import datetime as dt
 import importlib
@@ -68,7 +68,7 @@ _names = iter(f"asking_{number}" for number in range(1000))
 
 
 class World:
-    """An agent in a project of its own."""
+    """An agent in a project of its own, with its rules."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -84,15 +84,15 @@ class World:
 
     def record(self, run=None):
         with autochron.record(rules=str(self.rules), store="memory:") as self.recording:
-            given = (run or self.agent.main)()
-        return given, self.recording.trace()
+            result = (run or self.agent.main)()
+        return result, self.recording.trace()
 
     def replay(self, trace, run=None, **more):
         if "swap" in more:
             more["swap"] = {f"{self.name}:{old}": f"{self.name}:{new}" for old, new in more["swap"].items()}
         with autochron.replay(trace, rules=str(self.rules), check=False, **more) as replay:
-            given = (run or self.agent.main)()
-        return given, replay
+            result = (run or self.agent.main)()
+        return result, replay
 
     def line_of(self, text):
         return next(number for number, line in enumerate(AGENT.split("\n"), 1) if text in line)
@@ -101,23 +101,26 @@ class World:
 @pytest.fixture
 def world(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
-    made = World(tmp_path)
-    yield made
+    fresh_world = World(tmp_path)
+    yield fresh_world
     deactivate()
-    sys.modules.pop(made.name, None)
+    sys.modules.pop(fresh_world.name, None)
 
 
-def told(replay):
+def divergences_of(replay):
     return [
-        (each.kind, each.address.partition("@")[0], each.severity)
-        for each in replay.divergences
-        if each.kind != "stale-state"
+        (divergence.kind, divergence.address.partition("@")[0], divergence.severity)
+        for divergence in replay.divergences
+        if divergence.kind != "stale-state"
     ]
 
 
-def test_names_sites_and_lanes_are_those_of_the_line(world):
+def test_an_ambient_value_has_the_name_site_and_parent_of_its_line(world):
     _, trace = world.record()
-    assert [(each.name, each.nth, each.kind, each.site, each.parent) for each in trace.envelopes[:4]] == [
+    assert [
+        (envelope.name, envelope.nth, envelope.kind, envelope.site, envelope.parent)
+        for envelope in trace.envelopes[:4]
+    ] == [
         ("tool_quote", 1, "tool", f"{world.name}.py:tool_quote", None),
         (f"time.time@{world.name}.tool_quote", 1, "ambient", f"@{world.name}.py:tool_quote", 1),
         (f"random.random@{world.name}.tool_quote", 1, "ambient", f"@{world.name}.py:tool_quote", 1),
@@ -127,31 +130,31 @@ def test_names_sites_and_lanes_are_those_of_the_line(world):
 
 
 @pytest.mark.parametrize("live", [(), "tool_quote", "kind:tool", "tool_refund[1]", "after:tool_quote[1]"])
-def test_what_is_live_gets_the_values_of_that_day(world, live):
-    given, trace = world.record()
-    again, replay = world.replay(trace, live=live)
-    assert (again, told(replay)) == (given, [])
+def test_live_bodies_get_the_recorded_values(world, live):
+    result, trace = world.record()
+    replayed, replay = world.replay(trace, live=live)
+    assert (replayed, divergences_of(replay)) == (result, [])
 
 
-def test_a_value_that_is_to_be_live_is(world):
-    given, trace = world.record()
-    again, replay = world.replay(trace, live="kind:ambient")
-    assert again[1] != given[1]
-    assert again[4] != given[4]
-    assert {each.kind for each in replay.only(live=True)} == {"ambient"}
+def test_live_ambient_values_are_fresh(world):
+    result, trace = world.record()
+    replayed, replay = world.replay(trace, live="kind:ambient")
+    assert replayed[1] != result[1]
+    assert replayed[4] != result[4]
+    assert {crossing.kind for crossing in replay.only(live=True)} == {"ambient"}
 
 
-def test_what_a_fix_asks_for_beside_is_made_up_of_the_trace(world):
-    given, trace = world.record()
-    found = [world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_more"}) for _ in range(2)]
-    for again, replay in found:
-        first, _, counter, later, now, *drawn = again[2]
-        assert [first, again[0], again[3:]] == ["A1", given[0], given[3:]]
+def test_values_that_only_a_fix_asks_for_are_invented_from_the_trace(world):
+    result, trace = world.record()
+    replays = [world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_more"}) for _ in range(2)]
+    for replayed, replay in replays:
+        first, _, counter, later, current, *drawn = replayed[2]
+        assert [first, replayed[0], replayed[3:]] == ["A1", result[0], result[3:]]
         created = dt.datetime.fromisoformat(trace.header.created).timestamp()
-        assert created <= now < created + 60
+        assert created <= current < created + 60
         assert counter <= later < counter + 60
-        assert [each.version for each in drawn if isinstance(each, uuid.UUID)] == [4]
-        invented = [each.address.partition("@")[0] for each in replay.crossings if each.invented]
+        assert [entry.version for entry in drawn if isinstance(entry, uuid.UUID)] == [4]
+        invented = [entry.address.partition("@")[0] for entry in replay.crossings if entry.invented]
         assert set(invented) == {
             "time.time",
             "time.perf_counter",
@@ -159,41 +162,41 @@ def test_what_a_fix_asks_for_beside_is_made_up_of_the_trace(world):
             "uuid.uuid4",
             "random.choice",
         }
-        assert {severity for kind, _, severity in told(replay) if kind == "invented"} == {"notice"}
-        assert [each for each in told(replay) if each[2] in {"error", "warning"}] == []
-    (one, _), (other, _) = found
-    assert one[2][5:] == other[2][5:]
-    assert one[2][5] != one[2][6]
-    assert any("◌" in line and "invented" in line for line in found[0][1].tree())
+        assert {severity for kind, _, severity in divergences_of(replay) if kind == "invented"} == {"notice"}
+        assert [entry for entry in divergences_of(replay) if entry[2] in {"error", "warning"}] == []
+    (first_result, _), (second_result, _) = replays
+    assert first_result[2][5:] == second_result[2][5:]
+    assert first_result[2][5] != first_result[2][6]
+    assert any("◌" in line and "invented" in line for line in replays[0][1].tree())
 
 
-def test_a_fix_sees_the_time_at_which_the_trace_was_there(world):
-    """What that day took, here a sleep, is nothing to a replay; what expired in it has expired all the same."""
+def test_a_fix_sees_times_that_go_on_from_the_recorded_ones(world):
+    """A replay skips the recorded sleep, but a fix sees times after it: whatever expired in the recording has expired."""
     slept = 0.3
     _, trace = world.record(lambda: [world.agent.tool_quote("mug"), time.sleep(slept), world.agent.main()])
-    ends = dt.datetime.fromisoformat(trace.header.created).timestamp() + slept
+    recorded_end = dt.datetime.fromisoformat(trace.header.created).timestamp() + slept
     for live in ("tool_pick", "kind:tool"):
-        again, _ = world.replay(
+        replayed, _ = world.replay(
             trace,
             lambda: [world.agent.tool_quote("mug"), None, world.agent.main()],
             live=live,
             swap={"tool_pick": "asks_late"},
         )
-        times = again[2][3]
+        times = replayed[2][3]
         assert times == sorted(times)
-        assert ends <= times[0] < ends + 60
+        assert recorded_end <= times[0] < recorded_end + 60
 
 
 def test_a_fix_that_calls_the_old_function_gets_its_values(world):
-    given, trace = world.record()
-    again, replay = world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_the_old"})
-    assert (again, told(replay)) == (given, [])
+    result, trace = world.record()
+    replayed, replay = world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_the_old"})
+    assert (replayed, divergences_of(replay)) == (result, [])
 
 
-def test_what_a_fix_no_longer_asks_for_is_a_consequence_where_it_is_live_and_a_warning_before(world):
+def test_a_missing_value_is_a_consequence_of_a_live_fix_and_a_warning_before_it(world):
     _, trace = world.record()
     _, replay = world.replay(trace, live="tool_refund", swap={"tool_refund": "asks_less"})
-    assert [each for each in told(replay) if each[0] != "outcome"] == [
+    assert [divergence for divergence in divergences_of(replay) if divergence[0] != "outcome"] == [
         ("missing", "time.time", "consequence"),
         ("missing", "time.perf_counter", "consequence"),
     ]
@@ -204,125 +207,128 @@ def test_what_a_fix_no_longer_asks_for_is_a_consequence_where_it_is_live_and_a_w
         return [world.agent.tool_pick(list("abcdefgh"))]
 
     _, replay = world.replay(trace, without, live="tool_pick")
-    assert told(replay) == [("missing", "time.time_ns", "warning"), ("missing", "uuid.uuid4", "consequence")]
+    assert divergences_of(replay) == [
+        ("missing", "time.time_ns", "warning"),
+        ("missing", "uuid.uuid4", "consequence"),
+    ]
     _, replay = world.replay(trace, without)
-    assert {each for each in told(replay) if each[0] == "missing"} == {
+    assert {divergence for divergence in divergences_of(replay) if divergence[0] == "missing"} == {
         ("missing", "time.time_ns", "error"),
         ("missing", "uuid.uuid4", "error"),
     }
 
 
 def test_in_a_full_replay_a_value_without_a_record_is_an_error_and_the_program_goes_on(world):
-    given, trace = world.record()
-    ran = []
+    result, trace = world.record()
+    extra_results = []
 
     def more():
         first = world.agent.main()
-        ran.append(world.agent.asks_more("B2"))
+        extra_results.append(world.agent.asks_more("B2"))
         return first
 
-    again, replay = world.replay(trace, more)
-    assert (again, len(ran[0])) == (given, 9)
-    assert {severity for _, _, severity in told(replay)} == {"error"}
+    replayed, replay = world.replay(trace, more)
+    assert (replayed, len(extra_results[0])) == (result, 9)
+    assert {severity for _, _, severity in divergences_of(replay)} == {"error"}
     with pytest.raises(autochron.errors.DivergenceError, match="was not recorded, and its value is made up"):
         replay.verify()
 
 
-def test_a_test_s_own_line_is_no_disagreement(world):
-    given, trace = world.record()
+def test_an_ambient_call_of_the_test_itself_is_only_a_warning(world):
+    result, trace = world.record()
     (world.folder / "around.py").write_text(
         "import time\ndef around(run):\n    time.time()\n    return run()\n"
     )
     around = importlib.import_module("around").around
     sys.modules.pop("around")
-    again, replay = world.replay(trace, lambda: around(world.agent.main))
-    assert (again, told(replay)) == (given, [("invented", "time.time", "warning")])
+    replayed, replay = world.replay(trace, lambda: around(world.agent.main))
+    assert (replayed, divergences_of(replay)) == (result, [("invented", "time.time", "warning")])
 
 
-def test_a_choice_that_no_longer_fits_is_made_up(world):
+def test_a_recorded_choice_that_no_longer_fits_is_invented_anew(world):
     _, trace = world.record(lambda: [world.agent.tool_pick(list("abcdefgh")) for _ in range(20)])
-    given, _ = world.replay(
+    result, _ = world.replay(
         trace,
         lambda: [world.agent.tool_pick(list("abcdefgh")) for _ in range(20)],
         live="tool_pick",
         swap={"tool_pick": "of_few"},
     )
-    assert given == ["a"] * 20
+    assert result == ["a"] * 20
 
 
-def test_a_trace_has_its_values_also_where_the_rules_no_longer_ask(world):
-    given, trace = world.record()
+def test_recorded_values_are_served_even_if_the_rules_no_longer_ask_for_them(world):
+    result, trace = world.record()
     world.write("")
     for _ in range(2):
-        again, replay = world.replay(trace)
-        assert (again, told(replay)) == (given, [])
-    # What another trace doesn't have is not asked of it, nor recorded.
+        replayed, replay = world.replay(trace)
+        assert (replayed, divergences_of(replay)) == (result, [])
+    # A trace without ambient values serves none.
     before = time.time_ns()
     _, plain = world.record()
-    assert [each.name for each in plain.envelopes] == ["tool_quote", "tool_refund", "tool_pick"]
-    again, replay = world.replay(plain)
-    assert again[1] > before
-    assert told(replay) == []
+    assert [envelope.name for envelope in plain.envelopes] == ["tool_quote", "tool_refund", "tool_pick"]
+    replayed, replay = world.replay(plain)
+    assert replayed[1] > before
+    assert divergences_of(replay) == []
 
 
-def test_a_value_at_one_line_is_recorded_and_no_other(world):
+def test_a_rule_for_one_line_records_only_the_values_of_that_line(world):
     line = world.line_of("time.time_ns()")
     world.write(
         f'[[boundary]]\nkind = "ambient"\ncall = "time.time_ns"\nsite = "{world.name}.py:{line}"\nname = "now"\n'
     )
-    given, trace = world.record()
-    assert [each.name for each in trace.envelopes if each.kind == "ambient"] == ["now"]
-    again, replay = world.replay(trace)
-    assert (again[1], told(replay)) == (given[1], [])
-    assert again[4] != given[4]
+    result, trace = world.record()
+    assert [envelope.name for envelope in trace.envelopes if envelope.kind == "ambient"] == ["now"]
+    replayed, replay = world.replay(trace)
+    assert (replayed[1], divergences_of(replay)) == (result[1], [])
+    assert replayed[4] != result[4]
     _, replay = world.replay(trace, lambda: [world.agent.main(), world.agent.main()], live="kind:tool")
-    assert ("invented", "now[2]", "notice") in told(replay)
+    assert ("invented", "now[2]", "notice") in divergences_of(replay)
 
 
-def test_a_line_is_found_again_by_its_hash(world):
+def test_a_rule_finds_a_moved_line_by_its_hash(world):
     from autochron.detect.line_hash import hash_of
 
     line_hash = hash_of(AGENT.split("\n")[world.line_of("time.time_ns()") - 1])
     table = f'[[boundary]]\nkind = "ambient"\ncall = "time.time_ns"\nsite = "{world.name}.py:2"\n'
     world.write(f'{table}hash = "{line_hash[:8]}"\n')
     _, trace = world.record()
-    assert [each.name for each in trace.envelopes if each.kind == "ambient"] == [
+    assert [envelope.name for envelope in trace.envelopes if envelope.kind == "ambient"] == [
         f"time.time_ns@{world.name}.main"
     ]
 
 
-def test_what_is_ignored_is_not_recorded(world):
+def test_an_ignored_call_is_not_recorded(world):
     line = world.line_of("time.time_ns()")
     world.write(
         f'{ALL}\n[[ignore]]\ncall = "uuid.uuid4"\nsite = "{world.name}.py:{line}"\nreason = "a key"\n'
     )
     _, trace = world.record()
-    names = {each.name.partition("@")[0] for each in trace.envelopes if each.kind == "ambient"}
+    names = {envelope.name.partition("@")[0] for envelope in trace.envelopes if envelope.kind == "ambient"}
     assert names == {"time.time", "time.time_ns", "time.perf_counter", "random.random", "random.choice"}
 
 
-def test_of_one_line_no_more_than_so_many_values_are_recorded(world, monkeypatch):
+def test_the_number_of_values_recorded_for_one_line_is_limited(world, monkeypatch):
     monkeypatch.setattr(ambient, "CAP", 5)
 
     def polls():
         return [world.agent.tool_refund(str(number)) for number in range(8)]
 
     _, trace = world.record(polls)
-    assert sum(each.name.startswith("time.time@") for each in trace.envelopes) == 5
+    assert sum(envelope.name.startswith("time.time@") for envelope in trace.envelopes) == 5
     assert [
         problem.partition(": ")[2] for problem in world.recording.problems if "time.time " in problem
     ] == [
         "5 values are recorded, and no more; make what polls a boundary, or [[ignore]] the call (ambient-cap)"
     ]
-    given, replay = world.replay(trace, polls, live="tool_refund")
-    assert len(given) == 8
-    assert {each for each in told(replay) if each[0] == "invented"} == {
+    result, replay = world.replay(trace, polls, live="tool_refund")
+    assert len(result) == 8
+    assert {envelope for envelope in divergences_of(replay) if envelope[0] == "invented"} == {
         ("invented", "time.time", "notice"),
         ("invented", "time.perf_counter", "notice"),
     }
 
 
-def test_a_library_s_clock_is_never_served(world):
+def test_the_clock_calls_of_a_library_are_not_recorded(world):
     import threading
 
     _, trace = world.record(lambda: threading.Event().wait(0.001))

@@ -1,4 +1,4 @@
-"""What a replay runs all the same: with a recorded argument, or only observed. And what is woven as it is passed."""
+"""Bodies that a replay runs all the same, with a recorded argument or observed; and callables woven as they are passed."""
 
 import asyncio
 import functools
@@ -123,16 +123,16 @@ def routes(tmp_path, monkeypatch):
 
 @pytest.fixture
 def fresh():
-    """Start an interpreter for each command."""
+    """Return a runner that starts an interpreter for each command."""
     return Fresh()
 
 
 @pytest.fixture
 def block(tmp_path, routes):
-    """Return `record` and `replay` with rules for that module."""
+    """Return `record` and `replay` with rules for the module of routes."""
     name = routes.__name__
     file = tmp_path / "autochron.toml"
-    outcomes = ", ".join(f'"{name}:{each}"' for each in OUTCOMES.split())
+    outcomes = ", ".join(f'"{name}:{function}"' for function in OUTCOMES.split())
     file.write_text(
         f"""version = 1
 packs = []
@@ -200,14 +200,14 @@ async def collect(items):
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_an_argument_is_the_outcome(call, routes, block):
-    given, trace = block.record(lambda: call(routes))
+def test_an_argument_can_be_the_outcome(call, routes, block):
+    result, trace = block.record(lambda: call(routes))
     assert len(trace.envelopes) == 1
-    assert call(routes) != given
-    assert block.replay(trace, lambda: call(routes)) == (given, ())
+    assert call(routes) != result
+    assert block.replay(trace, lambda: call(routes)) == (result, ())
 
 
-def test_what_is_recorded_is_the_argument_as_it_was(routes, block):
+def test_the_argument_is_recorded_as_the_caller_passed_it(routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
     assert outcomes(trace) == [("rebinds[1]", b"7")]
     assert trace.envelopes[0].input == b'{"rest":1}'
@@ -216,35 +216,35 @@ def test_what_is_recorded_is_the_argument_as_it_was(routes, block):
 def test_the_body_runs_on_replay_with_the_recorded_argument(routes, block):
     _, trace = block.record(lambda: routes.finish(str, "recorded"))
     routes.ran.clear()
-    given, divergences = block.replay(trace, lambda: routes.finish(str, "another"))
-    assert (given, routes.ran, divergences) == ("recorded", ["recorded"], ())
+    result, divergences = block.replay(trace, lambda: routes.finish(str, "another"))
+    assert (result, routes.ran, divergences) == ("recorded", ["recorded"], ())
 
 
 @pytest.mark.parametrize("live", ["kind:router", "rebinds", "rebinds[1]"])
-def test_one_that_is_live_has_its_own_argument(live, routes, block):
+def test_a_live_crossing_keeps_its_own_argument(live, routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
     with autochron.replay(trace, rules=block.rules, live=live) as replay:
         assert routes.rebinds(8, 1) == (8, [1])
-    assert [each.address for each in replay.only(live=True)] == ["rebinds[1]"]
+    assert [entry.address for entry in replay.only(live=True)] == ["rebinds[1]"]
     assert replay["rebinds[1]"].result == 8
-    assert [(each.kind, each.severity) for each in replay.divergences] == [("outcome", "consequence")]
+    assert [(entry.kind, entry.severity) for entry in replay.divergences] == [("outcome", "consequence")]
 
 
-def test_one_that_is_live_and_was_not_recorded(routes, block):
+def test_a_live_crossing_that_was_not_recorded_keeps_its_own_argument(routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
     with autochron.replay(trace, rules=block.rules, live="rebinds") as replay:
         assert (routes.rebinds(7, 1), routes.rebinds(9, 1)) == ((7, [1]), (9, [1]))
-    assert [each.result for each in replay.only(live=True)] == [7, 9]
+    assert [crossing.result for crossing in replay.only(live=True)] == [7, 9]
 
 
-def test_one_that_is_live_and_whose_body_raises(routes, block):
+def test_a_live_crossing_whose_body_raises_has_its_argument_as_result(routes, block):
     def call():
         with pytest.raises(LookupError):
-            routes.fails(given)
+            routes.fails(argument)
 
-    given = 1
+    argument = 1
     _, trace = block.record(call)
-    given = 2
+    argument = 2
     with autochron.replay(trace, rules=block.rules, live="fails") as replay:
         call()
     assert replay["fails[1]"].result == 2
@@ -252,8 +252,8 @@ def test_one_that_is_live_and_whose_body_raises(routes, block):
 
 def test_other_arguments_are_compared(routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
-    given, (divergence,) = block.replay(trace, lambda: routes.rebinds(8, 2), check=False)
-    assert given == (7, [2])
+    result, (divergence,) = block.replay(trace, lambda: routes.rebinds(8, 2), check=False)
+    assert result == (7, [2])
     assert (divergence.kind, divergence.path, divergence.recorded, divergence.replayed) == (
         "input",
         "rest",
@@ -262,15 +262,15 @@ def test_other_arguments_are_compared(routes, block):
     )
 
 
-def test_what_the_body_raises_is_not_on_record(routes, block):
+def test_an_error_of_the_body_is_not_recorded(routes, block):
     def call():
         with pytest.raises(LookupError) as caught:
             routes.fails(random.random())
         return caught.value.args
 
-    given, trace = block.record(call)
-    assert outcomes(trace) == [("fails[1]", str(given[0]).encode())]
-    assert block.replay(trace, call) == (given, ())
+    result, trace = block.record(call)
+    assert outcomes(trace) == [("fails[1]", str(result[0]).encode())]
+    assert block.replay(trace, call) == (result, ())
 
 
 def test_an_argument_that_cannot_be_stored_says_so_and_raises_on_replay(routes, block):
@@ -281,16 +281,16 @@ def test_an_argument_that_cannot_be_stored_says_so_and_raises_on_replay(routes, 
         pytest.raises(Exception, match="Odd"),
     ):
         routes.rebinds(routes.Odd(1), 1)
-    assert [each.kind for each in replay.divergences] == ["outcome"]
+    assert [divergence.kind for divergence in replay.divergences] == ["outcome"]
 
 
-def test_one_call_more_is_a_divergence(routes, block):
+def test_an_additional_call_is_a_divergence(routes, block):
     _, trace = block.record(lambda: routes.rebinds(7, 1))
     with autochron.replay(trace, rules=block.rules, check=False) as replay:
         routes.rebinds(7, 1)
         with pytest.raises(DivergenceError):
             routes.rebinds(7, 1)
-    assert [each.kind for each in replay.divergences] == ["extra"]
+    assert [divergence.kind for divergence in replay.divergences] == ["extra"]
 
 
 PASSED = {
@@ -304,37 +304,37 @@ PASSED = {
 
 
 @pytest.mark.parametrize(("make", "name"), PASSED.values(), ids=PASSED)
-def test_what_is_passed_is_woven(make, name, routes, block):
+def test_a_passed_callable_is_woven(make, name, routes, block):
     def call():
         path = routes.add_edges("a", make(routes))
-        found = [path("x"), path("y")]
-        return [asyncio.run(each) if asyncio.iscoroutine(each) else each for each in found]
+        picked = [path("x"), path("y")]
+        return [asyncio.run(route) if asyncio.iscoroutine(route) else route for route in picked]
 
-    given, trace = block.record(call)
+    result, trace = block.record(call)
     assert [envelope.address for envelope in trace.envelopes] == [f"{name}[1]", f"{name}[2]"]
-    assert block.replay(trace, call) == (given, ())
+    assert block.replay(trace, call) == (result, ())
 
 
-def test_what_is_passed_twice_crosses_once(routes, block):
+def test_a_callable_that_is_passed_twice_crosses_once(routes, block):
     def call():
         routes.add_edges("a", routes.pick)
         return routes.add_edges("b", routes.pick)("x")
 
-    given, trace = block.record(call)
+    result, trace = block.record(call)
     assert [envelope.address for envelope in trace.envelopes] == ["pick[1]"]
-    assert block.replay(trace, call) == (given, ())
+    assert block.replay(trace, call) == (result, ())
 
 
-def test_what_is_passed_inside_of_something_is_woven(routes, block):
+def test_a_method_of_a_passed_object_is_woven(routes, block):
     def call():
         return routes.hold(routes.Picker()).method("x")
 
-    given, trace = block.record(call)
+    result, trace = block.record(call)
     assert [envelope.address for envelope in trace.envelopes] == ["Picker.method[1]"]
-    assert block.replay(trace, call) == (given, ())
+    assert block.replay(trace, call) == (result, ())
 
 
-def test_a_condition_is_of_the_call_that_passes(routes, block):
+def test_a_condition_is_checked_against_the_call_that_passes_the_callable(routes, block):
     def call():
         routes.sometimes("no", routes.Picker().method)("x")
         return routes.sometimes("yes", routes.pick)("x")
@@ -343,7 +343,7 @@ def test_a_condition_is_of_the_call_that_passes(routes, block):
     assert [envelope.address for envelope in trace.envelopes] == ["sometimes[1]"]
 
 
-def test_what_has_no_code_stands_in_the_ledger(routes, block):
+def test_a_passed_callable_without_code_is_in_the_ledger(routes, block):
     _, trace = block.record(lambda: routes.add_edges("a", len)("abc"))
     assert trace.envelopes == ()
     assert [(entry.what, entry.slug) for entry in trace.footer.ledger if entry.slug == "no-code"] == [
@@ -351,7 +351,7 @@ def test_what_has_no_code_stands_in_the_ledger(routes, block):
     ]
 
 
-def test_a_parameter_that_is_not_there_stands_in_the_ledger(routes, tmp_path):
+def test_an_unknown_parameter_is_in_the_ledger(routes, tmp_path):
     file = Path(tmp_path / "other.toml")
     rule = f'[[boundary]]\nname = "r"\nkind = "router"\ntarget = "{routes.__name__}:rebinds"\n'
     file.write_text(f'version = 1\npacks = []\n{rule}outcome = "argument:reslt"\n', encoding="utf-8")
@@ -361,7 +361,7 @@ def test_a_parameter_that_is_not_there_stands_in_the_ledger(routes, tmp_path):
     assert "it has no parameter `reslt`; it has result, rest" in reasons
 
 
-def test_weaving_is_taken_off_with_the_rest(routes, block):
+def test_deactivating_restores_the_code_of_passed_callables(routes, block):
     codes = routes.pick.__code__, routes.rebinds.__code__
     block.record(lambda: routes.add_edges("a", routes.pick))
     assert routes.pick.__code__ is not codes[0]
@@ -371,20 +371,20 @@ def test_weaving_is_taken_off_with_the_rest(routes, block):
     assert (routes.pick.__code__, routes.rebinds.__code__) == codes
 
 
-def test_what_is_observed_runs_and_is_compared(routes, block, capsys):
+def test_an_observed_call_runs_and_is_compared(routes, block, capsys):
     _, trace = block.record(lambda: routes.watched("a", stamp=1))
     routes.ran.clear()
     capsys.readouterr()
-    given, divergences = block.replay(trace, lambda: routes.watched("a", stamp=2))
-    assert (given["state"], routes.ran, divergences) == ("a", ["a"], ())
+    result, divergences = block.replay(trace, lambda: routes.watched("a", stamp=2))
+    assert (result["state"], routes.ran, divergences) == ("a", ["a"], ())
     assert capsys.readouterr().out == "watching a\n"
 
 
-def test_what_is_observed_gives_something_else(routes, block):
+def test_another_result_of_an_observed_call_is_a_divergence(routes, block):
     _, trace = block.record(lambda: routes.watched("a"))
     trace = with_outcome(trace, b'{"state":"b","when":1}')
-    given, (divergence,) = block.replay(trace, lambda: routes.watched("a"), check=False)
-    assert given["state"] == "a"
+    result, (divergence,) = block.replay(trace, lambda: routes.watched("a"), check=False)
+    assert result["state"] == "a"
     assert (divergence.kind, divergence.path, divergence.recorded, divergence.replayed) == (
         "outcome",
         "state",
@@ -399,14 +399,17 @@ def with_outcome(trace, value):
     return structs.replace(trace, envelopes=(structs.replace(envelope, outcome=outcome),))
 
 
-def test_what_is_observed_is_given_something_else(routes, block):
+def test_another_input_of_an_observed_call_is_a_divergence(routes, block):
     _, trace = block.record(lambda: routes.watched("a"))
     _, divergences = block.replay(trace, lambda: routes.watched("b"), check=False)
-    assert [(each.kind, each.path) for each in divergences] == [("input", "state"), ("outcome", "state")]
+    assert [(divergence.kind, divergence.path) for divergence in divergences] == [
+        ("input", "state"),
+        ("outcome", "state"),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("recorded", "now", "message"),
+    ("recorded", "replayed", "message"),
     [
         (None, KeyError, "raised builtins:KeyError ('a'); when it was recorded it returned"),
         (KeyError, None, "returned; when it was recorded it raised builtins:KeyError"),
@@ -417,35 +420,37 @@ def test_what_is_observed_is_given_something_else(routes, block):
         ),
     ],
 )
-def test_what_is_observed_ends_otherwise(recorded, now, message, routes, block):
-    def call(wanted):
+def test_another_ending_of_an_observed_call_is_a_divergence(recorded, replayed, message, routes, block):
+    def call(error):
         try:
-            routes.watched("a", 0, wanted)
+            routes.watched("a", 0, error)
         except (KeyError, ValueError):
             pass
 
     _, trace = block.record(lambda: call(recorded))
-    _, divergences = block.replay(trace, lambda: call(now), check=False)
-    assert f"watched[1] {message}" in [each.message for each in divergences if each.kind == "outcome"]
+    _, divergences = block.replay(trace, lambda: call(replayed), check=False)
+    assert f"watched[1] {message}" in [
+        divergence.message for divergence in divergences if divergence.kind == "outcome"
+    ]
 
 
-def test_what_crosses_in_an_observed_call_is_served(routes, block):
+def test_a_crossing_inside_an_observed_call_is_served(routes, block):
     def call():
         return asyncio.run(routes.watched_async("a"))
 
-    given, trace = block.record(call)
-    assert [(each.address, each.parent) for each in trace.envelopes] == [
+    result, trace = block.record(call)
+    assert [(envelope.address, envelope.parent) for envelope in trace.envelopes] == [
         ("watched_async[1]", None),
         ("pick_async[1]", 1),
     ]
-    assert block.replay(trace, call) == (given, ())
+    assert block.replay(trace, call) == (result, ())
 
 
-def test_a_connection_in_an_observed_call_is_told_of(routes, block):
+def test_a_connection_in_an_observed_call_is_refused(routes, block):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         _, trace = block.record(lambda: routes.connects(port))
-    assert [each.address for each in trace.footer.connections] == [f"127.0.0.1:{port}"]
+    assert [connection.address for connection in trace.footer.connections] == [f"127.0.0.1:{port}"]
     with pytest.raises(NetworkRefusedError), autochron.replay(trace, rules=block.rules, check=False):
         routes.connects(port)
 
@@ -470,12 +475,12 @@ time.sleep(float(__import__("os").environ["AGENT_WAITS"]))
 USE = '[[boundary]]\nname = "{__name__}"\nkind = "tool"\ntarget = "agent:use"\nargument = "tool"\n'
 
 
-def test_what_is_passed_is_ruled_where_it_is_passed_to(tmp_path, fresh):
+def test_a_passed_callable_is_ruled_by_the_function_that_receives_it(tmp_path, fresh):
     write(tmp_path, AGENT, rules=USE)
-    ran = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
-    assert "  draw ×1" in ran.stderr
-    assert_same(ran, fresh.run(tmp_path, "replay", "last", AGENT_WAITS="0"), 0)
-    # The tool itself fits no rule, then or now; what it is passed to does no more.
+    recorded = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
+    assert "  draw ×1" in recorded.stderr
+    assert_same(recorded, fresh.run(tmp_path, "replay", "last", AGENT_WAITS="0"), 0)
+    # Now no rule weaves `draw`: `use`, which it is passed to, is no longer a boundary.
     write(tmp_path, AGENT, rules=USE.replace("agent:use", "agent:draw"))
     refused = fresh.run(tmp_path, "replay", "last", AGENT_WAITS="0")
     assert (refused.status, refused.stdout) == (2, b"")
@@ -484,7 +489,7 @@ def test_what_is_passed_is_ruled_where_it_is_passed_to(tmp_path, fresh):
 
 def test_a_daemon_that_gets_further_on_replay_than_it_did_is_a_divergence(tmp_path, fresh):
     write(tmp_path, AGENT, rules=USE)
-    ran = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
+    recorded = fresh.run(tmp_path, "run", "agent.py", AGENT_WAITS="0")
     replayed = fresh.run(tmp_path, "replay", "last", AGENT_WAITS="1")
     assert "draw[2] in lane 0/~late.1 was not recorded" in replayed.stderr
-    assert (replayed.status, replayed.stdout) == (1, ran.stdout)
+    assert (replayed.status, replayed.stdout) == (1, recorded.stdout)

@@ -1,4 +1,4 @@
-"""A client that was wrapped records and replays whatever its methods hand out."""
+"""A wrapped client records and replays whatever its methods return."""
 
 import asyncio
 import itertools
@@ -15,7 +15,7 @@ class Orders:
 
 
 class Client:
-    """A client that is a context of both kinds."""
+    """A client that is a synchronous and an asynchronous context manager."""
 
     def __init__(self):
         self.orders = Orders()
@@ -67,21 +67,23 @@ def test_every_kind_of_method_crosses_also_inside_its_context(block):
         client = autochron.wrap(Client(), "client", kind="tool")
         return plain(client), later(client)
 
-    given, trace = block.record(use)
-    assert [(each.name, each.form) for each in trace.envelopes] == [
+    result, trace = block.record(use)
+    assert [(envelope.name, envelope.form) for envelope in trace.envelopes] == [
         ("client.ping", "value"),
         ("client.orders.create", "value"),
         ("client.pages", "iterator"),
         ("client.get", "awaitable"),
         ("client.pages_later", "async_iterator"),
     ]
-    assert block.replay(trace, use) == (given, ())
+    assert block.replay(trace, use) == (result, ())
 
 
-def test_a_method_is_described_once(monkeypatch):
+def test_a_method_is_described_once_until_it_is_replaced(monkeypatch):
     described = []
     point_for = wrapping.point_for
-    monkeypatch.setattr(wrapping, "point_for", lambda *given: described.append(given[2]) or point_for(*given))
+    monkeypatch.setattr(
+        wrapping, "point_for", lambda *arguments: described.append(arguments[2]) or point_for(*arguments)
+    )
     client = autochron.wrap(Client(), "client")
     for _ in range(3):
         client.ping()

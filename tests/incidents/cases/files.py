@@ -3,8 +3,8 @@
 from tests.incidents.cases.kit import Case, agent, model, project, rules, tools
 
 
-def made(**files: str) -> str:
-    """Return a script that writes files; of a name, `__` stands for the folder and `_` before the ending for the dot."""
+def script_that_writes(**files: str) -> str:
+    """Return a script that writes files. In a keyword, `__` stands for a slash and the last `_` for the dot."""
     paths = {".".join(name.replace("__", "/").rsplit("_", 1)): text for name, text in files.items()}
     return (
         "import os\n"
@@ -40,17 +40,17 @@ def send_mail(to, text):
                 ("send_mail", {"to": "everyone@corp.example", "text": "the draft contract"}),
             ),
         ),
-        setup=made(sent_txt="to bo@corp.example: hello\n"),
+        setup=script_that_writes(sent_txt="to bo@corp.example: hello\n"),
         harm=lambda run: "everyone@" in run.text("sent.txt"),
         right=tools(
             "    with open",
             '    if to != LAWYER:\n        return {"blocked": f"{to} is not our lawyer"}\n    with open',
         ),
-        wrong_1=tools(  # compares the text, and not the address
+        wrong_1=tools(  # checks the text instead of the address
             "    with open",
             '    if text == LAWYER:\n        return {"blocked": f"{to} is not our lawyer"}\n    with open',
         ),
-        wrong_2=tools(  # sends, and then refuses
+        wrong_2=tools(  # refuses after it has sent
             '{text}\\n")\n',
             '{text}\\n")\n    if to != LAWYER:\n        raise PermissionError(f"{to} is not our lawyer")\n',
         ),
@@ -84,7 +84,7 @@ def set_price(article, price):
 ''',
             model(("set_price", {"article": "lamp", "price": 0.45})),
         ),
-        setup=made(prices__lamp_txt="39\n", prices__desk_txt="180\n"),
+        setup=script_that_writes(prices__lamp_txt="39\n", prices__desk_txt="180\n"),
         harm=lambda run: float(run.text("prices/lamp.txt")) < 1,
         right=tools(
             "    path.write_text",
@@ -136,7 +136,9 @@ def add_points(member, points):
 ''',
             model(("add_points", {"member": "m1", "points": 1000000})),
         ),
-        setup=made(points_json='{"m1": {"points": 20, "limit": 500}, "m2": {"points": 0, "limit": 500}}'),
+        setup=script_that_writes(
+            points_json='{"m1": {"points": 20, "limit": 500}, "m2": {"points": 0, "limit": 500}}'
+        ),
         harm=lambda run: run.json("points.json")["m1"]["points"] > 500,
         right=tools(
             '        members[member]["points"] += points\n',
@@ -145,14 +147,14 @@ def add_points(member, points):
         members[member]["points"] += points
 """,
         ),
-        wrong_1=tools(  # the limit of someone who is not asked about
+        wrong_1=tools(  # checks the limit of another member
             '        members[member]["points"] += points\n',
             """        if members["m2"]["points"] > members["m2"]["limit"]:
             return {"blocked": "above the member's limit"}
         members[member]["points"] += points
 """,
         ),
-        wrong_2=tools(  # the file says what the answer denies
+        wrong_2=tools(  # writes the file although the answer denies it
             '        return {"member"',
             """        if members[member]["points"] > members[member]["limit"]:
             return {"blocked": "above the member's limit"}
@@ -193,14 +195,16 @@ def set_option(key, value):
 ''',
             model(("set_option", {"key": "password_required", "value": False})),
         ),
-        setup=made(config_json='{"password_required": true, "theme": "dark", "revision": "first"}'),
+        setup=script_that_writes(
+            config_json='{"password_required": true, "theme": "dark", "revision": "first"}'
+        ),
         harm=lambda run: not run.json("config.json")["password_required"],
         right=tools(
             "    config[key] = value\n",
             '    if key not in {"theme", "language"}:\n        raise PermissionError(f"{key} is not for agents to set")\n'
             "    config[key] = value\n",
         ),
-        wrong_1=tools(  # looks at the value, where it wants the key
+        wrong_1=tools(  # checks the value instead of the key
             "    config[key] = value\n",
             '    if value in {"password_required"}:\n        raise PermissionError(f"{key} is not for agents to set")\n'
             "    config[key] = value\n",
@@ -233,19 +237,19 @@ def rewrite_terms(text):
 ''',
             model(("rewrite_terms", {"text": "Everything is free."})),
         ),
-        setup=made(terms_txt="Goods are paid before they are sent. " * 20),
+        setup=script_that_writes(terms_txt="Goods are paid before they are sent. " * 20),
         harm=lambda run: run.text("terms.txt") == "Everything is free.",
         right=tools(
             "    shutil.copy",
             '    with open("terms.txt", encoding="utf-8") as file:\n        if len(text) < len(file.read()) / 2:\n'
             '            raise ValueError("too much would be lost")\n    shutil.copy',
         ),
-        wrong_1=tools(  # a warning, and then as ever
+        wrong_1=tools(  # warns, and then goes on
             "    shutil.copy",
             '    with open("terms.txt", encoding="utf-8") as file:\n        if len(text) < len(file.read()) / 2:\n'
             '            print("warning: too much will be lost")\n    shutil.copy',
         ),
-        wrong_2=tools(  # looks at what it has just written
+        wrong_2=tools(  # checks the state after its own write
             "    return f",
             '    with open("terms.txt", encoding="utf-8") as file:\n        if len(text) < len(file.read()) / 2:\n'
             '            raise ValueError("too much would be lost")\n    return f',
@@ -278,7 +282,7 @@ def book_hours(person, hours):
 ''',
             model(("book_hours", {"person": "ida", "hours": 800})),
         ),
-        setup=made(hours_csv="number,person,hours\r\n1,ida,8\r\n"),
+        setup=script_that_writes(hours_csv="number,person,hours\r\n1,ida,8\r\n"),
         harm=lambda run: ",800" in run.text("hours.csv"),
         right=tools(
             "    number = len",
@@ -352,7 +356,7 @@ def add_to_basket(article, pieces):
             '    if basket[article] > LIMIT:\n        return {"blocked": f"no more than {LIMIT}"}\n'
             '    with open("basket.pickle", "wb")',
         ),
-        wrong_1=tools(  # counts articles
+        wrong_1=tools(  # counts articles instead of pieces
             '    with open("basket.pickle", "wb")',
             '    if len(basket) > LIMIT:\n        return {"blocked": f"no more than {LIMIT}"}\n'
             '    with open("basket.pickle", "wb")',
@@ -394,7 +398,7 @@ def vote(voter, candidate):
             '        if voter in votes.get("voters", []):\n            return f"{voter} has voted already"\n'
             "        votes[candidate] =",
         ),
-        wrong_1=tools(  # looks for the voter among the candidates
+        wrong_1=tools(  # searches the voter among the candidates
             "        votes[candidate] =",
             '        if voter in votes:\n            return f"{voter} has voted already"\n        votes[candidate] =',
         ),
@@ -428,13 +432,13 @@ def open_ticket(title, severity):
 ''',
             model(("open_ticket", {"title": "slow", "severity": 0})),
         ),
-        setup=made(tickets__first_json='{"title": "typo", "severity": 4, "pager": false}'),
+        setup=script_that_writes(tickets__first_json='{"title": "typo", "severity": 4, "pager": false}'),
         harm=lambda run: any('"pager": true' in text for text in run.texts("tickets")),
-        right=tools(  # it is opened, but pages no one
+        right=tools(  # the ticket is opened, but pages nobody
             "    number = uuid", "    severity = max(severity, 2)\n    number = uuid"
         ),
         wrong_1=tools("    number = uuid", "    severity = min(severity, 2)\n    number = uuid"),
-        wrong_2=tools(  # other names of files
+        wrong_2=tools(  # only changes the names of files
             "    number = uuid.uuid4()\n", '    number = "T-" + uuid.uuid4().hex[:8].upper()\n'
         ),
         crash=tools(
@@ -465,7 +469,7 @@ def publish(name):
 ''',
             model(("list_drafts", {}), ("publish", {"name": "layoffs.txt"})),
         ),
-        setup=made(
+        setup=script_that_writes(
             drafts__cats_txt="Cats.\n",
             drafts__layoffs_txt="CONFIDENTIAL\nWho has to go.\n",
             public__hello_txt="Hello.\n",
@@ -476,7 +480,7 @@ def publish(name):
             '    with open(f"drafts/{name}", encoding="utf-8") as file:\n        if file.readline().startswith("CONFIDENTIAL"):\n'
             '            raise LookupError(f"{name} is confidential")\n    os.rename',
         ),
-        wrong_1=tools(  # the name says nothing of what is inside
+        wrong_1=tools(  # checks the file's name instead of its content
             "    os.rename",
             '    if name.startswith("CONFIDENTIAL"):\n        raise LookupError(f"{name} is confidential")\n    os.rename',
         ),
@@ -511,7 +515,7 @@ def delete_file(name):
 ''',
             model(("delete_file", {"name": "cache.bin"}), ("delete_file", {"name": "backup.tar"})),
         ),
-        setup=made(disk__cache_bin="x" * 99, disk__backup_tar="all that we have"),
+        setup=script_that_writes(disk__cache_bin="x" * 99, disk__backup_tar="all that we have"),
         harm=lambda run: not run.exists("disk/backup.tar"),
         right=tools(
             "    os.remove",
@@ -552,7 +556,7 @@ def clear_project(name):
             model(("clear_project", {"name": "customer"})),
             rules('define = "tools:clear_project"'),
         ),
-        setup=made(
+        setup=script_that_writes(
             projects__old__a_txt="a", projects__customer__b_txt="b", projects__customer__protected_flag=""
         ),
         harm=lambda run: not run.exists("projects/customer/b.txt"),
@@ -561,7 +565,7 @@ def clear_project(name):
             '    if os.path.exists(os.path.join("projects", name, "protected.flag")):\n        raise ProtectedError(name)\n'
             "    shutil.rmtree",
         ),
-        wrong_1=tools(  # the flag is looked for where it isn't
+        wrong_1=tools(  # searches the flag in the wrong folder
             "    shutil.rmtree",
             '    if os.path.exists(os.path.join("projects", "protected.flag")):\n        raise ProtectedError(name)\n'
             "    shutil.rmtree",
@@ -601,7 +605,7 @@ def reimburse(person, cents):
 ''',
             model(("reimburse", {"person": "max", "cents": 4500000})),
         ),
-        setup=made(
+        setup=script_that_writes(
             ledger_json='{"limit": 50000, "payments": []}', agent_log="2026-01-01 10:00:00,000 started\n"
         ),
         harm=lambda run: run.json("ledger.json")["payments"] != [],

@@ -1,6 +1,6 @@
 """Cases whose tools are coroutine functions or generators."""
 
-from tests.incidents.cases.files import made
+from tests.incidents.cases.files import script_that_writes
 from tests.incidents.cases.kit import Case, agent, async_agent, model, project, sql, tools
 
 CASES = [
@@ -30,7 +30,7 @@ def post(channel, text):
                 ("post", {"channel": "#general", "text": "we are sold"}),
             ),
         ),
-        setup=made(channels_txt="#general welcome\n"),
+        setup=script_that_writes(channels_txt="#general welcome\n"),
         harm=lambda run: "we are sold" in run.text("channels.txt"),
         right=tools(
             "def post(",
@@ -44,7 +44,7 @@ def post(channel, text):
             '    return {"channel"',
             '    if await is_public(channel):\n        return {"blocked": channel}\n    return {"channel"',
         ),
-        wrong_2=tools(  # of the wrong variable
+        wrong_2=tools(  # checks the wrong variable
             "def post(",
             "async def post(",
             "    with open",
@@ -182,13 +182,13 @@ def tidy(folder, keep):
 ''',
             model(("tidy", {"folder": "photos", "keep": []})),
         ),
-        setup=made(photos__a_jpg="a", photos__b_jpg="b", photos__c_jpg="c"),
+        setup=script_that_writes(photos__a_jpg="a", photos__b_jpg="b", photos__c_jpg="c"),
         harm=lambda run: run.texts("photos") == [],
         right=tools(
             "    for name in names:\n",
             '    if not keep:\n        raise ValueError("say what is to be kept")\n    for name in names:\n',
         ),
-        wrong_1=tools(  # raises when all is gone
+        wrong_1=tools(  # raises after everything is deleted
             "    yield f", '    if not keep:\n        raise ValueError("say what is to be kept")\n    yield f'
         ),
         wrong_2=tools("            yield name\n", '            yield f"deleted {name}"\n'),
@@ -230,9 +230,9 @@ async def publish(pages, language):
 ''',
             model(("publish", {"pages": ["prices", "internal", "imprint"], "language": "fr"})),
         ),
-        setup=made(site_jsonl='{"page": "home", "language": "en"}\n'),
+        setup=script_that_writes(site_jsonl='{"page": "home", "language": "en"}\n'),
         harm=lambda run: "internal" in run.text("site.jsonl"),
-        right=tools(  # that one is left out
+        right=tools(  # only the internal page is left out
             "    for page in pages:\n",
             '    for page in pages:\n        if page == "internal":\n            yield {"blocked": page}\n            continue\n',
         ),

@@ -1,4 +1,4 @@
-"""What the cases of the matrix are made of: a case, its edits, and the parts that most of their agents share."""
+"""The parts of the matrix's cases: the case, its edits, and the sources that most of the agents share."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ VARIANTS = ("right", "wrong_1", "wrong_2", "crash", "unrelated")
 
 @dataclass(frozen=True)
 class Plain:
-    """A run of the program without autochron: the folder that it left, and what it printed."""
+    """A run of the program without autochron: the folder that it left, and its output."""
 
     folder: str
     out: str
@@ -62,12 +62,11 @@ class Plain:
 
 @dataclass(frozen=True)
 class Case:
-    """A small agent that did harm, and what may become of its code afterwards.
+    """A small agent that did harm, and the variants of its code.
 
-    The files are those of the project, by path. `setup` is a script that makes the state before the run is recorded.
-    `harm` looks at a plain run and returns whether the harm was done. It must be done by the code as it is, by both wrong
-    fixes and by the unrelated edit; it must not be done by the right fix and by the crash. `crash_says` is what the crash
-    prints.
+    `files` are the project's files, by path. `setup` is a script that creates the state before the run is recorded.
+    `harm` returns whether a plain run did the harm. The unchanged code, both wrong fixes and the unrelated edit must do it;
+    the right fix and the crash must not. `crash_says` is what the crash prints.
     """
 
     name: str
@@ -83,10 +82,10 @@ class Case:
     setup: str = ""
     needs: tuple[str, ...] = field(default=())
     went_wrong: tuple[str, ...] = ()
-    """The crossings that a user leaves in the test's check, where several tools acted and one went wrong."""
+    """The crossings that a user would leave in the test's check if several tools acted and one went wrong."""
 
     def edited(self, variant: str) -> dict[str, str]:
-        """Return the text of each file that a variant changes; each text that is replaced has to be there exactly once."""
+        """Return the text of each file that a variant changes. Each replaced text must occur exactly once."""
         changed: dict[str, str] = {}
         for name, old, new in getattr(self, variant):
             text = changed.get(name, self.files[name])
@@ -98,7 +97,7 @@ class Case:
 
 
 def edit(name: str, *pairs: str) -> tuple[Edit, ...]:
-    """Return the edits of one file, of pairs of texts: the old one, then the new one."""
+    """Return the edits of one file from pairs of texts, each an old one and its new one."""
     if len(pairs) % 2:
         raise AssertionError(f"an old text without a new one, in {pairs}")
     return tuple((name, old, new) for old, new in zip(pairs[::2], pairs[1::2], strict=True))
@@ -122,7 +121,7 @@ def ask(messages):
 
 
 def model(*calls: tuple[str, dict[str, Any]], say: str = "Done.") -> str:
-    """Return the source of a model that asks for these tools, one after another, and then says something."""
+    """Return the source of a model that asks for tools one after another, and then says something."""
     decisions = [*({"tool": tool, "arguments": arguments} for tool, arguments in calls), {"say": say}]
     return MODEL % "".join(f"    {decision!r},\n" for decision in decisions)
 
@@ -156,7 +155,7 @@ if __name__ == "__main__":
 
 
 def agent(task: str, catches: str = "", call: str = "getattr(tools, name)(**arguments)") -> str:
-    """Return the source of an agent; what it catches of a tool, such as `Exception`, becomes the tool's result."""
+    """Return the source of an agent. An error that it catches (`catches`, such as `Exception`) becomes the tool's result."""
     body = f"    return {call}\n"
     if catches:
         body = (
@@ -207,7 +206,7 @@ def async_agent(task: str) -> str:
 
 
 def rules(tool: str = 'define = "tools:*"', name: str = "{__name__}") -> str:
-    """Return the rules: the model is one function, and the selector says what the tools are."""
+    """Return the rules: one for the model's function, and one for the tools by a selector."""
     return f"""version = 1
 packs = []
 
@@ -229,7 +228,7 @@ def project(agent: str, tools: str, model: str, rules: str = rules(), **more: st
 
 
 def sql(database: str, script: str, *, crashes: bool = False) -> str:
-    """Return a script that makes a SQLite database; where it crashes, what it wrote stays in the write-ahead log."""
+    """Return a script that creates a SQLite database. If it crashes, its writes stay in the write-ahead log."""
     end = "os._exit(0)" if crashes else "db.close()"
     return f"""import os
 import sqlite3

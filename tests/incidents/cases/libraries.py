@@ -32,7 +32,7 @@ async def write_review(hotel, stars):
             "    number = uuid",
             '    if not 1 <= stars <= 5:\n        raise ValueError("a review has 1 to 5 stars")\n    number = uuid',
         ),
-        wrong_1=tools(  # -50 is not more than 5
+        wrong_1=tools(  # only checks the upper bound, and -50 is below it
             "    number = uuid",
             '    if stars > 5:\n        raise ValueError("a review has 1 to 5 stars")\n    number = uuid',
         ),
@@ -105,7 +105,7 @@ def book(show, seats):
             "    at = datetime.now()\n",
             '    if seats > free_seats(show):\n        return {"blocked": "not so many are free"}\n    at = datetime.now()\n',
         ),
-        wrong_1=tools(  # turned round
+        wrong_1=tools(  # the comparison is reversed
             "    at = datetime.now()\n",
             '    if free_seats(show) > seats:\n        return {"blocked": "not so many are free"}\n    at = datetime.now()\n',
         ),
@@ -167,7 +167,7 @@ def raise_salary(person_id, percent):
             "        before = person.salary\n",
             "        before = person.salary\n        percent = min(percent, 5)\n",
         ),
-        wrong_1=tools(  # the percent are clamped after they were used
+        wrong_1=tools(  # clamps the percentage after it was used
             "        session.commit()\n", "        percent = min(percent, 5)\n        session.commit()\n"
         ),
         wrong_2=tools(

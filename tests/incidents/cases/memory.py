@@ -46,7 +46,7 @@ def transfer(source, target, amount):
             "    BALANCES[source] -=",
             '    if balance(source) > amount:\n        raise ValueError("the account does not hold that much")\n    BALANCES[source] -=',
         ),
-        wrong_2=tools(  # it moves the money, and says that it hasn't
+        wrong_2=tools(  # moves the money, and answers that it didn't
             "    return {",
             '    if BALANCES[source] < 0:\n        return {"blocked": "the account does not hold that much"}\n    return {',
         ),
@@ -83,7 +83,7 @@ def order(dish, pieces):
             "    number = next",
             '    if pieces > 20:\n        return {"blocked": "ask the kitchen first"}\n    number = next',
         ),
-        wrong_1=tools(  # counts the orders
+        wrong_1=tools(  # counts the orders instead of the pieces
             "    number = next",
             '    if len(ORDERS) > 20:\n        return {"blocked": "ask the kitchen first"}\n    number = next',
         ),
@@ -196,7 +196,7 @@ HOUSE = House()
             '        self.doors[door] = "open"\n',
             '        if door == "safe":\n            return {"blocked": "the safe takes a key"}\n        self.doors[door] = "open"\n',
         ),
-        wrong_1=tools(  # is not what the safe is called
+        wrong_1=tools(  # uses another name for the safe
             '        self.doors[door] = "open"\n',
             '        if door == "Safe":\n            return {"blocked": "the safe takes a key"}\n        self.doors[door] = "open"\n',
         ),

@@ -1,6 +1,6 @@
 """Cases by how a tool is called and what it answers: registered, dispatched, nested; sets, addresses, exceptions."""
 
-from tests.incidents.cases.files import made
+from tests.incidents.cases.files import script_that_writes
 from tests.incidents.cases.kit import Case, agent, edit, model, project, rules, sql, tools
 
 CASES = [
@@ -41,13 +41,13 @@ def delete_account(user):
                 '    """Register a tool."""\n    TOOLS[function.__name__] = function\n    return function\n'
             },
         ),
-        setup=made(accounts_json='{"u1": {"name": "Root"}, "u2": {"name": "Guest"}}'),
+        setup=script_that_writes(accounts_json='{"u1": {"name": "Root"}, "u2": {"name": "Guest"}}'),
         harm=lambda run: "u1" not in run.json("accounts.json"),
         right=tools(
             '    with open("accounts.json", encoding',
             '    if user != who_am_i():\n        raise PermissionError("that is someone else")\n    with open("accounts.json", encoding',
         ),
-        wrong_1=tools(  # compares the function
+        wrong_1=tools(  # compares the function instead of its result
             '    with open("accounts.json", encoding',
             '    if user == who_am_i:\n        raise PermissionError("that is someone else")\n    with open("accounts.json", encoding',
         ),
@@ -113,7 +113,7 @@ if __name__ == "__main__":
             "model.py": model(("count", {}), ("add", {"customer": "c3", "percent": 100})),
             "autochron.toml": rules('call = "TOOLS[$tool](...)"', name="{tool}"),
         },
-        setup=made(coupons_txt="00AA11 c1 5\n"),
+        setup=script_that_writes(coupons_txt="00AA11 c1 5\n"),
         harm=lambda run: "c3 100" in run.text("coupons.txt"),
         right=edit(
             "agent.py",
@@ -181,7 +181,7 @@ def save(parcel, record):
 ''',
             "autochron.toml": rules('define = "shop.tools.*:*"'),
         },
-        setup=made(
+        setup=script_that_writes(
             parcels__P7_json='{"address": "5 Home Street", "owner": "u5", "known": ["5 Home Street", "7 Work Lane"]}'
         ),
         harm=lambda run: "Thief" in run.json("parcels/P7.json")["address"],
@@ -190,7 +190,7 @@ def save(parcel, record):
             '    record["address"]',
             '    if address not in record["known"]:\n        raise PermissionError(f"{address} is not known")\n    record["address"]',
         ),
-        wrong_1=edit(  # what is known has been changed before
+        wrong_1=edit(  # adds the address to the known ones before the check
             "shop/tools/parcels.py",
             '    record["address"]',
             '    record["known"].append(address)\n    if address not in record["known"]:\n        raise PermissionError(f"{address} is not known")\n    record["address"]',
@@ -238,12 +238,12 @@ def close_account(account, bonus):
             create table payments (account integer, cents integer, at text default (datetime('now')));""",
         ),
         harm=lambda run: run.value("bank.db", "select coalesce(sum(cents), 0) from payments") > 2500,
-        right=tools(  # in the outer tool
+        right=tools(  # the guard is in the outer tool
             "    paid = pay(account, cents + bonus)\n",
             '    if bonus > 1000:\n        return {"account": account, "blocked": "a bonus of that size is not ours to give"}\n'
             "    paid = pay(account, cents + bonus)\n",
         ),
-        wrong_1=tools(  # another order of operations
+        wrong_1=tools(  # pays the same in another order
             "    paid = pay(account, cents + bonus)\n",
             "    paid = pay(account, bonus)\n    paid += pay(account, cents)\n",
         ),
@@ -288,7 +288,7 @@ def grant(user, role):
             model(("grant", {"user": "guest", "role": "admin"})),
             rules('define = "tools:grant"'),
         ),
-        setup=made(roles_json='{"admin": ["root"], "reader": []}'),
+        setup=script_that_writes(roles_json='{"admin": ["root"], "reader": []}'),
         harm=lambda run: "guest" in run.json("roles.json")["admin"],
         right=tools(
             "    roles.setdefault",
@@ -345,7 +345,7 @@ def invite(addresses):
             "    unique =",
             '    if len(addresses) > most:\n        raise ValueError(f"at most {most}")\n    unique =',
         ),
-        wrong_2=tools("return list(unique)", "return sorted(unique)"),  # only the order
+        wrong_2=tools("return list(unique)", "return sorted(unique)"),  # only changes the order
         crash=tools(
             "def invite(addresses):",
             "def invite(addresses, most):",
@@ -386,7 +386,7 @@ def start_job(machine, hours):
             model(("start_job", {"machine": "gpu-64", "hours": 8760})),
             rules('define = "tools:start_job"'),
         ),
-        setup=made(jobs_json="[]"),
+        setup=script_that_writes(jobs_json="[]"),
         harm=lambda run: run.json("jobs.json") != [],
         right=tools(
             "    job = Job", '    if hours > 24:\n        return "refused: longer than a day"\n    job = Job'
@@ -444,7 +444,7 @@ def set_grade(student, grade):
             raise PermissionError("this grade is final")
         db.execute("update""",
         ),
-        wrong_1=tools(  # looks at a row that was changed already, and the change is committed
+        wrong_1=tools(  # checks after the change, and commits it
             "        db.commit()\n",
             """        (final,) = db.execute("select final from grades where student = ?", (student,)).fetchone()
         db.commit()
