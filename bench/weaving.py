@@ -120,8 +120,8 @@ def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
         sites = call_sites(_SITES, "agent", [call_rule(rule)], is_package=False)
         bindings = bindings_of(sites, "agent", "agent.py")
         for binding in bindings:
-            meant = binding.site.meant[0]
-            meant.check = "json.JSONEncoder.encode"  # there is one, and it isn't this
+            site_rule = binding.site.rules[0]
+            site_rule.check = "json.JSONEncoder.encode"  # there is one, and it isn't this
         code = bind_calls(code, bindings, Ledger())
         assert [binding.bound for binding in bindings] == [1]
     space: dict[str, Any] = {}
