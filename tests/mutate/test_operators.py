@@ -180,10 +180,10 @@ ORDERS = ("Lt", "LtE", "Gt", "GtE")
 RELATIONS = ("Eq", "NotEq", *ORDERS)
 
 
-def relational(befores):
+def relational(versions_before):
     return {
         f"core/ReplaceComparisonOperator_{before}_{after}"
-        for before in befores
+        for before in versions_before
         for after in RELATIONS
         if after != before
     }
