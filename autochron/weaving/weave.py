@@ -10,7 +10,7 @@ from weakref import ref
 from autochron._runtime.codeflags import function_kind, parameter_names
 from autochron.errors import WeavingError
 from autochron.weaving.gate import Point
-from autochron.weaving.heap import every_function
+from autochron.weaving.heap import Heap
 from autochron.weaving.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -222,40 +222,31 @@ def pairs_of(woven: CodeType, original: CodeType) -> Iterable[tuple[CodeType, Co
 
 
 class Functions:
-    """All functions that the garbage collector knows.
+    """All functions of the process. They are collected once, on first use.
 
-    They are collected once, on first use: a program with a large SDK has 600,000 objects, and several modules in which rules
-    match. This object keeps all functions alive, so it must live no longer than the weaving or unweaving takes.
+    A program with a large SDK has 600,000 objects, and several modules in which rules match. This object keeps functions
+    alive, so it must live no longer than the weaving or unweaving takes.
     """
 
-    __slots__ = ("_all", "_by_module", "_count")
+    __slots__ = ("_heap",)
 
     def __init__(self) -> None:
-        self._all: list[FunctionType] | None = None
-        self._by_module: dict[str, list[FunctionType]] = {}
-        self._count = 0
-        """How often `of` was called: for a few modules a search is faster than an index."""
+        self._heap: Heap | None = None
+
+    @property
+    def heap(self) -> Heap:
+        """The functions of the process when they were first asked for."""
+        if self._heap is None:
+            self._heap = Heap()
+        return self._heap
 
     def all(self) -> Iterable[FunctionType]:
         """Return all functions."""
-        if self._all is None:
-            self._all = list(every_function())
-        return self._all
+        return self.heap.functions()
 
     def of(self, module: str) -> Iterable[FunctionType]:
         """Return the functions of a module."""
-        self._count += 1
-        if self._count <= _FEW:
-            return [function for function in self.all() if function.__module__ == module]
-        if not self._by_module:
-            for function in self.all():
-                if type(function.__module__) is str:
-                    self._by_module.setdefault(function.__module__, []).append(function)
-        return self._by_module.get(module, ())
-
-
-_FEW = 4
-"""Calls of `Functions.of` that search; later ones use an index."""
+        return self.heap.of(module)
 
 
 class Undo(Protocol):

@@ -1,6 +1,7 @@
 """Record what runs during a block: unexpected audit events, Python functions and C functions."""
 
 import contextlib
+import functools
 import gc
 import os
 import sys
@@ -183,13 +184,17 @@ def _audit_hook(event, arguments):
         watch.audit(event, arguments)
 
 
-sys.addaudithook(_audit_hook)
+@functools.cache
+def _add_hook():
+    """Add the hook once it is needed: it can't be removed, and takes time at each event of all later tests."""
+    sys.addaudithook(_audit_hook)
 
 
 @contextlib.contextmanager
 def watched():
     """Watch this thread, and yield the watch."""
     seen = Watched()
+    _add_hook()
     was_collecting = gc.isenabled()  # garbage of other tests is not finalized while we watch
     gc.disable()
     before = sys.getprofile()
