@@ -116,7 +116,7 @@ def test_stale_bytecode_that_python_takes_for_current_is_run_and_not_cached(tmp_
         os.utime(tmp_path / "desk.py", ns=(10**18, 10**18))
         printed, report = run("agent.py")
         assert printed == python(tmp_path, "agent.py").text == "3 6\n"
-    assert "desk: Python runs bytecode of it that is not of" in report
+    assert "desk: Python runs bytecode that does not match" in report
     forget_bytecode(tmp_path)
     printed, report = run("agent.py")
     assert (printed, "bytecode" in report) == ("3 15\n", False)

@@ -684,7 +684,7 @@ LATER = {
         "what transfer[1] did in the incident is done outside of it"
     ),
     "threading.Thread(target=_move, args=(source, target, cents), daemon=True).start()": (
-        "transfer[1] left the thread _move at work"
+        "transfer[1] left the thread _move running"
     ),
 }
 
