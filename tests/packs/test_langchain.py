@@ -23,7 +23,7 @@ def test_chains_streams_and_tools_sync_and_async(tmp_path):
     assert recorded.calls == 4
     assert {envelope.parent for envelope in recorded.trace.envelopes} == {None}
     by_address = {envelope.address: envelope for envelope in recorded.trace.envelopes}
-    assert by_address["quote[1]"].input == b'{"args":[],"kwargs":{"count":3,"item":"mug"}}'
+    assert by_address["quote[1]"].arguments == {"args": [], "kwargs": {"count": 3, "item": "mug"}}
     assert by_address["model[2]"].site == "anthropic._base_client:SyncAPIClient.request"
     assert by_address["model[4]"].site == "openai._base_client:AsyncAPIClient.request"
 
