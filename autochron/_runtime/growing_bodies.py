@@ -125,7 +125,11 @@ class Latest(Generic[K, V]):
             self.volume += size - self._sizes.get(key, 0)
             self._sizes[key] = size
         while len(values) > self._most or (self.volume > self._volume and len(values) > 1):
-            self.pop(next(iter(values)))
+            try:
+                oldest = next(iter(values))
+            except (RuntimeError, StopIteration):  # another thread has put or forgotten one meanwhile
+                continue
+            self.pop(oldest)
 
     def clear(self) -> None:
         """Forget every value."""

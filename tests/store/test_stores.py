@@ -156,6 +156,29 @@ def test_latest_keeps_the_latest_values_within_its_volume():
     assert (latest.pop("f"), latest.get("f"), latest.pop("f"), latest.volume) == (b"x" * 11, None, None, 0)
 
 
+def test_threads_may_share_the_latest_values():
+    latest, errors = growing_bodies.Latest(3), []
+
+    def work(number):
+        try:
+            for step in range(20_000):
+                latest.put((number, step % 7), step)
+        except RuntimeError as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert (errors, 1 <= len(latest) <= 3) == ([], True)
+
+
 def test_windows_of_shared_bytes_are_bounded():
     windows = sharing.Windows()
     for number in range(3 * sharing.BOUNDARIES):
