@@ -17,6 +17,8 @@ import certifi
 import hypothesis
 import pytest
 
+from tests.cli import fork_server
+
 # On a busy machine a deadline fails correct tests. This extends the current profile, so that CI's settings stay.
 hypothesis.settings.register_profile("autochron", hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("autochron")
@@ -47,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_WOVEN], ignore_errors=True)
     os.environ["XDG_CONFIG_HOME"] = str(config.rootpath / ".pytest_cache" / "settings")
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in _UNUSED_PLUGINS)
+    if config.getoption("--fresh"):
+        fork_server.WARM_UP.clear()
     os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
 
 
@@ -72,6 +76,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--thorough", action="store_true", help="run every test: also those too long for each build"
+    )
+    parser.addoption(
+        "--fresh", action="store_true", help="start each process anew, none as a fork of one that is ready"
     )
     parser.addoption(
         "--results",

@@ -1,11 +1,14 @@
-"""Start commands as users do: no hash seed is set, so `run` and `replay` restart Python with one."""
+"""Start commands as users do: in a fresh process, without a hash seed, so `run` and `replay` restart Python with one."""
 
 import pytest
 
+from tests.cli import fork_server
+
 
 @pytest.fixture(scope="module", autouse=True)
-def without_a_seed():
-    """Remove the hash seed that `tests/conftest.py` sets for all other tests."""
+def as_users_do():
+    """Remove the hash seed that `tests/conftest.py` sets for all other tests, and start no process as a fork."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONHASHSEED", raising=False)
+        patch.setattr(fork_server, "WARM_UP", {})
         yield

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autochron.model import Command
 from autochron.replaying.command_trust import digest_of
+from tests.cli.fork_server import ForkedProcess, served
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIMEOUT = 60
@@ -55,12 +56,13 @@ def trust(target="agent.py", *arguments, mode="script", folder="."):
     return ("--trust", digest_of(Command(mode, target, arguments, folder)))
 
 
-def start(command, folder, *, env=None, **more):
-    """Start a process with pipes."""
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more
-    return subprocess.Popen(
-        [str(word) for word in command], cwd=folder, env=environment(**env or {}), **streams
-    )
+def start(command, folder, *, env=None, fresh=False, **more):
+    """Start a process with pipes; one that a fork server may start only if it need not be a fresh one."""
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    streams |= {name: more.pop(name) for name in streams.keys() & more}
+    words, variables = [str(word) for word in command], environment(**env or {})
+    kind = ForkedProcess if not fresh and served(words, variables, more) else subprocess.Popen
+    return kind(words, cwd=folder, env=variables, **streams, **more)
 
 
 def finish(process, stdin=b""):

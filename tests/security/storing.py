@@ -32,7 +32,7 @@ def is_sound(path):
 
 def record(folder, code, *words, env=None):
     write(folder, {"agent.py": STEP + code})
-    return autochron(folder, "run", "--quiet", "--store", "t.db", *words, "agent.py", env=env)
+    return autochron(folder, "run", "--quiet", "--store", "t.db", *words, "agent.py", env=env, fresh=True)
 
 
 WAYS = {

@@ -45,7 +45,7 @@ time.sleep(60)
 """
     write(tmp_path, {"agent.py": f"{STEP}{FIND}step(0); time.sleep(0.2)\n{code}"})
     command = [sys.executable, "-m", "autochron", "run", "--quiet", "--store", "t.db", "agent.py"]
-    process = start(command, tmp_path)
+    process = start(command, tmp_path, fresh=True)
     store = int(process.stdout.readline())
     time.sleep(STARVED)
     process.kill()

@@ -20,7 +20,7 @@ def test_the_program_writes_the_store_itself_when_the_store_process_is_killed(wh
         "    if n == 150: os.kill(store, 9)\n",
     }[when]
     write(tmp_path, {"agent.py": STEP + FIND + code})
-    result = autochron(tmp_path, "run", "--store", "t.db", "agent.py")
+    result = autochron(tmp_path, "run", "--store", "t.db", "agent.py", fresh=True)
     assert (result.status, result.out) == (0, b"")
     assert "autochron: 300 crossings recorded" in result.said
     assert "the process that wrote the store was ended by something else" in result.said

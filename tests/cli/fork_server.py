@@ -1,0 +1,170 @@
+"""Start commands of `autochron`, and pytest, as forks of a process that has imported what they import.
+
+Each is a process of its own with the streams, the folder and the environment that were asked for; what it shares with others
+is the start of the interpreter, which takes two thirds of the processor time of a short command. A test whose point is that
+start (options of Python, hash seeds, the command line in `/proc`) starts a fresh process: with `fresh=True` of
+`tests.cli.processes`, or by being in tests/cli. With `--fresh` all tests do so.
+"""
+
+import array
+import atexit
+import functools
+import marshal
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fork_server_main.py")
+
+WARM_UP = {
+    ("autochron", "run"): ["--quiet", "agent.py"],
+    ("autochron", "replay"): ["last"],
+    ("autochron", "traces"): ["show", "last"],
+    ("autochron", "check"): ["agent.py"],
+    ("autochron", "rules"): [],
+    ("pytest",): ["-q", "-p", "no:cacheprovider", "agent.py"],
+}
+"""For each command that has a server, by the words after `python -m`: the other words of a small use of it. That imports what
+nearly each use imports.
+"""
+
+FIRST = "imported_first"
+"""The module that the program of the warm-up imports."""
+
+PROGRAM = {
+    "agent.py": f"import {FIRST}\n",
+    f"{FIRST}.py": "",
+    "autochron.toml": "version = 1\npacks = []\n",
+}
+"""The files of the warm-up."""
+
+INTERPRETER = ("PYTHON", "LANG", "LC_", "LD_", "TZ", "MALLOC_", "GLIBC_", "AUTOCHRON_CHILD")
+"""How the names of variables begin that the interpreter reads when it starts."""
+
+
+def served(command, environment, options):
+    """Return the command of the server that can start a process, with nothing lost; empty if none can.
+
+    Args:
+        command: the words.
+        environment: the variables of the process.
+        options: the keyword arguments for `Popen`, beside the streams and the folder.
+    """
+    if options or sys.platform != "linux" or command[:2] != [sys.executable, "-m"]:
+        return ()
+    if not os.path.isdir(environment.get("PYTHONPATH", "")):
+        return ()
+    return next((name for name in (tuple(command[2:4]), tuple(command[2:3])) if name in WARM_UP), ())
+
+
+class ForkedProcess(subprocess.Popen):
+    """A process of a command, started by a fork server."""
+
+    def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *more):
+        read_in, write_in, read_out, write_out, read_err, write_err = more[3:9]
+        self._status, status = os.pipe()
+        given = (read_in, write_out, write_err)
+        streams = [number if descriptor == -1 else descriptor for number, descriptor in enumerate(given)]
+        request = marshal.dumps((args[2:], os.path.abspath(cwd), env))
+        try:
+            server = server_of(served(args, env, {}), interpreter_variables(env))
+            server.sendmsg(
+                [request],
+                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [*streams, status]))],
+            )
+        finally:
+            os.close(status)
+            self._close_pipe_fds(read_in, write_in, read_out, write_out, read_err, write_err)
+        self._said = b""
+        self._child_created = True
+        while b"\n" not in self._said:
+            self._said += self._more()
+        self.pid = int(self._said.partition(b"\n")[0])
+
+    def _more(self):
+        data = os.read(self._status, 64)
+        if not data:
+            raise OSError("the fork server has ended")
+        return data
+
+    def _try_wait(self, wait_flags):
+        """Return the process id and its wait status; the id is 0 while it runs and it need not be waited for."""
+        while self._said.count(b"\n") < 2:
+            os.set_blocking(self._status, not wait_flags & os.WNOHANG)
+            try:
+                self._said += self._more()
+            except BlockingIOError:
+                return 0, 0
+        return self.pid, int(self._said.split(b"\n")[1])
+
+    def _internal_poll(self, _deadstate=None, **_):
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
+            try:
+                process, status = self._try_wait(os.WNOHANG)
+                if process:
+                    self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
+        return self.returncode
+
+    def _handle_exitstatus(self, sts, *more):
+        super()._handle_exitstatus(sts, *more)
+        os.close(self._status)
+
+
+def interpreter_variables(environment):
+    """Return the variables that decide what interpreter a process gets, as a key."""
+    return tuple(sorted(item for item in environment.items() if item[0].startswith(INTERPRETER)))
+
+
+def environment_with(variables):
+    """Return this process's environment with these variables of the interpreter in the place of its own."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(INTERPRETER)}
+    return {**others, **dict(variables)}
+
+
+@functools.cache
+def server_of(command, variables):
+    """Start the server of a command for these variables of the interpreter, and return the socket that takes requests."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    modules = modules_of(command, variables)
+    process = subprocess.Popen(
+        [sys.executable, SERVER, str(theirs.fileno()), *modules],
+        env=environment_with(variables),
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    theirs.close()
+    atexit.register(end, process, ours)
+    return ours
+
+
+def end(process, requests):
+    """End a server: it ends by itself as soon as nobody can ask it for anything."""
+    requests.close()
+    process.wait()
+
+
+@functools.cache
+def modules_of(command, variables):
+    """Return the names of the modules that a command imports before it runs a program, in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in PROGRAM.items():
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        environment = {**environment_with(variables), "PYTHONHASHSEED": "1"}
+        run = functools.partial(subprocess.run, cwd=folder, env=environment, capture_output=True, text=True)
+        if command[0] == "autochron":  # for a trace, and for all that only a first run imports
+            run([sys.executable, "-m", "autochron", "run", *WARM_UP["autochron", "run"]], check=True)
+        lines = run(
+            [sys.executable, "-X", "importtime", "-m", *command, *WARM_UP[command]]
+        ).stderr.splitlines()
+    names = [line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")][1:]
+    names = names[: names.index(FIRST)] if FIRST in names else names
+    if command == ("pytest",):  # which finds its plugins itself
+        own = {"_pytest", "pytest", "pluggy", "iniconfig", "packaging", *sys.stdlib_module_names}
+        names = [name for name in names if name.partition(".")[0] in own]
+    return tuple(name for name in names if name != f"{command[0]}.__main__")
