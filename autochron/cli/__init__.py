@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     Raises:
         SystemExit: always, with the command's own status; 2 after an error of ours, 130 after ctrl-C, 1 if nobody reads
-            standard output.
+            the output, or it can't be written.
         KeyboardInterrupt: ctrl-C ended a program that `run` or `replay` runs in this process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
                 hashseed.start_again(seed)
     from autochron.errors import AutochronError  # lazy: a process that starts Python anew doesn't come here
 
-    is_program = bool(words) and words[0] in _PROGRAM_COMMANDS
+    is_program = bool(words) and words[0] in _PROGRAM_COMMANDS and words[1:2] not in (["--help"], ["-h"])
     try:
         status = _dispatch(words)
         if not is_program:  # else the stream is the program's, and Python flushes it at exit
@@ -74,6 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stderr.write(f"autochron: {error}\n")
         status = 2
     except BrokenPipeError:
+        _close_stdout()
+        status = 1
+    except OSError as error:
+        if is_program or not _is_of_writing(error):
+            raise
+        sys.stderr.write(f"autochron: the output can't be written: {error.strerror}\n")
         _close_stdout()
         status = 1
     except KeyboardInterrupt:
@@ -125,6 +131,14 @@ def _no_command(command: str) -> Exception:
     near = nearest((*_COMMANDS, "--help", "--version"), command)
     hint = f"did you mean {near}?" if near else "see autochron --help"
     return UsageError(f"there is no command {command!r}; {hint}")
+
+
+def _is_of_writing(error: OSError) -> bool:
+    """Return whether an error is that of writing to a full or broken device."""
+    import errno  # lazy: for this error alone
+
+    causes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return error.filename is None and error.errno in causes
 
 
 def _close_stdout() -> None:

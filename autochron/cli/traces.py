@@ -29,6 +29,13 @@ list                          what is in the store
        autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
                                                       drop what is older, and the oldest until the rest fits"""
 _ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
+_OPTIONS = {
+    "list": ("json",), "show": ("json", "all", "full"), "diff": ("json", "inputs"),
+    "export": ("with_snapshots", "rows", "accept"), "import": ("reseal",),
+    "prune": ("json", "max_age", "max_size", "dry_run"),
+}  # fmt: skip
+"""By action: the options that it takes, beside --store and --rules, which all take."""
+
 _WANTS = {
     "show": "a trace", "diff": "two traces", "export": "a trace and a file", "import": "a file",
 }  # fmt: skip
@@ -44,12 +51,14 @@ def traces(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong.
         StoreError, TraceFormatError: a store or a trace file can't be read or written.
     """
-    options = _parser().read(arguments)
+    parser = _parser()
+    options = parser.read(arguments)
     action, *words = options.words or ["list"]
     if action not in _ACTIONS:
         raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
     if len(words) != _ACTIONS[action]:
         raise UsageError(f"autochron traces {action} wants {_WANTS.get(action, 'nothing')} after it")
+    _refuse_others_options(parser, options, action)
     if action == "list":
         return _list(options)
     if action == "prune":
@@ -59,6 +68,16 @@ def traces(arguments: list[str]) -> int:
     if action == "diff":
         return _diff(options, words[0], words[1])
     return _export(options, words[0], words[1]) if action == "export" else _import(options, words[0])
+
+
+def _refuse_others_options(parser: CommandParser, options: Namespace, action: str) -> None:
+    """Raise UsageError for an option of another action, since it would do nothing here."""
+    for name in (name for names in _OPTIONS.values() for name in names if name not in _OPTIONS[action]):
+        if getattr(options, name) != parser.get_default(name):
+            others = ", ".join(other for other, names in _OPTIONS.items() if name in names)
+            raise UsageError(
+                f"autochron traces {action} takes no --{name.replace('_', '-')}; it is for traces {others}"
+            )
 
 
 def _parser() -> CommandParser:

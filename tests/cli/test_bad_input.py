@@ -57,6 +57,11 @@ TRACE = "a name, an id or its prefix, `last`, or an exported file"
 EXPORT = "`autochron traces export TRACE FILE` makes one"
 
 REFUSED = {
+    # Options of another action.
+    "traces list --full": "autochron traces list takes no --full; it is for traces show (usage)",
+    "traces prune --inputs warn": "autochron traces prune takes no --inputs; it is for traces diff (usage)",
+    "traces diff last last --max-age 3d": "autochron traces diff takes no --max-age; it is for traces prune (usage)",
+    "traces show last --rows t=1": "autochron traces show takes no --rows; it is for traces export (usage)",
     # Programs.
     "run": f"autochron run wants a program: {PROGRAM} (usage)",
     "run -m": f"autochron run wants a module after -m: {PROGRAM} (usage)",
@@ -475,6 +480,20 @@ def test_a_closed_pipe_causes_no_traceback(recorded):
     result = autochron(recorded, "traces", stdout=writer)
     os.close(writer)
     assert (result.status, result.said) == (1, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "line", ["--help", "--version", "run --help", "traces list", "traces show last --json"]
+)
+def test_a_full_device_causes_no_traceback(line, unbuffered, recorded):
+    with open("/dev/full", "wb") as full:
+        done = autochron(recorded, *line.split(), stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+    assert (done.status, done.said) == (
+        1,
+        "autochron: the output can't be written: No space left on device\n",
+    )
 
 
 def test_a_missing_dependency_is_reported_by_python_itself(home):
