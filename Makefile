@@ -27,7 +27,7 @@ frameworks: venv
 	$(PY) -m pytest $(PYTEST_ARGS) --thorough --results frameworks tests/packs tests/rules/test_packs.py
 
 pythons:
-	WHOLE=1 PYTEST_ADDOPTS="--fresh --results pythons" .ci/run
+	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run
 
 release-check: check
 	$(PY) -m build --no-isolation

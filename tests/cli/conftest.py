@@ -10,5 +10,5 @@ def as_users_do():
     """Remove the hash seed that `tests/conftest.py` sets for all other tests, and start no process as a fork."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONHASHSEED", raising=False)
-        patch.setattr(fork_server, "WARM_UP", {})
+        patch.setattr(fork_server, "is_on", False)
         yield

@@ -40,6 +40,9 @@ PROGRAM = {
 }
 """The files of the warm-up."""
 
+is_on = True
+"""Whether servers start commands; else each process is a fresh one."""
+
 INTERPRETER = ("PYTHON", "LANG", "LC_", "LD_", "TZ", "MALLOC_", "GLIBC_", "AUTOCHRON_CHILD")
 """How the names of variables begin that the interpreter reads when it starts."""
 
@@ -52,7 +55,7 @@ def served(command, environment, options):
         environment: the variables of the process.
         options: the keyword arguments for `Popen`, beside the streams and the folder.
     """
-    if options or sys.platform != "linux" or command[:2] != [sys.executable, "-m"]:
+    if not is_on or options or sys.platform != "linux" or command[:2] != [sys.executable, "-m"]:
         return ()
     if not os.path.isdir(environment.get("PYTHONPATH", "")):
         return ()

@@ -50,13 +50,12 @@ sys.exit(3)
 ENVIRONMENT = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
 OWN = {"AUTOCHRON_CHILD", "PWD"}
 """Variables of which each run has its own value."""
-SERVERS = dict(fork_server.WARM_UP)
 
 
 @pytest.fixture(autouse=True)
 def servers(monkeypatch):
     """Let fork servers start commands here, too."""
-    monkeypatch.setattr(fork_server, "WARM_UP", SERVERS)
+    monkeypatch.setattr(fork_server, "is_on", True)
 
 
 @pytest.fixture
