@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from autochron import user_key
+from autochron.session.children import ChildContext
 from autochron.store import open_store
 from tests.cli.processes import autochron, python, write
 from tests.security.agents import RULES
@@ -84,8 +87,10 @@ def test_a_context_from_the_parent_is_obeyed(tmp_path):
     ids=lambda change: "-".join(change),
 )
 def test_a_changed_context_is_ignored(recorded, change):
+    other = recorded[0] / "other.db"
+    other.unlink(missing_ok=True)  # of the case before, if that has failed
     start_ignoring_child(recorded, change)
-    assert not (recorded[0] / "other.db").exists()
+    assert not other.exists()
 
 
 @pytest.mark.parametrize(
@@ -104,12 +109,30 @@ def test_a_context_is_ignored_where_python_ignores_the_environment(recorded, fla
     start_ignoring_child(recorded, {}, flag, program="isolated.py")
 
 
+def copy_key(context, copy, named):
+    """Copy the user's key; return what another process of the user would change in the context to have the copy used."""
+    copy.write_bytes(Path(context["key"]).read_bytes())
+    copy.chmod(0o600)
+    changed = msgspec.convert({**context, "key": named, "tag": ""}, ChildContext)
+    return {"key": named, "tag": user_key.tag_of(b"child process", msgspec.json.encode(changed), str(copy))}
+
+
+def test_a_context_with_a_copy_of_the_key_is_obeyed(tmp_path):
+    context = record(tmp_path)
+    change = copy_key(context, tmp_path / "user.key", str(tmp_path / "user.key"))
+    start_child(tmp_path, json.dumps({**context, **change}, separators=(",", ":")))
+    assert crossings(tmp_path) == ["act", "part", "part"]
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o660, 0o777])
 def test_a_context_is_ignored_if_others_can_read_its_key(recorded, tmp_path, mode):
-    copy = tmp_path / "user.key"
-    copy.write_bytes(Path(recorded[1]["key"]).read_bytes())
-    copy.chmod(mode)
-    start_ignoring_child(recorded, {"key": str(copy)})
+    change = copy_key(recorded[1], tmp_path / "user.key", str(tmp_path / "user.key"))
+    (tmp_path / "user.key").chmod(mode)
+    start_ignoring_child(recorded, change)
+
+
+def test_a_context_is_ignored_if_the_path_of_its_key_is_relative(recorded):
+    start_ignoring_child(recorded, copy_key(recorded[1], recorded[0] / "user.key", "user.key"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a set-uid process")
