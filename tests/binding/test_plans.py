@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -72,26 +73,29 @@ finally:
 
 @pytest.fixture
 def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    write(folder, {"agent.py": AGENT, "desk.py": DESK, "autochron.toml": RULES, "count.py": COUNT})
-    return folder
+    return write_project(tmp_path / "project")
 
 
 @pytest.fixture
 def run(project, tmp_path):
     """Return a function that runs the agent, and returns its report and the number of parsed sources."""
-    cache = str(tmp_path / "cache")
+    return partial(run_agent, project, tmp_path / "cache")
 
-    def run_once(**variables):
-        command = [sys.executable, "count.py", "run", "agent.py"]
-        ran = finish(start(command, project, env={"AUTOCHRON_CACHE": cache, **variables}))
-        assert (ran.status, ran.text) == (0, "3 3\n"), ran.said
-        assert "add ×1, pay ×1" in ran.said
-        report = [line for line in ran.said.splitlines() if "recorded in trace" not in line]
-        return report, int((project / "parsed").read_text())
 
-    return run_once
+def write_project(folder):
+    folder.mkdir()
+    write(folder, {"agent.py": AGENT, "desk.py": DESK, "autochron.toml": RULES, "count.py": COUNT})
+    return folder
+
+
+def run_agent(folder, cache, **variables):
+    """Run the agent of a project; return the report and the number of parsed sources."""
+    command = [sys.executable, "count.py", "run", "agent.py"]
+    ran = finish(start(command, folder, env={"AUTOCHRON_CACHE": str(cache), **variables}))
+    assert (ran.status, ran.text) == (0, "3 3\n"), ran.said
+    assert "add ×1, pay ×1" in ran.said
+    report = [line for line in ran.said.splitlines() if "recorded in trace" not in line]
+    return report, int((folder / "parsed").read_text())
 
 
 def entries(tmp_path):
@@ -106,9 +110,19 @@ def test_a_second_run_parses_nothing(run, project):
     assert (replayed.status, replayed.text) == (0, "3 3\n"), replayed.said
 
 
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    """Run the agent of a project once; return the project, its cache, which no test may change, and the report."""
+    folder = tmp_path_factory.mktemp("cached")
+    project = write_project(folder / "project")
+    first, _ = run_agent(project, folder / "cache")
+    return project, folder / "cache", first
+
+
 @pytest.mark.parametrize("damage", [b"", b"autochron-plan-1", b"garbage" * 50, None, "flip", "half"])
-def test_a_damaged_entry_is_rebuilt(run, tmp_path, damage):
-    first, _ = run()
+def test_a_damaged_entry_is_rebuilt(cached, tmp_path, damage):
+    project, cache, first = cached
+    run = partial(run_agent, project, shutil.copytree(cache, tmp_path / "cache"))
     for file in entries(tmp_path):
         data = file.read_bytes()
         middle = len(data) // 2
@@ -206,10 +220,10 @@ print(plain.f.__code__ == wanted, plain.f.__code__.co_linetable == wanted.co_lin
 
 
 def test_slow_weaving_is_announced_on_a_terminal(project, tmp_path):
-    source = DESK + "".join(f"\n\ndef f{n}(x):\n    return TOOLS['add'](x, {n})\n" for n in range(4000))
+    source = DESK + "".join(f"\n\ndef f{n}(x):\n    return TOOLS['add'](x, {n})\n" for n in range(1000))
     write(project, {"desk.py": source})
     outputs = [on_a_terminal(project, str(tmp_path / "cache")) for _ in range(2)]
-    shown = "autochron: weaving desk (2 modules, 16,019 lines; kept for the next start)"
+    shown = "autochron: weaving desk (2 modules, 4,019 lines; kept for the next start)"
     assert f"\r{shown}\r{' ' * len(shown)}\r" in outputs[0]
     assert "autochron: weaving" not in outputs[1]
 

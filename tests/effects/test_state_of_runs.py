@@ -47,14 +47,19 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture
-def project(tmp_path):
-    """Create an agent that has paid once before."""
-    folder = tmp_path / "project"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory):
+    """Create an agent that has paid once before. No test may change it."""
+    folder = tmp_path_factory.mktemp("paid")
     write(folder, {"agent.py": AGENT, "autochron.toml": RULES, "limits.json": '{"most": 100}'})
     assert python(folder, "agent.py").status == 0
     return folder
+
+
+@pytest.fixture
+def project(paid, tmp_path):
+    """Return a copy of the agent that has paid once before."""
+    return shutil.copytree(paid, tmp_path / "project")
 
 
 def run(folder, *words):
@@ -351,41 +356,56 @@ def test_a_path_of_the_state_is_not_passed_to_another_program(project):
     assert (project / "log.txt").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("start", "refused"),
-    [
-        ("subprocess.run([sys.executable, 'child.py', 'log.txt'])", None),
-        ("subprocess.run(['bin/pypy3', 'child.py', 'log.txt'])", None),
-        ("subprocess.run([sys.executable, '-I', 'child.py', 'log.txt'])", "python"),
-        ("subprocess.run([sys.executable, 'child.py', 'log.txt'], env={})", "python"),
-        ("subprocess.run(['./wild-python.sh', 'log.txt'])", "wild-python.sh"),
-        ("os.spawnv(os.P_WAIT, './wild-python.sh', ['wild-python.sh', 'log.txt'])", "wild-python.sh"),
-    ],
-)
-def test_a_path_of_the_state_is_handed_to_processes_that_join(project, start, refused):
+STARTS = {
+    "subprocess.run([sys.executable, 'child.py', LOG])": None,
+    "subprocess.run(['bin/pypy3', 'child.py', LOG])": None,
+    "subprocess.run([sys.executable, '-I', 'child.py', LOG])": "python",
+    "subprocess.run([sys.executable, 'child.py', LOG], env={})": "python",
+    "subprocess.run(['./wild-python.sh', LOG])": "wild-python.sh",
+    "os.spawnv(os.P_WAIT, './wild-python.sh', ['wild-python.sh', LOG])": "wild-python.sh",
+}
+"""Starts of processes that add a line to LOG, each with the program in the message if a replay refuses it."""
+
+STARTER = """
+def start_{number}():
+    LOG = "log{number}.txt"
+    with open(LOG, "a") as file:
+        file.write("paid\\n")
+    {start}
+"""
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory):
+    """Record a program with a function and a file for each of STARTS. No replay changes any of its files."""
+    folder = tmp_path_factory.mktemp("starts")
+    agent = "import os, subprocess, sys\n"
+    agent += "".join(STARTER.format(number=at, start=start) for at, start in enumerate(STARTS))
+    agent += "def main():\n" + "".join(f"    start_{at}()\n" for at in range(len(STARTS))) + "main()\n"
     code = "import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('more\\n')\n"
-    write(project, {"child.py": code, "wild-python.sh": '#!/bin/sh\necho more >> "$1"\n'})
-    (project / "wild-python.sh").chmod(0o755)
+    write(folder, {"agent.py": agent, "autochron.toml": RULES, "child.py": code})
+    write(folder, {f"log{at}.txt": "before\n" for at in range(len(STARTS))})
+    write(folder, {"wild-python.sh": '#!/bin/sh\necho more >> "$1"\n'})
+    (folder / "wild-python.sh").chmod(0o755)
     # A virtual environment like ours, whose interpreter has another name.
     environment = pathlib.Path(sys.prefix)
-    (project / "bin").mkdir()
-    (project / "bin" / "pypy3").symlink_to(os.path.realpath(sys.executable))
-    (project / "lib").symlink_to(environment / "lib")
-    (project / "pyvenv.cfg").write_bytes((environment / "pyvenv.cfg").read_bytes())
-    write(
-        project,
-        {
-            "agent.py": AGENT.replace(
-                "    return {", f"    import subprocess, sys\n    {start}\n    return {{"
-            )
-        },
-    )
-    run(project)
-    before = (project / "log.txt").read_bytes()
-    said = replayed(project, "last", "--live", "pay")[1]
-    message = f"pay[1] starts a child process of {refused}"
+    (folder / "bin").mkdir()
+    (folder / "bin" / "pypy3").symlink_to(os.path.realpath(sys.executable))
+    (folder / "lib").symlink_to(environment / "lib")
+    (folder / "pyvenv.cfg").write_bytes((environment / "pyvenv.cfg").read_bytes())
+    run(folder)
+    return folder
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_path_of_the_state_is_handed_to_processes_that_join(starts, start):
+    number, refused = list(STARTS).index(start), STARTS[start]
+    log = starts / f"log{number}.txt"
+    before = log.read_bytes()
+    said = replayed(starts, "last", "--live", f"start_{number}")[1]
+    message = f"start_{number}[1] starts a child process of {refused}"
     assert (message in said, "denied" in said) == (refused is not None, refused is not None), said
-    assert (before.endswith(b"more\n"), (project / "log.txt").read_bytes()) == (True, before)
+    assert (before, log.read_bytes()) == (b"before\npaid\nmore\n", before)
 
 
 def test_an_operation_that_bypasses_the_redirection_is_refused(project):
@@ -736,7 +756,7 @@ def test_a_content_that_is_pruned_as_it_is_kept_again_is_copied_again(tmp_path, 
 # --- changes of files are denied --------------------------------------------------------------------------------------
 
 DENIED = """
-import sqlite3, sys
+import sqlite3
 
 def text():
     return open("limits.json").read()
@@ -763,17 +783,33 @@ def change():
         file.write(" ")
 
 def main():
-    try:
-        print(globals()[sys.argv[1]]())
-    except sqlite3.DatabaseError as error:
-        print("refused:", error)
-    if sys.argv[2:]:
-        inserted()
-        change()
+    for act in (text, database, read_only, attached, inserted):
+        try:
+            print(act())
+        except sqlite3.DatabaseError as error:
+            print("refused:", error)
+    inserted()
+    change()
 
 if __name__ == "__main__":
     main()
 """
+
+
+@pytest.fixture(scope="module")
+def changed(paid, tmp_path_factory):
+    """Record a program that reads and changes files in several ways, and change the files again. No replay changes any."""
+    folder = shutil.copytree(paid, tmp_path_factory.mktemp("denied") / "project")
+    write(folder, {"agent.py": DENIED})
+    with sqlite3.connect(folder / "work.db") as connection:
+        connection.execute("create table t (x)")
+    connection.close()
+    run(folder)
+    with sqlite3.connect(folder / "pay.db") as connection:
+        connection.execute("delete from paid")
+    connection.close()
+    (folder / "limits.json").write_text("today")
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -786,18 +822,10 @@ if __name__ == "__main__":
         ("inserted", "refused: not authorized"),
     ],
 )
-def test_where_changes_are_denied_what_is_live_reads_the_state_of_then(project, act, printed):
-    write(project, {"agent.py": DENIED})
-    with sqlite3.connect(project / "work.db") as connection:
-        connection.execute("create table t (x)")
-    connection.close()
-    assert autochron(project, "run", "agent.py", act, "changes").status == 0
-    with sqlite3.connect(project / "pay.db") as connection:
-        connection.execute("delete from paid")
-    connection.close()
-    (project / "limits.json").write_text("today")
-    said = replayed(project, "last", "--live", act, "--deny", "files")
-    assert said[0].splitlines()[:1] == [printed], said
+def test_where_changes_are_denied_what_is_live_reads_the_state_of_then(changed, act, printed):
+    said = replayed(changed, "last", "--live", act, "--deny", "files")
+    number = ("text", "database", "read_only", "attached", "inserted").index(act)
+    assert said[0].splitlines()[number : number + 1] == [printed], said
     refusals = {
         "attached": "attached[1] attaches the database pay.db",
         "inserted": "writes to the database pay.db at",

@@ -1,5 +1,7 @@
 """A served tool changes the globals and the variables of enclosing functions that its code names."""
 
+from itertools import zip_longest
+
 import pytest
 
 from tests.cli.processes import autochron
@@ -100,7 +102,7 @@ TOOLS = {
     ),
 }
 AGENT = """
-import asyncio, inspect, tools
+import asyncio, inspect
 
 for number in (1, 2, 3):
     try:
@@ -115,23 +117,54 @@ for number in (1, 2, 3):
 """
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_a_served_tool_changes_its_globals(tmp_path, name):
-    tools, shown = TOOLS[name]
-    rules = (
-        RULES + '[[boundary]]\nname = "act"\nkind = "tool"\ndefine = "tools:Desk.*"\n'
-        if name == "a method"
-        else RULES.replace("tools:*", "tools:make.<locals>.act")
-        if "factory" in name
-        else RULES
-    )
-    (tmp_path / "autochron.toml").write_text(rules)
-    (tmp_path / "tools.py").write_text(tools)
-    (tmp_path / "agent.py").write_text(AGENT.replace("{shown}", shown))
-    recorded = autochron(tmp_path, "run", "agent.py")
+def record_and_replay_all(folder, cases):
+    """Record a program that tries cases one after another, and replay it.
+
+    Args:
+        folder: where to write the program.
+        cases: by name, the rules and the source of a module `tools`, and a part of the program that uses this module.
+
+    Returns:
+        By name, what the run and what the replay printed in the part of the case; and the result of the replay.
+    """
+    rules, agent = RULES.partition("[[boundary]]")[0], ""
+    for at, (boundaries, tools, part) in enumerate(cases.values()):
+        (folder / f"tools_{at}.py").write_text(tools)
+        rules += boundaries.replace("tools:", f"tools_{at}:")
+        agent += f"import tools_{at} as tools\nprint('{CASE}')\n{part}\n"
+    (folder / "autochron.toml").write_text(rules)
+    (folder / "agent.py").write_text(agent)
+    recorded = autochron(folder, "run", "agent.py")
     assert recorded.status == 0, recorded.said
-    replayed = autochron(tmp_path, "replay", "last")
-    assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
+    replayed = autochron(folder, "replay", "last")
+    printed = zip_longest(recorded.text.split(CASE)[1:], replayed.text.split(CASE)[1:])
+    return dict(zip(cases, printed, strict=True)), replayed
+
+
+CASE = "--- the next case"
+BOUNDARY = RULES[RULES.index("[[boundary]]") :]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Record and replay a program that calls the tools of TOOLS."""
+    cases = {}
+    for name, (tools, shown) in TOOLS.items():
+        boundary = BOUNDARY
+        if name == "a method":
+            boundary += '[[boundary]]\nname = "act"\nkind = "tool"\ndefine = "tools:Desk.*"\n'
+        elif "factory" in name:
+            boundary = boundary.replace("tools:*", "tools:make.<locals>.act")
+        cases[name] = (boundary, tools, AGENT.replace("{shown}", shown))
+    return record_and_replay_all(tmp_path_factory.mktemp("served"), cases)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_served_tool_changes_its_globals(served, name):
+    printed, result = served
+    recorded, replayed = printed[name]
+    assert replayed == recorded, result.said
+    assert result.status == 0, f"this case printed the same, so another diverged: {result.said}"
 
 
 def test_a_change_of_a_global_that_is_too_large_is_reported(tmp_path):
@@ -172,18 +205,21 @@ ALIASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def aliases(tmp_path_factory):
+    """Record and replay a program that calls the tools of ALIASES."""
+    part = "item = [1]\nfound = tools.act(item)\n{use}\nprint(item, found)"
+    cases = {name: (BOUNDARY, tools, part.format(use=use)) for name, (tools, use) in ALIASES.items()}
+    return record_and_replay_all(tmp_path_factory.mktemp("aliases"), cases)
+
+
 @pytest.mark.parametrize("name", ALIASES)
-def test_an_argument_inside_a_result_stays_the_same_object(tmp_path, name):
-    tools, use = ALIASES[name]
-    (tmp_path / "autochron.toml").write_text(RULES)
-    (tmp_path / "tools.py").write_text(tools)
-    (tmp_path / "agent.py").write_text(
-        f"import tools\nitem = [1]\nfound = tools.act(item)\n{use}\nprint(item, found)\n"
-    )
-    recorded = autochron(tmp_path, "run", "agent.py")
-    assert "9]" in recorded.text or "9, 8]" in recorded.text
-    replayed = autochron(tmp_path, "replay", "last")
-    assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
+def test_an_argument_inside_a_result_stays_the_same_object(aliases, name):
+    printed, result = aliases
+    recorded, replayed = printed[name]
+    assert "9]" in recorded or "9, 8]" in recorded
+    assert replayed == recorded, result.said
+    assert result.status == 0, f"this case printed the same, so another diverged: {result.said}"
 
 
 def test_an_argument_that_cannot_be_encoded_is_returned_as_the_same_object(tmp_path):
