@@ -22,7 +22,9 @@ class UnsafeError(Exception):
 
 
 CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque})
-"""Types that msgspec reads without a hook, and whose items have to be screened."""
+"""Types whose items have to be screened."""
+_READ_WITHOUT_HOOK = CONTAINERS - {deque}
+"""Those of them whose items msgspec reads at once. For a deque it calls the encoder's hook, which screens the items."""
 _NEAR = 16
 _screened: set[type] = {str, int, float, bool, bytes, type(None)}
 _runs_code: ClassTable[bool] = ClassTable()
@@ -63,7 +65,11 @@ def screen(value: Any, depth: int = 2) -> None:
 
 
 def _screen_whole(value: Any) -> None:
-    """Screen all containers in a value, each of them once."""
+    """Screen all containers that msgspec reads before it calls a hook again, each of them once.
+
+    The hook screens what it returns. If this search went on behind such a value, every level of nested deques would be
+    searched again for each level around it.
+    """
     waiting, seen = [value], {identity(value)}
     while waiting:
         container = waiting.pop()
@@ -76,7 +82,7 @@ def _screen_whole(value: Any) -> None:
             if kind not in CONTAINERS:
                 if _is_unsafe(kind):
                     raise UnsafeError
-            elif item and identity(item) not in seen:
+            elif item and kind in _READ_WITHOUT_HOOK and identity(item) not in seen:
                 seen.add(identity(item))
                 waiting.append(item)
 

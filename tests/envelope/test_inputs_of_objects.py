@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -87,7 +88,14 @@ def _of(value: Any) -> Any:
 
 @pytest.mark.parametrize("make", [Telling, lambda: Mapped(a=1)])
 @pytest.mark.parametrize(
-    "frame", [lambda v: v, lambda v: [v], lambda v: {"a": (v,)}, lambda v: Cart.model_construct(items=[v])]
+    "frame",
+    [
+        lambda v: v,
+        lambda v: [v],
+        lambda v: {"a": (v,)},
+        lambda v: Cart.model_construct(items=[v]),
+        lambda v: collections.deque([collections.deque([[v]])]),
+    ],
 )
 def test_no_code_of_a_dataclass_runs(make: Any, frame: Any) -> None:
     value = frame(make())
