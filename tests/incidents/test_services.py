@@ -95,6 +95,18 @@ def late(item):
     return price(item)
 
 
+def longer(item):
+    return price(item)
+
+
+def renamed(item):
+    return price(item)
+
+
+def replaced(item):
+    return price(item)
+
+
 async def sell(request):
     order = await request.json()
     if order["item"] == "none":
@@ -173,7 +185,8 @@ def hidden():
     return Starlette(routes=[Route("/early", early, methods=["POST"])])
 '''
 TARGETS = (
-    *("charge", "wait", "count", "tick", "fail", "locked", "late", "sell", "stream", "early", "raw"),
+    *("charge", "wait", "count", "tick", "fail", "locked", "late", "longer", "renamed", "replaced"),
+    *("sell", "stream", "early", "raw"),
     *("Desk.sell", "Desk.open", "Desk.close", "Shop.buy", "Items.get", "Wrapped.__call__"),
 )
 RULES = (
@@ -204,7 +217,7 @@ with autochron.record("all"):
     except LookupError as error:
         print(error)
     print(app.locked(threading.Lock(), "mug"))
-    print(app.late("mug"))
+    print(app.late("mug"), app.longer("mug"), app.renamed("mug"), app.replaced("mug"))
     print(app.Desk(3).sell({"item": "mug"}, 1, 2, note="x", more=4))
     print(app.Desk.open(2), app.Desk.close("mug"))
     print(app.shop.buy("mug"))
@@ -422,7 +435,13 @@ def test_the_call_is_in_a_trace_file(recorded, traces, tmp_path):
 # --- made again ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_call_that_can_be_made_again_is_made_again(recorded):
+@pytest.fixture(scope="module")
+def made_again(recorded):
+    """Make all calls again once. Return name, result and messages of the divergences of each."""
+    return calls_made_again(recorded)
+
+
+def test_every_call_that_can_be_made_again_is_made_again(made_again):
     refused = (
         "UsageError: replay.call() can't make the call of this trace again: {}; write the call yourself, inside the replay"
         " (usage)"
@@ -435,7 +454,7 @@ def test_every_call_that_can_be_made_again_is_made_again(recorded):
     no_call = refused.format(
         "it holds no call; one that a [[trace]] rule made of a call does, unless an older release recorded it"
     )
-    results = Counter((name, json.dumps(value)) for name, value, _ in calls_made_again(recorded))
+    results = Counter((name, json.dumps(value)) for name, value, _ in made_again)
     expected = [
         ("", no_call),
         ("charge", 500),
@@ -447,6 +466,9 @@ def test_every_call_that_can_be_made_again_is_made_again(recorded):
         ("fail", "LookupError: no cup at 250"),
         ("locked", opaque),
         ("late", 250),
+        ("longer", 250),
+        ("renamed", 250),
+        ("replaced", 250),
         ("Desk.sell", 754),
         ("Desk.open", 500),
         ("Desk.close", 250),
@@ -463,9 +485,10 @@ def test_every_call_that_can_be_made_again_is_made_again(recorded):
     assert results == Counter((name, json.dumps(value)) for name, value in expected)
 
 
-def test_the_recorded_input_is_no_divergence(recorded):
+def test_the_recorded_input_is_no_divergence(made_again):
     names = ("charge", "count", "sell", "stream", "raw", "Shop.buy")
-    assert [entry for entry in calls_made_again(recorded, *names) if entry[2]] == []
+    assert {name for name, _, _ in made_again} > set(names)
+    assert [entry for entry in made_again if entry[0] in names and entry[2]] == []
 
 
 def test_without_starlette_a_request_goes_through_httpx(service):
@@ -484,57 +507,68 @@ def test_without_starlette_a_request_goes_through_httpx(service):
 
 STAYS = """
     if scope["type"] == "lifespan":
-        while (message := await receive())["type"] != ENDS:
+        ends, answer, staying = case
+        while (message := await receive())["type"] != ends:
             await send({"type": message["type"] + ".complete"})
-        await send({"type": message["type"] + ANSWER, "message": "no key"})
-        await STAYING
+        await send({"type": message["type"] + answer, "message": "no key"})
+        await (receive() if staying == "receive" else asyncio.sleep(60))
         return
 """
+STAYING = {
+    ("lifespan.startup", ".failed"): (
+        "UsageError: replay.call(): the application did not start: no key (usage)"
+    ),
+    ("lifespan.shutdown", ".complete"): [202, "250"],
+    ("lifespan.shutdown", ".failed"): [202, "250"],
+}
+"""The result of a call, by the last message that the application expects and the answer after which it stays."""
 
 
-@pytest.mark.parametrize("staying", ["receive()", "__import__('asyncio').sleep(60)"])
-@pytest.mark.parametrize(
-    ("ends", "answer", "said"),
-    [
-        (
-            "lifespan.startup",
-            ".failed",
-            "UsageError: replay.call(): the application did not start: no key (usage)",
-        ),
-        ("lifespan.shutdown", ".complete", [202, "250"]),
-        ("lifespan.shutdown", ".failed", [202, "250"]),
-    ],
-)
-def test_an_application_that_stays_after_its_last_word_is_ended(service, staying, ends, answer, said):
+def test_an_application_that_stays_after_its_last_word_is_ended(service):
     asserted = '    assert scope["type"] == "http"\n'
-    stays = STAYS.replace("ENDS", repr(ends)).replace("ANSWER", repr(answer)).replace("STAYING", staying)
-    write(service, {"app.py": APP.replace(asserted, stays)})
-    assert [result for _, result, _ in calls_made_again(service, "raw")] == [said]
+    write(service, {"app.py": APP.replace(asserted, STAYS)})
+    cases = {(*ends, staying): result for ends, result in STAYING.items() for staying in ("receive", "sleep")}
+    setting = f"import app\nfor app.case in {list(cases)!r}:\n"
+    loop = CALLS[CALLS.index("for summary") :].replace("\n", "\n    ")
+    imports = CALLS[: CALLS.index("for summary")]
+    write(service, {"calls.py": f"{imports}{setting}    {loop}"})
+    results = [result for _, result, _ in calls_made_again(service, "raw")]
+    assert dict(zip(cases, results, strict=True)) == cases
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "reason"),
-    [
-        ("def late(", "def later(", "app has no late any more; the nearest is later"),
-        (
-            "def late(item)",
-            "def late(item, limit)",
-            "app:late takes an argument limit now, which was not recorded",
-        ),
-        ("def late(item)", "def late(*, thing='mug')", "app:late takes no argument item any more"),
-        (
-            "def late(item):\n    return price(item)",
-            "late = 3",
-            "app:late is no function but of type builtins:int",
-        ),
-    ],
-)
-def test_a_function_that_has_changed_is_refused(service, before, after, reason):
-    write(service, {"app.py": APP.replace(before, after)})
-    assert calls_made_again(service, "late")[0][1] == (
-        f"UsageError: replay.call() can't make the call of app:late again: {reason}; write the call yourself, inside"
-        " the replay (usage)"
+CHANGED = {
+    "late": ("def late(", "def later(", "app has no late any more; the nearest is later"),
+    "longer": (
+        "def longer(item)",
+        "def longer(item, limit)",
+        "app:longer takes an argument limit now, which was not recorded",
+    ),
+    "renamed": (
+        "def renamed(item)",
+        "def renamed(*, thing='mug')",
+        "app:renamed takes no argument item any more",
+    ),
+    "replaced": (
+        "def replaced(item):\n    return price(item)",
+        "replaced = 3",
+        "app:replaced is no function but of type builtins:int",
+    ),
+}
+"""A change of each of these functions: the text before, the text after, and the reason to refuse the call."""
+
+
+def test_functions_that_have_changed_are_refused(service):
+    changed = APP
+    for before, after, _ in CHANGED.values():
+        assert changed.count(before) == 1
+        changed = changed.replace(before, after)
+    write(service, {"app.py": changed})
+    refusal = (
+        "UsageError: replay.call() can't make the call of app:{} again: {}; write the call yourself, inside the replay"
+        " (usage)"
     )
+    results = {name: result for name, result, _ in calls_made_again(service, *CHANGED)}
+    assert results == {name: refusal.format(name, reason) for name, (_, _, reason) in CHANGED.items()}
 
 
 MISUSED = """
@@ -591,79 +625,82 @@ import autochron
 from starlette.testclient import TestClient
 import app
 
-ident, live, inputs, code = sys.argv[1:]
-with autochron.replay(ident, live=json.loads(live), inputs=inputs or None, check=False) as replay:
-    exec(code)
-noted = [each for each in replay.divergences if each.kind == "input"]
-print(json.dumps([[e.kind, e.address, e.severity, e.path, e.recorded, e.replayed] for e in noted]))
+for ident, live, inputs, code in json.load(sys.stdin):
+    with autochron.replay(ident, live=live, inputs=inputs or None, check=False) as replay:
+        exec(code)
+    noted = [each for each in replay.divergences if each.kind == "input"]
+    print(json.dumps([[e.kind, e.address, e.severity, e.path, e.recorded, e.replayed] for e in noted]))
 """
 OTHER = ("limit", "3", "4")
 
 
-@pytest.mark.parametrize(
-    ("name", "live", "inputs", "code", "noted"),
-    [
-        ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='other'))", []),
-        ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", [("error", *OTHER)]),
+INPUTS = (
+    ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='other'))", []),
+    ("charge", [], "", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", [("error", *OTHER)]),
+    (
+        "charge",
+        ["price"],
+        "",
+        "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+        [("warning", *OTHER)],
+    ),
+    (
+        "charge",
+        ["price"],
+        "strict",
+        "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+        [("error", *OTHER)],
+    ),
+    (
+        "charge",
+        [],
+        "warn",
+        "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
+        [("warning", *OTHER)],
+    ),
+    ("charge", [], "ignore", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", []),
+    ("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 10)", []),
+    (
+        *("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 11)"),
+        [("error", "request.body.text", '"xxxxxxxxxx"', '"xxxxxxxxxxx"')],
+    ),
+    (
+        *("stream", [], "", "TestClient(app.app).post('/stream?a=1', content=b'x' * 10)"),
+        [("error", "request.query", '""', '"a=1"')],
+    ),
+    ("early", [], "", "TestClient(app.app).post('/early', content=b'other')", []),
+    (
+        *("raw", ["price"], "", "TestClient(app.raw).post('/y', content=b'mug')"),
+        [("warning", "scope.path", '"/x"', '"/y"')],
+    ),
+    # The test client also calls the application to start and to stop it, around the request.
+    *(
         (
-            "charge",
-            ["price"],
-            "",
-            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
-            [("warning", *OTHER)],
-        ),
-        (
-            "charge",
-            ["price"],
-            "strict",
-            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
-            [("error", *OTHER)],
-        ),
-        (
-            "charge",
-            [],
-            "warn",
-            "app.charge(app.Order(item='mug', qty=2, password='o'), 4)",
-            [("warning", *OTHER)],
-        ),
-        ("charge", [], "ignore", "app.charge(app.Order(item='mug', qty=2, password='o'), 4)", []),
-        ("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 10)", []),
-        (
-            *("stream", [], "", "TestClient(app.app).post('/stream', content=b'x' * 11)"),
-            [("error", "request.body.text", '"xxxxxxxxxx"', '"xxxxxxxxxxx"')],
-        ),
-        (
-            *("stream", [], "", "TestClient(app.app).post('/stream?a=1', content=b'x' * 10)"),
-            [("error", "request.query", '""', '"a=1"')],
-        ),
-        ("early", [], "", "TestClient(app.app).post('/early', content=b'other')", []),
-        (
-            *("raw", ["price"], "", "TestClient(app.raw).post('/y', content=b'mug')"),
-            [("warning", "scope.path", '"/x"', '"/y"')],
-        ),
-        # The test client also calls the application to start and to stop it, around the request.
-        *(
-            (
-                *(
-                    "Wrapped.__call__",
-                    ["price"],
-                    "",
-                    f"with TestClient(app.wrapped) as client: client.post('{path}')",
-                ),
-                noted,
-            )
-            for path, noted in (("/x", []), ("/y", [("warning", "scope.path", '"/x"', '"/y"')]))
-        ),
-    ],
+            *(
+                "Wrapped.__call__",
+                ["price"],
+                "",
+                f"with TestClient(app.wrapped) as client: client.post('{path}')",
+            ),
+            noted,
+        )
+        for path, noted in (("/x", []), ("/y", [("warning", "scope.path", '"/x"', '"/y"')]))
+    ),
 )
-def test_another_input_is_a_divergence_with_the_plans_severity(
-    service, traces, name, live, inputs, code, noted
-):
+"""Function, `live` and `inputs` of the plan, code that calls the function, and the divergences."""
+
+
+def test_another_input_is_a_divergence_with_the_plans_severity(service, traces):
     write(service, {"compared.py": COMPARED})
-    done = python(service, "compared.py", ids(traces, name)[0], json.dumps(live), inputs, code)
+    cases = [(ids(traces, name)[0], *plan_and_code) for name, *plan_and_code, _ in INPUTS]
+    done = python(service, "compared.py", stdin=json.dumps(cases).encode())
     assert done.status == 0, done.said
-    address = name.rpartition(".")[2]
-    assert json.loads(done.text) == [["input", address, *fields] for fields in noted]
+    found = [json.loads(line) for line in done.text.splitlines()]
+    expected = [
+        [["input", name.rpartition(".")[2], *fields] for fields in noted] for name, *_, noted in INPUTS
+    ]
+    plans = [tuple(map(str, case[:-1])) for case in INPUTS]
+    assert dict(zip(plans, found, strict=True)) == dict(zip(plans, expected, strict=True))
 
 
 # --- incidents -------------------------------------------------------------------------------------------------------------
@@ -680,39 +717,36 @@ def run_test(folder, place):
     return done.status, done.text
 
 
-@pytest.mark.parametrize("name", ["charge", "sell"])
-def test_the_incidents_test_is_red_until_the_fix_is_in(service, traces, name):
-    report = new(service, ids(traces, name)[0], f"incidents/{name}")
-    assert f"incidents/{name}/test_{name}.py fails as it should on today's code:" in report
-    text = (service / "incidents" / name / f"test_{name}.py").read_text("utf-8")
-    assert (
-        "    replay.call()\n" in text,
-        "pytest.fail" in text,
-        max(map(len, text.splitlines())) <= 100,
-    ) == (True, False, True)
-    masked = "arguments" if name == "charge" else "request.headers.authorization"
-    assert ("What was masked when it was recorded is passed as its mask" in text, bool(masked)) == (
-        True,
-        True,
-    )
-    assert run_test(service, "incidents")[0] == 1
+def test_incidents_tests_are_red_until_the_fix_is_in(service, traces):
+    for name in ("charge", "sell"):
+        report = new(service, ids(traces, name)[0], f"incidents/{name}")
+        assert f"incidents/{name}/test_{name}.py fails as it should on today's code:" in report
+        text = (service / "incidents" / name / f"test_{name}.py").read_text("utf-8")
+        assert (
+            "    replay.call()\n" in text,
+            "pytest.fail" in text,
+            max(map(len, text.splitlines())) <= 100,
+        ) == (True, False, True)
+        assert "What was masked when it was recorded is passed as its mask" in text
+    status, out = run_test(service, "incidents")
+    assert (status, "2 failed" in out) == (1, True), out
     write(service, {"app.py": APP.replace('{"mug": 250,', '{"mug": 240,')})
     status, out = run_test(service, "incidents")
-    assert status == 0, out
+    assert (status, "2 passed" in out) == (0, True), out
 
 
-@pytest.mark.parametrize(("name", "at", "error"), [("fail", 0, "LookupError"), ("sell", 1, "HTTPException")])
-def test_a_call_that_failed_has_to_end_well(service, traces, name, at, error):
-    report = new(service, ids(traces, name)[at], "incidents/failed")
-    assert "incidents/failed/test_failed.py fails as it should on today's code:" in report
+def test_calls_that_failed_have_to_end_well(service, traces):
+    for name, at in (("fail", 0), ("sell", 1)):
+        report = new(service, ids(traces, name)[at], f"incidents/{name}_failed")
+        assert f"incidents/{name}_failed/test_{name}_failed.py fails as it should on today's code:" in report
     status, out = run_test(service, "incidents")
-    assert (status, error in out) == (1, True)
+    assert (status, "2 failed" in out, "LookupError" in out, "HTTPException" in out) == (1, True, True, True)
     fixed = APP.replace("    raise LookupError(", "    return (").replace(
         "        raise HTTPException(409, f\"none at {price('mug')}\")", "        order['item'] = 'mug'"
     )
     write(service, {"app.py": fixed})
     status, out = run_test(service, "incidents")
-    assert status == 0, out
+    assert (status, "2 passed" in out) == (0, True), out
 
 
 def test_a_call_that_cannot_be_made_again_is_left_to_the_user(service, traces):

@@ -213,7 +213,8 @@ def test_a_reader_that_closes_the_pipe_ends_the_program_by_a_broken_pipe(tmp_pat
 
 
 def test_all_output_has_arrived_when_the_program_ends(tmp_path):
-    lay_out(tmp_path, "for each in range(5_000):\n    os.write(1, b'x' * 1_000 + b'\\n')\n")
+    # Words, which are masked ten times as fast as one long token.
+    lay_out(tmp_path, "for each in range(5_000):\n    os.write(1, b'some words ' * 100 + b'\\n')\n")
     done = subprocess.run(
         f"({sys.executable} -m autochron run agent.py 2>/dev/null; echo after) | tail -c 10",
         shell=True,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from autochron.cli import main
 from tests.cli import processes
 
 TOOLS = """
@@ -73,9 +74,23 @@ def _write(folder, layout, selectors):
     return folder / project_folder
 
 
-def _results(folder):
-    words = ["run", "agent.py"], ["replay", "last"], ["check", "."], ["check", "agent.py"]
-    return [processes.autochron(folder, *command) for command in words]
+@pytest.fixture
+def results(monkeypatch, capsysbinary):
+    """Return a function that runs all commands in a folder: those that run no program run in this process."""
+
+    def check(folder, path):
+        monkeypatch.chdir(folder)
+        with pytest.raises(SystemExit) as ended:
+            main(["check", path])
+        return processes.Result(ended.value.code, *capsysbinary.readouterr())
+
+    def run(folder):
+        programs = [
+            processes.autochron(folder, *command) for command in (["run", "agent.py"], ["replay", "last"])
+        ]
+        return [*programs, check(folder, "."), check(folder, "agent.py")]
+
+    return run
 
 
 UNUSUAL = ("beside the rules' folder", "in a namespace")
@@ -91,8 +106,8 @@ def _pairs(rules):
 
 
 @pytest.mark.parametrize(("layout", "rules"), _pairs(GOOD))
-def test_all_commands_accept_good_rules(tmp_path, layout, rules):
-    recorded, replayed, checked, checked_file = _results(_write(tmp_path, layout, GOOD[rules]))
+def test_all_commands_accept_good_rules(tmp_path, results, layout, rules):
+    recorded, replayed, checked, checked_file = results(_write(tmp_path, layout, GOOD[rules]))
     assert (recorded.status, recorded.text) == (0, "2 6 12 7\n")
     assert "1 crossing" in recorded.said or "2 crossings" in recorded.said
     assert (replayed.status, replayed.text) == (0, "2 6 12 7\n"), replayed.said
@@ -100,8 +115,8 @@ def test_all_commands_accept_good_rules(tmp_path, layout, rules):
 
 
 @pytest.mark.parametrize(("layout", "rules"), _pairs(BAD))
-def test_all_commands_refuse_bad_rules(tmp_path, layout, rules):
+def test_all_commands_refuse_bad_rules(tmp_path, results, layout, rules):
     assert processes.autochron(_write(tmp_path, layout, GOOD["a target"]), "run", "agent.py").status == 0
-    results = _results(_write(tmp_path, layout, BAD[rules]))
-    assert [result.status for result in results] == [2, 2, 2, 2]
-    assert all("(bad-rule)" in result.said for result in results), [result.said for result in results]
+    refused = results(_write(tmp_path, layout, BAD[rules]))
+    assert [result.status for result in refused] == [2, 2, 2, 2]
+    assert all("(bad-rule)" in result.said for result in refused), [result.said for result in refused]
