@@ -8,11 +8,16 @@ import functools
 import itertools
 import json
 import threading
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+import attrs
+import msgspec
 import pydantic
 import pytest
 
+from autochron.envelope import screening
 from autochron.envelope.canonical import canonical, snapshot
 from autochron.envelope.type_trees import beyond_paths
 from autochron.envelope.types import label
@@ -86,24 +91,80 @@ def _of(value: Any) -> Any:
     return json.loads(canonical(("v",), (value,)))["v"]
 
 
-@pytest.mark.parametrize("make", [Telling, lambda: Mapped(a=1)])
-@pytest.mark.parametrize(
-    "frame",
-    [
-        lambda v: v,
-        lambda v: [v],
-        lambda v: {"a": (v,)},
-        lambda v: Cart.model_construct(items=[v]),
-        lambda v: collections.deque([collections.deque([[v]])]),
-    ],
-)
-def test_no_code_of_a_dataclass_runs(make: Any, frame: Any) -> None:
-    value = frame(make())
+@dataclasses.dataclass
+class Holder:
+    held: Any
+
+
+@dataclasses.dataclass(slots=True)
+class SlottedHolder:
+    held: Any
+
+
+@attrs.define
+class AttrsHolder:
+    held: Any
+
+
+class StructHolder(msgspec.Struct):
+    held: Any
+
+
+FRAMES = {
+    "itself": lambda v: v,
+    "a list": lambda v: [v],
+    "a tuple in a dict": lambda v: {"a": (v,)},
+    "a model": lambda v: Cart.model_construct(items=[v]),
+    "deques": lambda v: collections.deque([collections.deque([[v]])]),
+    "a dataclass": lambda v: Holder([v]),
+    "a dataclass with slots": lambda v: SlottedHolder(v),
+    "an attrs class": lambda v: AttrsHolder(v),
+    "a struct": lambda v: StructHolder(v),
+    "records in records": lambda v: Holder(AttrsHolder(v)),
+}
+
+
+@pytest.fixture
+def meet() -> Iterator[Callable[[bool], None]]:
+    """Return a function that sets whether an unsafe class was met before."""
+    met = screening.met_unsafe[0]
+    yield partial(screening.met_unsafe.__setitem__, 0)
+    screening.met_unsafe[0] = met
+
+
+@pytest.mark.parametrize("met", [False, True], ids=["first met", "met before"])
+@pytest.mark.parametrize("make", [Telling, lambda: Mapped(a=1)], ids=["Telling", "Mapped"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_no_code_of_a_dataclass_runs(make: Any, frame: Any, met: bool, meet: Any) -> None:
+    meet(met)
+    value = FRAMES[frame](make())
     _ran.clear()
     body = canonical(("v",), (value,))
     snapshot([value])
     assert _ran == []
     assert b'"a":1' in body
+
+
+@pytest.mark.parametrize("holder", [Holder, SlottedHolder, AttrsHolder, StructHolder])
+@pytest.mark.parametrize("size", [16, 300])
+def test_once_a_class_is_unsafe_values_are_searched_in_full(holder: Any, size: int, meet: Any) -> None:
+    meet(True)
+    value: Any = Telling()
+    for _ in range(6):
+        value = [holder(None) for _ in range(size)] + [holder(value)]
+    _ran.clear()
+    snapshot([value])
+    assert _ran == []
+
+
+def test_records_in_a_cycle_are_searched_once(meet: Any) -> None:
+    meet(True)
+    first, second = Holder(None), Holder(None)
+    first.held, second.held = [second, first], [first]
+    screening.screen([first])
+    second.held.append(Telling())
+    with pytest.raises(screening.UnsafeError):
+        screening.screen([first])
 
 
 def test_cycles_of_mapped_dataclasses_end() -> None:
