@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tomllib
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))
         elif "slow" in item.keywords and only and not item.nodeid.startswith(only):
             item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Switch the garbage collector off while tests are collected: the objects stay, so a search for garbage is a waste."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

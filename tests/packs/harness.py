@@ -3,6 +3,7 @@
 Only lines of the program itself may make calls outside boundaries. Each test names them with `findings`; most have none.
 """
 
+import functools
 import importlib.metadata
 import re
 import shutil
@@ -30,6 +31,7 @@ def needs(*distributions):
     ]
 
 
+@functools.cache
 def version(distribution):
     """Return the version of an installed distribution, or None."""
     try:
