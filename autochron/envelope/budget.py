@@ -15,7 +15,7 @@ from autochron._runtime.bare import identity, of_error, slot
 from autochron.envelope import shapes
 from autochron.envelope.value_digest import TooLargeError
 
-__all__ = ["MOST_VISITS", "TooLargeError", "count_shown", "encode_within", "multiplies"]
+__all__ = ["MOST_VISITS", "TooLargeError", "count_shown", "encode_within", "max_containers", "multiplies"]
 
 MOST_VISITS: Final = 20_000
 """Parts that are read before it is tested whether a value multiplies."""
@@ -40,6 +40,10 @@ class _ManyError(Exception):
     """An encoder's hook was called for more values than are shown before the test."""
 
 
+class CycleError(Exception):
+    """A value contains itself: msgspec would write it down to the limit of recursion, the rest of it at each level."""
+
+
 def count_shown() -> None:
     """Count a value that an encoder's hook shows: the buffer does not limit the time that calls of Python take."""
     _left[0] -= 1
@@ -57,6 +61,7 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
 
     Raises:
         TooLargeError: the value multiplies.
+        CycleError: the value has to be walked.
     """
     for index in range(_last[0], len(_SIZES)):
         buffer = bytearray(_SIZES[index])
@@ -73,8 +78,8 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
             view.release()
         _last[0] = index if not index or len(buffer) > _SIZES[index - 1] else index - 1
         return bytes(buffer)
-    if multiplies(value, show):
-        raise TooLargeError
+    if _count_within(value, show).cycles:
+        raise CycleError
     body: bytes = encoder.encode(value)
     return body
 
@@ -90,7 +95,34 @@ def multiplies(value: Any, show: Callable[[Any], Any] | None = None) -> bool:
         show: returns the plain data that stands for an object without parts of its own.
     """
     count = _Count(show)
-    total = count.parts(value, 0)
+    return _exceeds(count, count.parts(value, 0))
+
+
+def max_containers(value: Any, show: Callable[[Any], Any] | None = None) -> int:
+    """Return how many containers a walk may open to write a value that does not multiply.
+
+    `multiplies` is exact where no part contains itself. In a cycle, a part has more paths than the one by which it is
+    first visited, so a walk that writes them all needs this limit as well.
+
+    Args:
+        value: any value.
+        show: as in `multiplies`.
+
+    Raises:
+        TooLargeError: the value multiplies.
+    """
+    return max(_MOST_PARTS, _MOST_TIMES * _count_within(value, show).visited)
+
+
+def _count_within(value: Any, show: Callable[[Any], Any] | None) -> _Count:
+    """Count the parts of a value; raise TooLargeError if it multiplies."""
+    count = _Count(show)
+    if _exceeds(count, count.parts(value, 0)):
+        raise TooLargeError
+    return count
+
+
+def _exceeds(count: _Count, total: int) -> bool:
     return count.cycles > len(count.known) + 1 or (
         total > _MOST_PARTS and total > _MOST_TIMES * count.visited
     )

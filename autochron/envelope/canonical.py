@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ import msgspec
 from autochron._runtime.bare import identity, slot
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import objects, shapes
-from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, multiplies
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, max_containers
 from autochron.envelope.plain_forms import opaque_form, plain_form
 from autochron.envelope.plain_json import PLAIN_TYPES, is_plain
 from autochron.envelope.screening import CONTAINERS, met_unsafe, screen
@@ -32,6 +32,7 @@ _DOLLAR = ord("$")
 _LARGE = 1 << 16
 """Bytes from which on a copy costs more than a view."""
 _CYCLE = {"$cycle": True}
+_CYCLE_TEXT = b'{"$cycle":true}'
 _DEEP = {"$deep": True}
 BEYOND_TREE = {BEYOND: True}
 TOO_LARGE = b'{"$beyond":true}'
@@ -76,9 +77,12 @@ def encode_snapshot(value: Any) -> bytes:
     return data
 
 
-def is_cut(body: bytes) -> bool:
-    """Return whether a canonical input has an argument that is too large to be written."""
-    return body.startswith(TYPES) and TOO_LARGE in body
+def needs_limit(body: bytes) -> bool:
+    """Return whether a canonical input has an argument that is too large to be written, or one that contains itself.
+
+    `snapshot` would write such an argument without a limit.
+    """
+    return _CYCLE_TEXT in body or (body.startswith(TYPES) and TOO_LARGE in body)
 
 
 def encode_screened(value: Any) -> bytes:
@@ -226,9 +230,7 @@ def _walked(value: Any) -> bytes:
     try:
         data = _walk(value, _Open(MOST_VISITS))
     except TooLargeError:
-        if multiplies(value, plain_form):
-            raise
-        data = _walk(value, _Open(inf))
+        data = _walk(value, _Open(max_containers(value, plain_form)))
     return msgspec.json.encode(data, order="deterministic")
 
 
@@ -251,7 +253,7 @@ class _Open(set[int]):
 
     __slots__ = ("left",)
 
-    def __init__(self, left: float) -> None:
+    def __init__(self, left: int) -> None:
         super().__init__()
         self.left = left
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
-from autochron.envelope.budget import MOST_VISITS, TooLargeError, multiplies
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, max_containers
 from autochron.envelope.opaque import opaque
 from autochron.envelope.plain_json import is_plain
 from autochron.envelope.reading import read
@@ -82,10 +82,10 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
         try:
             tree = ValueWriter(below, MOST_VISITS).write(value)
         except TooLargeError:
-            if multiplies(value):
-                return _too_large(value)
-            tree = ValueWriter(below).write(value)
+            tree = ValueWriter(below, max_containers(value)).write(value)
         body = _to_json(tree)
+    except TooLargeError:
+        return _too_large(value)
     except Exception as error:
         if is_interruption(error):
             raise

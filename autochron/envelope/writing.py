@@ -13,7 +13,6 @@ import math
 import sys
 import types
 from collections.abc import Callable
-from math import inf
 from typing import Any, TypeAlias
 
 import msgspec
@@ -40,7 +39,7 @@ class ValueWriter:
 
     __slots__ = ("below", "left", "open")
 
-    def __init__(self, below: types.FrameType | None = None, max_containers: float = inf) -> None:
+    def __init__(self, below: types.FrameType | None, max_containers: int) -> None:
         """Begin an encoding.
 
         Args:

@@ -96,8 +96,8 @@ class Recorder:
                     value_notes.note_arguments(crossing, draft, inputs)
                 else:
                     draft.input = body = canonical.canonical(point.parameters, arguments)
-                    inputs.large = len(body) > call_inputs.LARGE
-                    if body[2:3] == b"$" and canonical.is_cut(body):
+                    inputs.large = is_large = len(body) > call_inputs.LARGE
+                    if (is_large or body[2:3] == b"$") and canonical.needs_limit(body):
                         draft.watch = changes.watch(
                             point, arguments, inputs.caught, inputs.changing, take=canonical.screened_snapshot
                         )

@@ -36,7 +36,7 @@ def note_arguments(crossing: Crossing[Draft], draft: Draft, inputs: Inputs) -> N
         inputs.large = len(body) > LARGE
     take = (
         canonical.snapshot
-        if inputs.whole and not canonical.is_cut(draft.input)
+        if inputs.whole and not canonical.needs_limit(draft.input)
         else canonical.screened_snapshot
     )
     draft.watch = changes.watch(point, arguments, inputs.caught, inputs.changing, snapshots, take)
