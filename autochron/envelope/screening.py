@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from typing import Any, Literal
+from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 
@@ -29,8 +30,8 @@ _READ_WITHOUT_HOOK = CONTAINERS - {deque}
 """Those of them whose items msgspec reads at once. For a deque it calls the encoder's hook, which screens the items."""
 _NEAR = 16
 _screened: set[type] = {str, int, float, bool, bytes, type(None)}
-_ways: ClassTable[Literal["code", "fields", "hook"]] = ClassTable()
-"""How msgspec reads the instances of a class: by code of the program, by their fields alone, or with a hook."""
+_readers: ClassTable[Callable[[Any], Collection[Any]]] = ClassTable()
+"""By class: a function that returns the values of an instance's fields, or `_read_by_code` or `_read_by_hook`."""
 met_unsafe: list[bool] = [False]
 """Whether a class was seen whose instances only the walk may read."""
 
@@ -53,10 +54,8 @@ def screen(value: Any, depth: int = 2) -> None:
         return
     if len(items) > _NEAR:
         # Too long to be searched item by item. Its items are judged by the set of their types, which is made in C.
-        if any(
-            kind not in CONTAINERS and _way_of(kind) == "code" for kind in set(map(type, items)) - _screened
-        ):
-            raise UnsafeError
+        for kind in set(map(type, items)) - _screened - CONTAINERS:
+            _reader_of(kind)
         return
     for item in items:
         kind = type(item)
@@ -65,12 +64,10 @@ def screen(value: Any, depth: int = 2) -> None:
         if kind in CONTAINERS:
             if item and depth > 0:
                 screen(item, depth - 1)
-        elif (way := _way_of(kind)) == "code":
-            raise UnsafeError
-        elif way == "fields" and depth > 0:
-            fields = _fields_of(item)
+        elif (read := _reader_of(kind)) is not _read_by_hook and depth > 0:
+            fields = read(item)
             if not screened.issuperset(map(type, fields)):
-                screen(fields, depth - 1)
+                screen(list(fields), depth - 1)
 
 
 def _screen_whole(value: Any) -> None:
@@ -88,15 +85,10 @@ def _screen_whole(value: Any) -> None:
             kind = type(item)
             if kind is str or kind in _screened:
                 continue
-            is_read_at_once = kind in _READ_WITHOUT_HOOK
-            if kind not in CONTAINERS:
-                way = _way_of(kind)
-                if way == "code":
-                    raise UnsafeError
-                is_read_at_once = way == "fields"
-            if is_read_at_once and identity(item) not in seen:
+            read = _read_by_hook if kind in CONTAINERS else _reader_of(kind)
+            if (kind in _READ_WITHOUT_HOOK or read is not _read_by_hook) and identity(item) not in seen:
                 seen.add(identity(item))
-                waiting.append(item if kind in CONTAINERS else _fields_of(item))
+                waiting.append(item if kind in CONTAINERS else read(item))
 
 
 _SETS = frozenset({set, frozenset})
@@ -111,27 +103,45 @@ def _looks_deep() -> bool:
     return met_unsafe[0] or "sqlalchemy.orm" in sys.modules
 
 
-def _way_of(cls: type) -> Literal["code", "fields", "hook"]:
-    way = _ways.find(cls, _find_way)
-    if way == "code":
+def _reader_of(cls: type) -> Callable[[Any], Collection[Any]]:
+    """Return the reader of a class; raise UnsafeError if msgspec reads its instances by code of the program."""
+    read = _readers.find(cls, _find_reader)
+    if read is _read_by_code:
         met_unsafe[0] = True
-    elif way == "hook" and cls in _ways:  # the class is never collected, so `_screened` may refer to it
+        raise UnsafeError
+    if (
+        read is _read_by_hook and cls in _readers
+    ):  # the class is never collected, so `_screened` may refer to it
         _screened.add(cls)
-    return way
+    return read
 
 
-def _find_way(cls: type) -> Literal["code", "fields", "hook"]:
+def _find_reader(cls: type) -> Callable[[Any], Collection[Any]]:
     if shapes.runs_code(cls):
-        return "code"
-    return "fields" if shapes.is_record(cls) or issubclass(cls, msgspec.Struct) else "hook"
+        return _read_by_code
+    if issubclass(cls, msgspec.Struct):
+        return _fields_of_struct
+    if not shapes.is_record(cls):
+        return _read_by_hook
+    return _attributes_of if shapes.slots_of(cls) else _dictionary_values_of
 
 
-def _fields_of(record: Any) -> list[Any]:
-    """Return the values of a record's fields, without code of the program."""
-    kind = type(record)
-    if issubclass(kind, msgspec.Struct):
-        return [slot(record, name) for name in shapes.struct_fields(kind)]
-    slots = shapes.slots_of(kind)
-    if not slots and (own := dictionary_of(record)) is not None:
-        return list(dict.values(own))
-    return list(shapes.attributes(record, slots).values())
+def _read_by_code(_: Any) -> Collection[Any]:
+    return ()
+
+
+def _read_by_hook(_: Any) -> Collection[Any]:
+    return ()
+
+
+def _fields_of_struct(struct: Any) -> Collection[Any]:
+    return [slot(struct, name) for name in shapes.struct_fields(type(struct))]
+
+
+def _attributes_of(record: Any) -> Collection[Any]:
+    return shapes.attributes(record, shapes.slots_of(type(record))).values()
+
+
+def _dictionary_values_of(record: Any) -> Collection[Any]:
+    own = dictionary_of(record)
+    return () if own is None else dict.values(own)
