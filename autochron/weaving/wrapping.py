@@ -10,30 +10,34 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.weaving.gate import GATE, Point
 
 
 def crossing_call(
-    point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    point: Point,
+    function: Callable[..., Any],
+    _instance: object,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
-    """Call a function through the gate, as spliced code does."""
+    """Call a function through the gate, as spliced code does. After the point it takes what wrapt passes to a wrapper."""
     enter = GATE[0]
-    if enter is None:
-        return function(*args, **kwargs)
-    token = enter(point, bound_arguments(point, args, kwargs))
-    if token is None:
-        return function(*args, **kwargs)
-    if not token:
+    token = None if enter is None else enter(point, bound_arguments(point, args, kwargs))
+    if token is not None and not token:
         error, value = token.outcome()
-        if error is not None:
+        if error is None:
+            return value
+        with unchanged(error):
             raise error
-        return value
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
-        token.raised(error)
+        drop_frame(error)
+        if token is not None:
+            token.raised(error)
         raise
-    return token.returned(value)
+    return value if token is None else token.returned(value)
 
 
 def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -78,12 +82,9 @@ def wrap_attribute(owner: Any, name: str, point: Point) -> Callable[[], None]:
     """Replace an attribute by a wrapper that crosses `point`, and return the function that undoes it."""
     import wrapt  # lazy: 55 ms
 
-    def through(wrapped: Callable[..., Any], _instance: Any, args: Any, kwargs: Any) -> Any:
-        return crossing_call(point, wrapped, args, kwargs)
-
     own_value = vars(owner).get(name, _INHERITED)
     original = getattr(owner, name) if own_value is _INHERITED else own_value
-    wrapper = wrapt.FunctionWrapper(original, through)
+    wrapper = wrapt.FunctionWrapper(original, functools.partial(crossing_call, point))
     setattr(owner, name, wrapper)
 
     def undo() -> None:
@@ -136,25 +137,33 @@ def _proxy_type() -> Any:
             self._self_point_at = point_at
 
         def __getattr__(self, name: str) -> Any:
-            value = getattr(self.__wrapped__, name)
+            try:
+                value = getattr(self.__wrapped__, name)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if name.startswith("_"):
                 return value
             path = f"{self._self_path}.{name}"
             if callable(value) and not isinstance(value, type):
                 point = self._self_point_at(path, value)
-
-                def through(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
-                    return crossing_call(point, wrapped, args, kwargs)
-
-                return wrapt.FunctionWrapper(value, through)
+                return wrapt.FunctionWrapper(value, functools.partial(crossing_call, point))
             return _proxy(value, path, self._self_point_at) if _is_part(value) else value
 
         def __enter__(self) -> Any:
-            entered = self.__wrapped__.__enter__()
+            try:
+                entered = self.__wrapped__.__enter__()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             return self if entered is self.__wrapped__ else entered
 
         async def __aenter__(self) -> Any:
-            entered = await self.__wrapped__.__aenter__()
+            try:
+                entered = await self.__wrapped__.__aenter__()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             return self if entered is self.__wrapped__ else entered
 
     return WrappedClient
