@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from autochron.ports import Serving, Token, Transport, WovenHandler
     from autochron.rules.compiled_boundary import CompiledBoundary
 
-THROUGH = frozenset(
-    {
-        "autochron.weaving.wrapping",
-        "autochron.weaving.sites",
-        "autochron.detect.watch.patches",
-        "autochron.detect.watch.stand_ins",
-    }
-)
-"""Modules whose frames lie between a callee and its caller. Displayed and recorded tracebacks omit these frames."""
-
 
 class Gate(deque[Any]):
     """A container of one item: the `enter` method of the active handler, or None.
