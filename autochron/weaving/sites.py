@@ -20,7 +20,7 @@ from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
 from autochron.rules.names import Field, NameFacts, name_template
 from autochron.weaving.gate import GATE, Point
-from autochron.weaving.wrapping import bound_arguments, point_for
+from autochron.weaving.wrapping import bound, point_for
 
 _KEPT = 256
 """Most points that one site keeps, and most receiver types that one rule keeps as rejected."""
@@ -395,8 +395,7 @@ class BoundCall:
         if enter is None:
             token = None
         else:
-            point = self._point(args, kwargs)
-            arguments = bound_arguments(point, args, kwargs)
+            point, arguments = bound(self._point(args, kwargs), args, kwargs)
             if len(arguments) < len(point.parameters):
                 arguments = (_receiver_of(callee), *arguments)
             token = enter(point, arguments)

@@ -23,7 +23,7 @@ def crossing_call(
 ) -> Any:
     """Call a function through the gate, as spliced code does. After the point it takes what wrapt passes to a wrapper."""
     enter = GATE[0]
-    token = None if enter is None else enter(point, bound_arguments(point, args, kwargs))
+    token = None if enter is None else enter(*bound(point, args, kwargs))
     if token is not None and not token:
         error, value = token.outcome()
         if error is None:
@@ -40,17 +40,41 @@ def crossing_call(
     return value if token is None else token.returned(value)
 
 
-def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of the parameters; (args, kwargs) if no signature is known or it doesn't fit."""
-    if point.signature is not None:
-        try:
-            bound = point.signature.bind(*args, **kwargs)
-        except TypeError:
-            pass  # the callee raises a better error
-        else:
-            bound.apply_defaults()
-            return tuple(bound.arguments.values())
-    return (args, kwargs)
+def bound(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Point, tuple[Any, ...]]:
+    """Return a call's point, and the arguments in the order of its parameters.
+
+    If no signature is known or it doesn't fit, the parameters are `args` and `kwargs`. A signature that doesn't fit need not
+    mean an error: that of a callable of C may be wrong. Where it does, the callee raises a better one.
+    """
+    if point.signature is None:
+        return point, (args, kwargs)
+    try:
+        arguments = point.signature.bind(*args, **kwargs)
+    except TypeError:
+        return _unfitting(point), (args, kwargs)
+    arguments.apply_defaults()
+    return point, tuple(arguments.arguments.values())
+
+
+def _unfitting(point: Point) -> Point:
+    """Return the point of the calls whose arguments don't fit a point's signature."""
+    other = point.unfitting
+    if other is None:
+        # The receiver, which a call site puts before what the signature names.
+        count = 0 if point.signature is None else len(point.parameters) - len(point.signature.parameters)
+        other = Point(
+            point.module,
+            point.qualname,
+            (*point.parameters[:count], "args", "kwargs"),
+            point.function,
+            variadic=("args", "kwargs"),
+            file=point.file,
+            line=point.line,
+            rules=point.rules,
+        )
+        other.called, other.captured, other.trace = point.called, point.captured, point.trace
+        point.unfitting = other
+    return other
 
 
 def point_for(

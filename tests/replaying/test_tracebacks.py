@@ -83,6 +83,7 @@ async def enters_later(client):
 
 USES = {
     "call": lambda client: client.quote(),
+    "call with wrong arguments": lambda client: client.quote(1),
     "coroutine": lambda client: asyncio.run(client.order()),
     "generator": lambda client: list(client.prices()),
     "property": lambda client: client.positions,
