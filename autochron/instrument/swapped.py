@@ -38,7 +38,7 @@ class Replacement(Protocol):
 class Swapped:
     """A call of the old function that the replacement answers. It is false, so woven code does not run the body."""
 
-    __slots__ = ("_arguments", "_point", "_stream", "_swap", "_thrown", "_token")
+    __slots__ = ("_arguments", "_is_closed", "_point", "_stream", "_swap", "_thrown", "_token")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Swapped:
         self._swap = swap
         self._token = token
         self._stream: Any = None
+        self._is_closed = False
         self._thrown: BaseException | None = None
         self._point, self._arguments = point, arguments
 
@@ -110,6 +111,9 @@ class Swapped:
             value = yield from relay
         except BaseException as error:
             drop_frame(error)
+            if self._is_closed:  # Python would take what is returned now for a close without an error
+                self._failed(error)
+                raise
             return self._failed(error), None
         return None, value if self._token is None else self._token.ended(value)
 
@@ -148,6 +152,7 @@ class Swapped:
                 drop_frame(error)
                 thrown = error
             if thrown is not None and issubclass(type(thrown), GeneratorExit):
+                self._is_closed = True
                 try:
                     if hasattr(iterator, "close"):
                         iterator.close()

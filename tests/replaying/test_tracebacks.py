@@ -184,6 +184,20 @@ def test_an_error_of_a_replacement(old, new, use, rules):
         assert frames(lambda: use(old)) == expected
 
 
+def test_a_replacement_that_fails_when_it_is_closed_raises(rules):
+    def closes():
+        stream = pays_often()
+        next(stream)
+        stream.close()
+
+    with autochron.record(store="memory:", rules=rules) as recording:
+        closes()
+    options = {"live": "pays_often", "swap": {f"{__name__}:pays_often": fails_often}}
+    with autochron.replay(recording.trace(), rules=rules, check=False, **options):
+        [entries, *_] = frames(closes)
+    assert [name for _, name in entries] == ["frames", "closes", "pays_often", "fails_often", "fails"]
+
+
 class Broken(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body that breaks off."""
 
