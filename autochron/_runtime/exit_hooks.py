@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import os, program_os
 
 _KILLING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -90,7 +91,11 @@ def _guard_exit(flush: Callable[[int | None], None]) -> Callable[[], None]:
     @functools.wraps(original)
     def _exit(status: int) -> Any:
         flush(status)
-        original(status)
+        try:
+            original(status)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     program_os._exit = _exit
 
@@ -121,11 +126,19 @@ def _guard_signals(flush: Callable[[int | None], None]) -> Callable[[], None]:
     @functools.wraps(set_original)
     def set_handler(signalnum: Any, handler: Any) -> Any:
         installed = handle if signalnum in ours and handler == signal.SIG_DFL else handler
-        return visible(set_original(signalnum, installed))
+        try:
+            return visible(set_original(signalnum, installed))
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     @functools.wraps(get_original)
     def get_handler(signalnum: Any) -> Any:
-        return visible(get_original(signalnum))
+        try:
+            return visible(get_original(signalnum))
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     signal.signal = set_handler
     signal.getsignal = get_handler

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame
+
 LIMIT = 4 << 20
 """Bytes of a stream that are kept; of the rest only a digest is."""
 
@@ -25,7 +27,11 @@ def _noting_readinto(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[
     original: Any = raw.readinto
 
     def readinto(buffer: Any, /) -> int | None:
-        count: int | None = original(buffer)
+        try:
+            count: int | None = original(buffer)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if count:
             note(bytes(memoryview(buffer).cast("B")[:count]))
         return count
@@ -37,7 +43,11 @@ def _noting_readall(raw: io.FileIO, note: Callable[[bytes], None]) -> Callable[[
     original = raw.readall
 
     def readall() -> bytes:
-        data = original()
+        try:
+            data = original()
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if data:
             note(data)
         return data
@@ -111,7 +121,11 @@ def listen_to_output(note: Callable[[bytes], None], *, errors: bool = False) -> 
     # after its write, the buffer would write the same data again. And not a stream of our own class: the program could see
     # its type, its buffering and its last flush.
     def write(data: Any, /) -> Any:
-        count = original(data)
+        try:
+            count = original(data)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if count:
             note(bytes(data) if count == len(data) else bytes(memoryview(data).cast("B")[:count]))
         return count
@@ -142,7 +156,11 @@ def listen_to_prints(note: Callable[[str], None], *, any_stream: bool = False) -
     original = stream.write
 
     def write(text: str, /) -> int:
-        count: int = original(text)
+        try:
+            count: int = original(text)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         note(text)
         return count
 
@@ -200,13 +218,17 @@ def _listen_to_taking(stream: io.TextIOWrapper, taken: ReadListener) -> Callable
         original = getattr(owner, name)
 
         def read(*args: Any) -> Any:
-            if is_inside[0]:
-                return original(*args)
+            is_outermost = not is_inside[0]
             is_inside[0] = True
             try:
                 data = original(*args)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
-                is_inside[0] = False
+                is_inside[0] = not is_outermost
+            if not is_outermost:
+                return data
             count = sum(map(len, data)) if isinstance(data, list) else len(data or "")
             if count:
                 taken(kind, count)
@@ -289,7 +311,11 @@ def listen_to_input(
         return _nothing
 
     def noting(prompt: object = "", /) -> str:
-        line = original(prompt)
+        try:
+            line = original(prompt)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         kept_out(str(prompt).encode())
         kept_in(f"{line}\n".encode())
         taken("text", len(line) + 1)

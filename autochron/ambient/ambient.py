@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from autochron._runtime.own_frames import drop_frames, unchanged
 from autochron._runtime.unpatched import os
 from autochron.ambient.synthesis import Inventor
 from autochron.crossing.crossing import Crossing, is_inside
@@ -24,6 +25,7 @@ from autochron.detect.ambient_codec import (
     Draw,
     SourceForm,
     compared_arguments,
+    draw_of,
     form_of,
     random_bits,
 )
@@ -178,19 +180,22 @@ class Values:
         call, name = line.source.call, f"{line.source.call}@{line.qualname}"
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            inventor = self.inventor
-            if inventor is None or GATE[0] is None:
-                return original(*args, **kwargs)
-            if form is PLAIN:
-                return inventor.replacement(call, original, at, name)(*args, **kwargs)
+            inventor, draw = self.inventor, None
+            is_invented = inventor is not None and GATE[0] is not None
+            if is_invented and form is not PLAIN:
+                draw = draw_of(form, original, args, kwargs)
             try:
-                draw = form.encode(original, args, kwargs)
-            except Exception:  # an error of the arguments; the source itself raises the right one
-                draw = None
-            if draw is None:
-                return original(*args, **kwargs)
-            source = random_bits if call in SEEDED else original
-            return draw.rebuild(draw.draw(inventor.replacement(call, source, at, name)))
+                if inventor is None or not is_invented:
+                    return original(*args, **kwargs)
+                if form is PLAIN:
+                    return inventor.replacement(call, original, at, name)(*args, **kwargs)
+                if draw is None:
+                    return original(*args, **kwargs)
+                source = random_bits if call in SEEDED else original
+                return draw.rebuild(draw.draw(inventor.replacement(call, source, at, name)))
+            except BaseException as error:
+                drop_frames(error)
+                raise
 
         return through
 
@@ -231,27 +236,27 @@ class _LineCalls:
         point, owner, call, is_kept = self._point, self._owner, self._call, self._is_kept
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            enter, inventor = GATE[0], owner.inventor
-            if enter is None or (inventor is None and not is_kept()):
-                return original(*args, **kwargs)
-            token = enter(point, compared_arguments(args, kwargs))
-            if token is None:
-                return original(*args, **kwargs)
-            if not token:
+            enter, inventor, token = GATE[0], owner.inventor, None
+            if enter is not None and (inventor is not None or is_kept()):
+                token = enter(point, compared_arguments(args, kwargs))
+            if token is not None and not token:
                 error, kept = token.outcome()
                 if error is not None:
-                    raise error
+                    with unchanged(error):
+                        raise error
                 if inventor is not None:
                     inventor.served(call, kept)
                 return kept
-            if inventor is not None:
+            if inventor is not None and token is not None:
                 original = _replacement(inventor, call, original, token)
             try:
                 kept = original(*args, **kwargs)
             except BaseException as error:
-                token.raised(error)
+                drop_frames(error)
+                if token is not None:
+                    token.raised(error)
                 raise
-            return token.returned(kept)
+            return kept if token is None else token.returned(kept)
 
         return through
 
@@ -260,36 +265,38 @@ class _LineCalls:
         point, owner, call = self._point, self._owner, self._call
 
         def through(original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            enter, inventor = GATE[0], owner.inventor
-            if enter is None:
-                return original(*args, **kwargs)
-            try:
-                draw = form.encode(original, args, kwargs)
-            except Exception:  # an error of the arguments; the source itself raises the right one
-                draw = None
-            if draw is None or (inventor is None and not self._is_kept()):
-                return original(*args, **kwargs)
-            token = enter(point, draw.compared)
-            if token is None:
-                return original(*args, **kwargs)
+            enter, inventor, token = GATE[0], owner.inventor, None
+            draw = None if enter is None else draw_of(form, original, args, kwargs)
+            if enter is not None and draw is not None and (inventor is not None or self._is_kept()):
+                token = enter(point, draw.compared)
             source = random_bits if call in SEEDED else original
-            if not token:
-                return self._served(token, draw, source)
-            if inventor is not None:
+            if token and inventor is not None:
                 source = _replacement(inventor, call, source, token)
             try:
+                if draw is None or token is None:
+                    return original(*args, **kwargs)
+                if not token:
+                    return self._served(token, draw, source)
                 kept = draw.draw(source)
             except BaseException as error:
-                token.raised(error)
+                drop_frames(error)
+                if token:
+                    token.raised(error)
                 raise
-            return draw.rebuild(token.returned(kept))
+            kept = token.returned(kept)
+            try:
+                return draw.rebuild(kept)
+            except BaseException as error:
+                drop_frames(error)
+                raise
 
         return through
 
     def _served(self, serving: Any, draw: Draw, source: Callable[..., Any]) -> Any:
         error, kept = serving.outcome()
         if error is not None:
-            raise error
+            with unchanged(error):
+                raise error
         if self._owner.inventor is not None:
             self._owner.inventor.served(self._call, kept)
         try:

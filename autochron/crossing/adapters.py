@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.bare import bases_of, identity, space_of
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.crossing import streams
 from autochron.crossing.iterators import LAZY, Steps
 from autochron.crossing.ownership import is_shared, is_under_way
@@ -141,6 +142,7 @@ async def _awaited(token: SuspendableToken, awaitable: Any) -> Any:
     try:
         value = await awaitable
     except BaseException as error:
+        drop_frame(error)
         token.raised(error)
         raise
     return token.ended(value)
@@ -148,11 +150,11 @@ async def _awaited(token: SuspendableToken, awaitable: Any) -> Any:
 
 def _iterated(token: SuspendableToken, iterator: Any, begun: bool) -> Generator[Any, Any, Any]:  # noqa: FBT001 - see `begin`
     _unbegun.pop(identity(token.crossing), None)
-    relay = Relay(token, iterator)
     # The relay enters and leaves the crossing at each step.
     try:
-        value = yield from (BegunRelay(relay) if begun else relay)
+        value = yield from (BegunRelay if begun else Relay)(token, iterator)
     except BaseException as error:
+        drop_frame(error)
         token.raised(error)
         raise
     return token.ended(value)
@@ -177,20 +179,30 @@ async def _iterated_async(token: SuspendableToken, iterator: Any, begun: bool) -
                 token.ended(None)
                 return
             except BaseException as error:
+                drop_frame(error)
                 token.raised(error)
                 raise
             token.yielded(item)
         try:
             sent = yield item
-        except GeneratorExit as error:
-            await iterator.aclose()
-            token.raised(error)
-            raise
         except BaseException as error:
+            drop_frame(error)
             thrown = error
-            step, arguments = iterator.athrow, (error,)
-        else:
+        # Not in the `except` block: what is raised in the iterator would get the error as its context.
+        if thrown is None:
             step, arguments = iterator.asend, (sent,)
+        elif not issubclass(type(thrown), GeneratorExit):
+            step, arguments = iterator.athrow, (thrown,)
+        else:
+            try:
+                await iterator.aclose()
+            except BaseException as error:
+                drop_frame(error)
+                token.raised(error)
+                raise
+            token.raised(thrown)
+            with unchanged(thrown):
+                raise thrown
 
 
 def _defines(kind: type, name: str) -> bool:

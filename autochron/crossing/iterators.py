@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from autochron._runtime.own_frames import drop_frame
+
 if TYPE_CHECKING:
     from autochron.crossing.tokens import SuspendableToken
 
@@ -70,16 +72,19 @@ class Steps:
 
     def __next__(self) -> Any:
         token = self._token
-        if token.crossing.done:
-            return next(self._iterator)
-        token.resumed()
+        is_over = token.crossing.done
+        if not is_over:
+            token.resumed()
         try:
             item = next(self._iterator)
-        except StopIteration:
-            token.ended(None)
-            raise
         except BaseException as error:
-            token.raised(error)
+            drop_frame(error)
+            if not is_over:
+                if issubclass(type(error), StopIteration):
+                    token.ended(None)
+                else:
+                    token.raised(error)
             raise
-        token.yielded(item)
+        if not is_over:
+            token.yielded(item)
         return item

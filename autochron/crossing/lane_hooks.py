@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_frames import drop_frame
 from autochron.crossing.lane_order import GIVEN_TO, LANES_OF, LAST_OF, Current, note_waited, own_lane
 from autochron.crossing.lanes import (
     CURRENT,
@@ -47,6 +48,9 @@ class _InLane:
         previous, HELD.root = HELD.root, self._root
         try:
             return self._function(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             HELD.root = previous
             CURRENT.reset(token)
@@ -204,7 +208,11 @@ def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
             root = spawn(current, f"~{label}" if thread.daemon else label)
             setattr(thread, _ROOT_ATTRIBUTE, root)
             LANES_OF[thread] = root
-        original(thread)
+        try:
+            original(thread)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return start
 
@@ -216,14 +224,22 @@ def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
             CURRENT.set(root)
             if is_context_run(getattr(thread, "_target", None)):
                 HELD.root = root
-        original(thread)
+        try:
+            original(thread)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return _bootstrap_inner
 
 
 def _thread_join(original: Any, carried: Callable[[], Current | None]) -> Any:
     def join(thread: Any, timeout: float | None = None) -> None:
-        original(thread, timeout)
+        try:
+            original(thread, timeout)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if thread in LANES_OF and not thread.is_alive():
             note_waited(carried(), thread)
 
@@ -234,6 +250,9 @@ def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
     def result(future: Any, timeout: float | None = None) -> Any:
         try:
             return original(future, timeout)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             if future in LANES_OF and future.done():
                 note_waited(carried(), future)
@@ -243,7 +262,11 @@ def _future_result(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
     def shutdown(pool: Any, *args: Any, **kwargs: Any) -> None:
-        original(pool, *args, **kwargs)
+        try:
+            original(pool, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         roots = GIVEN_TO.pop(pool, ())
         own = own_lane(carried()) if roots and kwargs.get("wait", args[0] if args else True) else None
         if own is None:
@@ -257,22 +280,27 @@ def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        current_of = carried()
-        if current_of is None:
-            return original(pool, fn, *args, **kwargs)
-        root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
-        # The worker thread that this may start gets no lane: whether one is started depends on timing.
-        token = CURRENT.set(QUIET)
-        try:
+        current_of, given, token, root = carried(), fn, None, None
+        if current_of is not None:
+            root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
             before = LAST_OF.get(pool) if getattr(pool, "_max_workers", 0) == 1 else None
-            future = original(pool, _InLane(fn, root, before), *args, **kwargs)
+            given = _InLane(fn, root, before)
+            # The worker thread that this may start gets no lane: whether one is started depends on timing.
+            token = CURRENT.set(QUIET)
+        try:
+            future = original(pool, given, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        finally:
+            if token is not None:
+                CURRENT.reset(token)
+        if root is not None:
             GIVEN_TO.setdefault(pool, deque(maxlen=MOST_CAUSES)).append(root)
             if getattr(pool, "_max_workers", 0) == 1:
                 LAST_OF[pool] = root
             LANES_OF[future] = root
-            return future
-        finally:
-            CURRENT.reset(token)
+        return future
 
     return submit
 
@@ -319,23 +347,24 @@ def _note_lane(lanes: set[str], root: LaneRoot) -> None:
 _feeds: WeakKeyDictionary[Any, _Feed] = WeakKeyDictionary()
 
 
-def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed, LaneRoot] | None:
-    """Return the feed of a queue that keeps its items in order, with the running lane; None for other queues or lanes."""
+def _feed_of(queue: Any, current_of: Current | None) -> tuple[_Feed | None, LaneRoot | None]:
+    """Return the feed of a queue that keeps its items in order, with the running lane; (None, None) for others."""
     root = own_lane(current_of) if type(queue).__name__ == "Queue" else None
-    return None if root is None or root.quiet else (_feeds.setdefault(queue, _Feed()), root)
+    return (None, None) if root is None or root.quiet else (_feeds.setdefault(queue, _Feed()), root)
 
 
 def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
     def put(queue: Any, item: Any, *args: Any, **kwargs: Any) -> Any:
-        feed_and_lane = _feed_of(queue, carried())
-        if feed_and_lane is None:
-            return original(queue, item, *args, **kwargs)
-        feed, root = feed_and_lane
-        causes = feed.put(root)  # before a consumer can take the item
+        feed, root = _feed_of(queue, carried())
+        causes = (
+            None if feed is None or root is None else feed.put(root)
+        )  # before a consumer can take the item
         try:
             return original(queue, item, *args, **kwargs)
-        except BaseException:
-            feed.take_back(causes)
+        except BaseException as error:
+            drop_frame(error)
+            if feed is not None and causes is not None:
+                feed.take_back(causes)
             raise
 
     return put
@@ -343,10 +372,13 @@ def _put_into(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 def _get_from(original: Any, carried: Callable[[], Current | None]) -> Any:
     def get(queue: Any, *args: Any, **kwargs: Any) -> Any:
-        item = original(queue, *args, **kwargs)
-        feed_and_lane = _feed_of(queue, carried())
-        if feed_and_lane is not None:
-            feed, root = feed_and_lane
+        try:
+            item = original(queue, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        feed, root = _feed_of(queue, carried())
+        if feed is not None and root is not None:
             feed.take(root)
         return item
 
@@ -355,24 +387,26 @@ def _get_from(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 def _create_task(original: Any, carried: Callable[[], Current | None]) -> Any:
     def create_task(loop: Any, coro: Any, **kwargs: Any) -> Any:
-        current_of = carried()
-        if current_of is None:
-            return original(loop, coro, **kwargs)
-        context = kwargs.get("context")
-        if context is not None:  # a context of the caller's own: the task goes on in the lane that it carries
-            task = original(loop, coro, **kwargs)
-            current = context.get(CURRENT)
-            _know_lane(task, current_of().root if current is None else current.root)
-            return task
-        root = spawn(current_of(), label_of(coro))
-        token = CURRENT.set(root)
+        current_of, context, root, token = carried(), kwargs.get("context"), None, None
+        if current_of is not None and context is None:
+            root = spawn(current_of(), label_of(coro))
+            token = CURRENT.set(root)
         try:
             task = original(loop, coro, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
-            CURRENT.reset(token)
-        if _know_lane(task, root):
-            root.task = ref(task)
-            root.is_ordered = True
+            if token is not None:
+                CURRENT.reset(token)
+        if root is not None:
+            if _know_lane(task, root):
+                root.task = ref(task)
+                root.is_ordered = True
+        elif current_of is not None and context is not None:
+            # A context of the caller's own: the task goes on in the lane that it carries.
+            current = context.get(CURRENT)
+            _know_lane(task, current_of().root if current is None else current.root)
         return task
 
     return create_task
@@ -389,13 +423,16 @@ def _know_lane(task: Any, root: LaneRoot) -> bool:
 
 def _spawn_impl(original: Any, carried: Callable[[], Current | None]) -> Any:
     def spawn_impl(runner: Any, async_fn: Any, *args: Any, **kwargs: Any) -> Any:
-        current_of = carried()
-        if current_of is None or kwargs.get("context") is not None or kwargs.get("system_task"):
-            return original(runner, async_fn, *args, **kwargs)
-        token = CURRENT.set(spawn(current_of(), label_of(async_fn)))
+        current_of, token = carried(), None
+        if current_of is not None and kwargs.get("context") is None and not kwargs.get("system_task"):
+            token = CURRENT.set(spawn(current_of(), label_of(async_fn)))
         try:
             return original(runner, async_fn, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
-            CURRENT.reset(token)
+            if token is not None:
+                CURRENT.reset(token)
 
     return spawn_impl

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import os
 from autochron.crossing.lane_hooks import MethodHook, Wrap
 from autochron.crossing.lanes import (
@@ -238,6 +239,9 @@ def _fork_exec(original: Any, _carried: Any) -> Any:
                 else _with_variable(entries, parent.context_of(root))
             )
             return original(words, executables, close_fds, fds, folder, entries, *rest)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             STARTING.executes = False
 
@@ -272,7 +276,11 @@ def _without_variable(entries: list[bytes] | None) -> list[bytes]:
 
 def _get_preparation_data(original: Any, _carried: Any) -> Any:
     def get_preparation_data(name: Any) -> Any:
-        data = original(name)
+        try:
+            data = original(name)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if _parent[0] is not None and STARTING.root is not None:
             data[_PREPARED] = _parent[0].context_of(STARTING.root)
         return data
@@ -286,7 +294,11 @@ def _prepare(original: Any, _carried: Any) -> Any:
         if context is not None:
             for arrive in on_arrival:
                 arrive(context)
-        return original(data)
+        try:
+            return original(data)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return prepare
 
@@ -298,7 +310,11 @@ def _run_code(original: Any, _carried: Any) -> Any:
         if mod_name == "__mp_main__":
             for weave in on_main:
                 code = weave(mod_name, code.co_filename, code)
-        return original(code, run_globals, init_globals, mod_name, *more)
+        try:
+            return original(code, run_globals, init_globals, mod_name, *more)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return _run_code
 
@@ -337,14 +353,19 @@ def arrived(function: Any, lane: str, seq: int | None, collapses: bool, live: bo
 def _submit(original: Any, _carried: Any) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         parent, root = _parent[0], None if _is_foreign() else birth(label_of(fn))
-        if parent is None or root is None:
-            return original(pool, fn, *args, **kwargs)
-        # The threads and processes that this may start get no lanes. The parent stays: a replay may deny them to it.
-        token = CURRENT.set(LaneRoot(None, QUIET.lane, root.parent, quiet=True))
+        task, token = fn, None
+        if parent is not None and root is not None:
+            task = Task(fn, root, parent)
+            # The threads and processes that this may start get no lanes. The parent stays: a replay may deny them to it.
+            token = CURRENT.set(LaneRoot(None, QUIET.lane, root.parent, quiet=True))
         try:
-            return original(pool, Task(fn, root, parent), *args, **kwargs)
+            return original(pool, task, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
-            CURRENT.reset(token)
+            if token is not None:
+                CURRENT.reset(token)
 
     return submit
 
@@ -353,14 +374,22 @@ def _apply_async(original: Any, _carried: Any) -> Any:
     def apply_async(pool: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         parent, root = _parent[0], None if _in_threads(pool) or _is_foreign() else birth(label_of(func))
         task = func if parent is None or root is None else Task(func, root, parent)
-        return original(pool, task, *args, **kwargs)
+        try:
+            return original(pool, task, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return apply_async
 
 
 def _guarded_task_generation(original: Any, _carried: Any) -> Any:
     def _guarded_task_generation(pool: Any, result_job: Any, func: Any, iterable: Any) -> Any:
-        tasks = original(pool, result_job, func, iterable)
+        try:
+            tasks = original(pool, result_job, func, iterable)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         parent = _parent[0]
         if parent is None or _in_threads(pool) or _is_foreign():
             return tasks

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import codeflags
 from autochron._runtime.bare import class_attribute, identity
+from autochron._runtime.own_frames import drop_frame
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, is_woven, weave_function
 
@@ -141,6 +142,7 @@ class _LiveStep:
         try:
             item = await awaitable
         except BaseException as error:
+            drop_frame(error)
             self._end(None, error)
             raise
         self._end(item, None)

@@ -47,6 +47,14 @@ class SourceForm(Struct, frozen=True):
     """
 
 
+def draw_of(form: SourceForm, source: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
+    """Return the encoded call of a source; None if its arguments are wrong: the source itself raises the right error."""
+    try:
+        return form.encode(source, args, kwargs)
+    except Exception:
+        return None
+
+
 def compared_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the compared values of a call whose arguments are its input."""
     return (args, kwargs) if kwargs else (args,) if args else ()

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from autochron._runtime.own_frames import drop_frame
 from autochron.effects.undisturbed import is_busy, undisturbed
 
 Guard: TypeAlias = Callable[[int, str | None, str | None, str | None], bool]
@@ -58,11 +59,14 @@ class _GuardableConnection(sqlite3.Connection):
     def set_authorizer(self, authorizer_callback: Any) -> None:
         """Set the program's authorizer."""
         authorizer = _authorizer_of(self)
-        if authorizer is None:
-            super().set_authorizer(authorizer_callback)
-            return
-        super().set_authorizer(authorizer)  # also makes SQLite authorize its prepared statements again
-        authorizer.own = authorizer_callback
+        try:
+            # Where ours is set already, this makes SQLite authorize its prepared statements again.
+            super().set_authorizer(authorizer_callback if authorizer is None else authorizer)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        if authorizer is not None:
+            authorizer.own = authorizer_callback
 
 
 _IMITATED = ("__module__", "__qualname__", "__doc__")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
 
+from autochron._runtime.own_frames import drop_frames
 from autochron.effects.databases import database_path
 from autochron.effects.redirection import in_force, redirected
 from autochron.effects.undisturbed import is_busy, undisturbed
@@ -23,19 +24,23 @@ def connecting(original: Callable[..., Any]) -> Callable[..., Any]:
         __tracebackhide__ = True
         is_uri = bool(kwargs.get("uri", args[6] if len(args) > 6 else False))
         path, options = database_path(database, is_uri=is_uri)
-        if path is None:
-            return _opened(original, database, args, kwargs)
         reads = "mode=ro" in options or "immutable=1" in options or _may_only_read()
-        target = redirected(path, None, writes=not reads)
-        if target is None:
-            return _opened(original, database, args, kwargs)
-        scratch, located = target
-        with undisturbed():
-            located = scratch.followed(located)
-            is_missing = "mode=rw" in options and "mode=rwc" not in options and not scratch.exists(located)
-            file = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
-        argument = f"file:{quote(file)}?{options}" if is_uri and options else file
-        return _opened(original, argument, args, kwargs)
+        target = None if path is None else redirected(path, None, writes=not reads)
+        argument = database
+        if target is not None:
+            scratch, located = target
+            with undisturbed():
+                located = scratch.followed(located)
+                is_missing = (
+                    "mode=rw" in options and "mode=rwc" not in options and not scratch.exists(located)
+                )
+                file = scratch.to_read(located) if reads or is_missing else scratch.to_write(located)
+            argument = f"file:{quote(file)}?{options}" if is_uri and options else file
+        try:
+            return _opened(original, argument, args, kwargs)
+        except BaseException as error:
+            drop_frames(error)
+            raise
 
     return connect
 

@@ -7,9 +7,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import os
 from autochron.effects.file_copies import copy_content
-from autochron.effects.redirection import in_force, locate, named_as_given, redirected
+from autochron.effects.redirection import in_force, locate, name_as_given, plain_path, redirected
 from autochron.effects.scratch import Scratch, is_real_folder
 from autochron.effects.undisturbed import is_busy, undisturbed
 
@@ -33,24 +34,28 @@ def opened(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def open(file: Any, mode: Any = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: A001 - its name is shown
         __tracebackhide__ = True
-        target = redirected(file, None, writes=_writes(mode))
+        target, place = redirected(file, None, writes=_writes(mode)), file
         if target is None:
             _note_read(file, mode)
-            return original(file, mode, *args, **kwargs)
-        scratch, path = target
-        with undisturbed():
-            path = scratch.followed(path)
-            if not _writes(mode) or ("x" in mode and scratch.exists(path)):
-                place = read_at(scratch, path)
-            else:
-                place = scratch.to_write(path, is_whole="w" in mode)
+        else:
+            scratch, path = target
+            with undisturbed():
+                path = scratch.followed(path)
+                if not _writes(mode) or ("x" in mode and scratch.exists(path)):
+                    place = read_at(scratch, path)
+                else:
+                    place = scratch.to_write(path, is_whole="w" in mode)
         try:
             result = original(place, mode, *args, **kwargs)
-        except OSError as error:
-            raise named_as_given(error, file) from error.__cause__
-        _name(result, file)
-        if _writes(mode):
-            scratch.handles.add(result)
+        except BaseException as error:
+            drop_frame(error)
+            if target is not None:
+                name_as_given(error, file)
+            raise
+        if target is not None:
+            _name(result, file)
+            if _writes(mode):
+                target[0].handles.add(result)
         return result
 
     return open
@@ -62,7 +67,7 @@ def _name(file: Any, path: Any) -> None:
     while (inner := getattr(raw, "buffer", None) or getattr(raw, "raw", None)) is not None:
         raw = inner
     try:
-        raw.name = path
+        raw.name = plain_path(path)
     except (AttributeError, TypeError):
         pass
 
@@ -92,30 +97,35 @@ def opened_by_os(original: Callable[..., Any]) -> Callable[..., Any]:
     def open(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:  # noqa: A001 - as above
         __tracebackhide__ = True
         writes = bool(flags & _WRITES) and flags & _UNNAMED != (_UNNAMED or -1)
-        target = redirected(path, dir_fd, writes=writes)
-        if target is None:
-            if not writes and dir_fd is None:
-                _note_read(path, "r")
-            return int(original(path, flags, mode, dir_fd=dir_fd))
-        scratch, located = target
-        with undisturbed():
-            if not flags & getattr(os, "O_NOFOLLOW", 0):
-                located = scratch.followed(located)
-            creates = bool(flags & os.O_CREAT)
-            # Nothing is copied if the call is going to fail, because the file is missing or must not exist.
-            is_refused = scratch.exists(located) and creates and flags & os.O_EXCL
-            if not writes:
-                place = read_at(scratch, located)
-            elif is_refused or not (creates or scratch.exists(located)):
-                place = scratch.to_read(located)
-            else:
-                place = scratch.to_write(located, is_whole=bool(flags & os.O_TRUNC))
+        target, place = redirected(path, dir_fd, writes=writes), path
+        if target is not None:
+            place = _place_to_open(*target, flags, writes=writes)
+        elif not writes and dir_fd is None:
+            _note_read(path, "r")
         try:
-            return int(original(place, flags, mode))
-        except OSError as error:
-            raise named_as_given(error, path) from error.__cause__
+            return int(original(place, flags, mode, dir_fd=dir_fd if target is None else None))
+        except BaseException as error:
+            drop_frame(error)
+            if target is not None:
+                name_as_given(error, path)
+            raise
 
     return open
+
+
+def _place_to_open(scratch: Scratch, located: str, flags: int, *, writes: bool) -> str:
+    """Return the file that `os.open` opens for a path."""
+    with undisturbed():
+        if not flags & getattr(os, "O_NOFOLLOW", 0):
+            located = scratch.followed(located)
+        if not writes:
+            return read_at(scratch, located)
+        creates = bool(flags & os.O_CREAT)
+        # Nothing is copied if the call is going to fail, because the file is missing or must not exist.
+        is_refused = scratch.exists(located) and creates and flags & os.O_EXCL
+        if is_refused or not (creates or scratch.exists(located)):
+            return scratch.to_read(located)
+        return scratch.to_write(located, is_whole=bool(flags & os.O_TRUNC))
 
 
 # --- looking and changing ------------------------------------------------------------------------------------------------
@@ -138,19 +148,21 @@ def _with_path(original: Callable[..., Any], place: _Place, *, writes: bool) -> 
     @functools.wraps(original)
     def call(path: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        target = redirected(path, kwargs.get("dir_fd"), writes=writes)
-        if target is None:
-            return original(path, *args, **kwargs)
-        scratch, located = target
-        with undisturbed():
-            if not never_follows and kwargs.get("follow_symlinks", True):
-                located = scratch.followed(located)
-            destination = place(scratch, located)
-        kwargs.pop("dir_fd", None)
+        target, destination = redirected(path, kwargs.get("dir_fd"), writes=writes), path
+        if target is not None:
+            scratch, located = target
+            with undisturbed():
+                if not never_follows and kwargs.get("follow_symlinks", True):
+                    located = scratch.followed(located)
+                destination = place(scratch, located)
+            kwargs.pop("dir_fd", None)
         try:
             return original(destination, *args, **kwargs)
-        except OSError as error:
-            raise named_as_given(error, path) from error.__cause__
+        except BaseException as error:
+            drop_frame(error)
+            if target is not None:
+                name_as_given(error, path)
+            raise
 
     return call
 
@@ -187,33 +199,41 @@ def removing(original: Callable[..., Any]) -> Callable[..., Any]:
     def remove(path: Any, *, dir_fd: int | None = None) -> None:
         __tracebackhide__ = True
         target = redirected(path, dir_fd, writes=True)
-        if target is None:
-            original(path, dir_fd=dir_fd)
-            return
-        scratch, located = target
-        error: OSError | None = None
-        with undisturbed():
-            place = scratch.to_read(located)
-            is_folder_there = is_real_folder(place)
-            if not os.path.lexists(place):
-                error = _error(errno.ENOENT, path)
-            elif is_folder and not is_folder_there:
-                error = _error(errno.ENOTDIR, path)
-            elif is_folder and (scratch.names_in(located) or _listed(scratch, located)):
-                error = _error(errno.ENOTEMPTY, path)
-            elif not is_folder and is_folder_there:
-                error = _error(errno.EISDIR, path)
-            else:
-                scratch.remove(located)
-        if error is not None:
-            raise error
+        try:
+            if target is None:
+                original(path, dir_fd=dir_fd)
+                return
+            number = _remove(*target, is_folder=is_folder)
+            if number is not None:
+                raise _error(number, path)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return remove
 
 
+def _remove(scratch: Scratch, located: str, *, is_folder: bool) -> int | None:
+    """Remove a file, or an empty folder, from the replay's view. Return the error's number if that can't be done."""
+    with undisturbed():
+        place = scratch.to_read(located)
+        is_folder_there = is_real_folder(place)
+        if not os.path.lexists(place):
+            return errno.ENOENT
+        if is_folder and not is_folder_there:
+            return errno.ENOTDIR
+        if is_folder and (scratch.names_in(located) or _listed(scratch, located)):
+            return errno.ENOTEMPTY
+        if not is_folder and is_folder_there:
+            return errno.EISDIR
+        scratch.remove(located)
+        return None
+
+
 def _error(number: int, path: Any, second_path: Any = None) -> OSError:
     """Return the exception of Python's own for an error number of this system."""
-    return OSError(number, os.strerror(number), path, None, second_path)
+    second_name = None if second_path is None else plain_path(second_path)
+    return OSError(number, os.strerror(number), plain_path(path), None, second_name)
 
 
 def _listed(scratch: Scratch, path: str) -> list[str]:
@@ -229,31 +249,38 @@ def moving(original: Callable[..., Any]) -> Callable[..., Any]:
         __tracebackhide__ = True
         from_target = redirected(src, src_dir_fd, writes=True)
         to_target = redirected(dst, dst_dir_fd, writes=True)
-        if from_target is None and to_target is None:
-            original(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
-            return
-        error: OSError | None = None
-        with undisturbed():
-            if from_target is None:
-                assert to_target is not None  # noqa: S101 - only one of them can be None here
-                _brought_in(to_target[0], src, to_target[1])
-                return
-            scratch, located = from_target
-            place = scratch.to_read(located)
-            new_path = locate(dst, dst_dir_fd) or ""
-            is_folder = is_real_folder(place)
-            if not os.path.lexists(place) or not os.path.isdir(scratch.to_read(os.path.dirname(new_path))):
-                error = _error(errno.ENOENT, src, dst)
-            elif is_real_folder(scratch.to_read(new_path)) is not is_folder and scratch.exists(new_path):
-                error = _error(errno.ENOTDIR if is_folder else errno.EISDIR, src, dst)
-            elif is_folder and scratch.exists(new_path) and _names_of(scratch, new_path):
-                error = _error(errno.ENOTEMPTY, src, dst)
-            elif located != new_path:
-                scratch.move(located, new_path)
-        if error is not None:
-            raise error
+        try:
+            if from_target is not None:
+                number = _move(*from_target, dst, dst_dir_fd)
+                if number is not None:
+                    raise _error(number, src, dst)
+            elif to_target is not None:
+                with undisturbed():
+                    _brought_in(to_target[0], src, to_target[1])
+            else:
+                original(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return move
+
+
+def _move(scratch: Scratch, located: str, target: Any, target_folder: int | None) -> int | None:
+    """Move a file or folder in the replay's view. Return the error's number if that can't be done."""
+    with undisturbed():
+        place = scratch.to_read(located)
+        new_path = locate(target, target_folder) or ""
+        is_folder = is_real_folder(place)
+        if not os.path.lexists(place) or not os.path.isdir(scratch.to_read(os.path.dirname(new_path))):
+            return errno.ENOENT
+        if is_real_folder(scratch.to_read(new_path)) is not is_folder and scratch.exists(new_path):
+            return errno.ENOTDIR if is_folder else errno.EISDIR
+        if is_folder and scratch.exists(new_path) and _names_of(scratch, new_path):
+            return errno.ENOTEMPTY
+        if located != new_path:
+            scratch.move(located, new_path)
+        return None
 
 
 def _brought_in(scratch: Scratch, source: Any, target: str) -> None:
@@ -282,19 +309,22 @@ def linking(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def link(src: Any, dst: Any, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
-        redirected_target = redirected(dst, kwargs.get("dst_dir_fd" if is_hard else "dir_fd"), writes=True)
-        if redirected_target is None:
-            original(src, dst, *args, **kwargs)
-            return
-        scratch, located = redirected_target
-        with undisturbed():
-            place = _place_of_new(scratch, located)
-            source = locate(src, kwargs.get("src_dir_fd")) if is_hard else None
-            link_source = src if source is None else scratch.to_write(source)
-            scratch.has_links |= not is_hard
+        target = redirected(dst, kwargs.get("dst_dir_fd" if is_hard else "dir_fd"), writes=True)
+        link_source, place = src, dst
+        if target is not None:
+            scratch, located = target
+            with undisturbed():
+                place = _place_of_new(scratch, located)
+                source = locate(src, kwargs.get("src_dir_fd")) if is_hard else None
+                link_source = src if source is None else scratch.to_write(source)
+                scratch.has_links |= not is_hard
+            args, kwargs = (), {}
         try:
-            original(link_source, place)
-        except OSError as error:
-            raise named_as_given(error, src, dst) from error.__cause__
+            original(link_source, place, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            if target is not None:
+                name_as_given(error, src, dst)
+            raise
 
     return link

@@ -7,8 +7,9 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from autochron._runtime.own_frames import drop_frame, drop_frames
 from autochron._runtime.unpatched import os
-from autochron.effects.redirection import folder_of, in_force, locate, named_as_given
+from autochron.effects.redirection import folder_of, in_force, locate, name_as_given
 from autochron.effects.scratch import Scratch
 from autochron.effects.undisturbed import is_busy, undisturbed
 
@@ -20,9 +21,13 @@ def listing(original: Callable[..., Any]) -> Callable[..., Any]:
     def listdir(path: Any = None) -> Any:
         __tracebackhide__ = True
         folder = _folder_to_list(path)
-        if folder is None:
-            return original(path)
-        names = _names_of(*folder, path)
+        try:
+            if folder is None:
+                return original(path)
+            names = _names_of(*folder, path)
+        except BaseException as error:
+            drop_frames(error)
+            raise
         return [os.fsencode(name) for name in names] if isinstance(path, bytes) else names
 
     return listdir
@@ -53,7 +58,8 @@ def _names_of(scratch: Scratch, located: str, path: Any) -> list[str]:
             names = scratch.names_in(located)
             return os.listdir(scratch.to_read(located)) if names is None else names
     except OSError as error:
-        raise named_as_given(error, path) from error.__cause__
+        name_as_given(error, path)
+        raise
 
 
 class FolderEntry:
@@ -96,8 +102,12 @@ class FolderEntry:
         return self.stat(follow_symlinks=False).st_ino
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        with undisturbed():
-            return os.stat(self._file, follow_symlinks=follow_symlinks)
+        try:
+            with undisturbed():
+                return os.stat(self._file, follow_symlinks=follow_symlinks)
+        except BaseException as error:
+            drop_frames(error)
+            raise
 
 
 class _Entries:
@@ -110,7 +120,11 @@ class _Entries:
         return self
 
     def __next__(self) -> FolderEntry:
-        return next(self._entries)
+        try:
+            return next(self._entries)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     def close(self) -> None:
         self._entries = iter(())
@@ -129,10 +143,14 @@ def scanning(original: Callable[..., Any]) -> Callable[..., Any]:
     def scandir(path: Any = None) -> Any:
         __tracebackhide__ = True
         folder = _folder_to_list(path)
-        if folder is None:
-            return original(path)
-        scratch, located = folder
-        names = _names_of(scratch, located, path)
+        try:
+            if folder is None:
+                return original(path)
+            scratch, located = folder
+            names = _names_of(scratch, located, path)
+        except BaseException as error:
+            drop_frames(error)
+            raise
         with undisturbed():
             files = [scratch.to_read(os.path.join(located, name)) for name in names]
         is_bytes = isinstance(path, bytes)

@@ -141,10 +141,16 @@ def _may_know(scratch: Scratch, path: Any) -> bool:
         return scratch.has_any and os.path.islink(path)  # the link may lead to a file that it knows
 
 
-def named_as_given(error: OSError, path: Any, second_path: Any = None) -> OSError:
-    """Replace the files of the scratch folder in an error with the paths that the program gave; return the error."""
+def name_as_given(error: BaseException, path: Any, second_path: Any = None) -> None:
+    """Replace the files of the scratch folder in an OSError with the paths that the program gave."""
+    if not isinstance(error, OSError):
+        return
     if error.filename is not None:
-        error.filename = path
+        error.filename = plain_path(path)
     if error.filename2 is not None:
-        error.filename2 = second_path
-    return error
+        error.filename2 = plain_path(second_path)
+
+
+def plain_path(path: Any) -> Any:
+    """Return a path as Python shows it in errors and in the `name` of a file: the text of a `pathlib.Path`."""
+    return os.fspath(path) if hasattr(path, "__fspath__") else path

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from autochron._runtime import bare
 from autochron._runtime.unpatched import os
 from autochron.envelope.types import absolute_file, has_root, on_root_change, relative_file
-from autochron.weaving.gate import THROUGH
 
 MAX_FRAMES = 200
 """Frames of one traceback that are written, at most: the first half and the last half."""
@@ -30,7 +30,7 @@ def describe(traceback: types.TracebackType | None, below: types.FrameType) -> l
     while traceback is not None:
         if traceback.tb_frame is below:
             entries.clear()
-        elif traceback.tb_frame.f_globals.get("__name__") not in THROUGH:
+        else:
             entries.append(traceback)
         traceback = traceback.tb_next
     if len(entries) > MAX_FRAMES:
@@ -116,6 +116,31 @@ def with_traceback_frames(error: BaseException, frames: Sequence[Sequence[Any]])
         if entry is not None:
             traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(traceback)
+
+
+def prepend_frames(error: BaseException, recorded: BaseException) -> None:
+    """Put frames of a rebuilt error before those of the error that a program threw into a body, as the body's own would be.
+
+    Args:
+        error: the error that was thrown. The traceback that it has by now was part of the recorded one.
+        recorded: the rebuilt error.
+    """
+    entries, traceback = (
+        _entries(bare.of_error(recorded, "__traceback__")),
+        bare.of_error(error, "__traceback__"),
+    )
+    count = max(len(entries) - len(_entries(traceback)), 0)
+    for entry in reversed(entries[:count]):
+        traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    BaseException.with_traceback(error, traceback)
+
+
+def _entries(traceback: types.TracebackType | None) -> list[types.TracebackType]:
+    entries = []
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    return entries
 
 
 def _entry(described: Sequence[Any]) -> types.TracebackType | None:

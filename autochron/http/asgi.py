@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from autochron._runtime.own_frames import drop_frame
 from autochron.envelope.bodies import store_body
 
 CHANNELS = ("scope", "receive", "send")
@@ -119,7 +120,11 @@ class Incoming:
 
     def _receiving(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
         async def listen() -> Any:
-            message = await receive()
+            try:
+                message = await receive()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if message.get("type") == "http.request":
                 _add(self._received, message.get("body", b""))
             return message
@@ -134,7 +139,11 @@ class Incoming:
                 self._answer_type = _header(message.get("headers", ()), "content-type")
             elif kind == "http.response.body":
                 _add(self._sent, message.get("body", b""))
-            await send(message)
+            try:
+                await send(message)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return listen
 

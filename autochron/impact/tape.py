@@ -12,6 +12,7 @@ from inspect import isgeneratorfunction
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from autochron._runtime.own_frames import drop_frames
 from autochron._runtime.unpatched import getframe
 from autochron.ambient.ambient import Values
 from autochron.crossing.lanes import CURRENT
@@ -21,6 +22,7 @@ from autochron.detect.ambient_codec import (
     Draw,
     SourceForm,
     compared_arguments,
+    draw_of,
     form_of,
     random_bits,
 )
@@ -189,16 +191,17 @@ class _Taped:
         self._key = key
 
     def __call__(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        owner, key = self._owner, self._key
-        if GATE[0] is None:
-            return original(*args, **kwargs)
         form = form_of(self._source) or _FORMS.get(self._source.call, PLAIN)
+        draw = None if GATE[0] is None else draw_of(form, original, args, kwargs)
         try:
-            draw = form.encode(original, args, kwargs)
-        except Exception:  # bad arguments: the source itself raises the right error
-            draw = None
-        if draw is None:
-            return original(*args, **kwargs)
+            return original(*args, **kwargs) if draw is None else self._value(draw, original)
+        except BaseException as error:
+            drop_frames(error)
+            raise
+
+    def _value(self, draw: Draw, original: Callable[..., Any]) -> Any:
+        """Return a call's value from the tape, or a new one that is put onto it."""
+        owner, key = self._owner, self._key
         nth, packed = owner.next_of(key)
         if packed is not None:
             kept = pickle.loads(packed)  # noqa: S301 - pickled by this command

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Literal, NamedTuple
 
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import os, program_os
 from autochron.effects.events import STAND_INS, path_of_descriptor
 from autochron.effects.redirection import path_as_given
@@ -430,7 +431,11 @@ def _audited(name: str) -> Callable[[], None]:
     @functools.wraps(original)
     def make(path: Any, *args: Any, **kwargs: Any) -> Any:
         sys.audit(f"{_OWN}os.{name}", path)
-        return original(path, *args, **kwargs)
+        try:
+            return original(path, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     setattr(program_os, name, make)
 

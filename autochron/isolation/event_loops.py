@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame
 from autochron.isolation import network
 
 Event = tuple[str, tuple[Any, ...]]
@@ -88,7 +89,11 @@ def _reporting(owner: Any, name: str, event_of: Callable[..., Event | None]) -> 
             event = None
         if event is not None:
             network.report(*event)
-        return original(loop, *args, **kwargs)
+        try:
+            return original(loop, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     method._autochron_watched = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     is_own = name in owner.__dict__

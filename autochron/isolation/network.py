@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autochron._runtime import audit
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.lanes import is_paused
 from autochron.crossing.processes import STARTING
@@ -142,7 +143,11 @@ def _watch_fork_exec() -> None:
                 else {bytes(setting).partition(b"=")[0]: b"" for setting in environment}
             )
             _hook("subprocess.Popen", (next(iter(executables), b""), args, None, names))
-        return original(args, executables, *more)
+        try:
+            return original(args, executables, *more)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     module.fork_exec = fork_exec
 
@@ -164,17 +169,20 @@ def watch_processes() -> Callable[[], None]:
 
     @functools.wraps(original)
     def start(process: Any) -> Any:
-        if _watcher is None or is_paused():
-            return original(process)
-        if not _starting.depth:
+        watcher = None if is_paused() else _watcher
+        is_watched = watcher is not None
+        if watcher is not None and not _starting.depth:
             how = getattr(process, "_start_method", None) or type(process).__name__
-            _watcher(PROCESS, (how, getattr(process, "_target", None) or type(process)))
-        _starting.depth += 1
+            watcher(PROCESS, (how, getattr(process, "_target", None) or type(process)))
+        _starting.depth += is_watched
         try:
             return original(process)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
-            _starting.depth -= 1
-            if not _starting.depth:
+            _starting.depth -= is_watched
+            if is_watched and not _starting.depth:
                 STARTING.root = None
 
     start._autochron_watched = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark

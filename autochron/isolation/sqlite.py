@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import getframe, os
 from autochron.effects.redirected_databases import FACTORY, with_guardable_factory
 
@@ -58,6 +59,9 @@ def watch(refuses: Callable[[str], bool]) -> Callable[[], None]:
         _opening.guarded = isinstance(factory, type) and issubclass(factory, sqlite3.Connection)
         try:
             connection = original(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             _opening.guarded = False
         if issubclass(type(connection), sqlite3.Connection):

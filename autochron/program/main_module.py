@@ -11,13 +11,12 @@ import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
-from autochron._runtime import std_streams, unpatched
+from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.instrument import code_runners
 from autochron.model import Command
 from autochron.weaving import hook
-from autochron.weaving.gate import THROUGH
 
 Weave = Callable[[str, str | None, CodeType], CodeType]
 """Takes the name, file and code of a module; returns woven code."""
@@ -286,8 +285,8 @@ def _without_our_frames(traceback: TracebackType | None) -> TracebackType | None
     return traceback
 
 
-_BETWEEN = THROUGH | {hook.__name__, code_runners.__name__, std_streams.__name__}
-"""Modules of ours with frames between frames of the program."""
+_BETWEEN = {hook.__name__, code_runners.__name__}
+"""Modules of ours with frames between frames of the program: they run the code of modules."""
 
 
 def _cut(traceback: TracebackType | None) -> None:

@@ -277,3 +277,15 @@ def _equal(left: Any, right: Any) -> bool:
         return bool(left == right) and codec.encode(left).body == codec.encode(right).body
     except Exception:
         return False
+
+
+def with_member(value: Any, path: list[str | int], member: Any) -> Any:
+    """Put a member at a path in a value, in place. Return the value; tuples on the path are replaced by new ones."""
+    if not path:
+        return member
+    key: Any = path[0]
+    child = with_member(value[key], path[1:], member)
+    if isinstance(value, tuple):
+        return tuple.__new__(type(value), (*value[:key], child, *value[key + 1 :]))
+    value[key] = child
+    return value

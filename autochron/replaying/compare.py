@@ -232,3 +232,11 @@ def error_name(body: bytes) -> str:
     tree = decode(body)
     # A type that can't be imported by its name, such as those that botocore makes at run time, is compared by the name.
     return str(tree.get("$error") or tree.get("$opaque", "?")) if isinstance(tree, dict) else "?"
+
+
+_CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
+
+
+def is_cancelled(outcome: Any) -> bool:
+    """Return whether a crossing ended because its task or future was cancelled."""
+    return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED

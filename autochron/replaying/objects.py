@@ -1,4 +1,7 @@
-"""Serving of objects that were followed step by step. They are rebuilt without `__init__`; the methods of their class run."""
+"""Serving of iterators and objects that were followed step by step.
+
+Objects are rebuilt without `__init__`; the methods of their class run.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.json import encode
 
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.crossing import streams
 from autochron.envelope import admission, codec, shapes
 from autochron.envelope import types as names
@@ -38,6 +42,30 @@ class ServedStream(Protocol):
 
     def read_further(self, recorded: str) -> BaseException:
         """Note that the stream is read further than in the recording, and return the error for it."""
+
+
+class ServedItems:
+    """Yields the items of an iterator that could go on after an error. That is refused: no such step is recorded."""
+
+    __slots__ = ("_has_raised", "_items", "_serving")
+
+    def __init__(self, serving: ServedStream) -> None:
+        self._serving = serving
+        self._items = serving.iterator()
+        self._has_raised = False
+
+    def __iter__(self) -> ServedItems:
+        return self
+
+    def __next__(self) -> Any:
+        if self._has_raised:
+            raise self._serving.read_further("after its error")
+        try:
+            return next(self._items)
+        except BaseException as error:
+            drop_frame(error)
+            self._has_raised = not issubclass(type(error), StopIteration)
+            raise
 
 
 class _Unkept:
@@ -161,6 +189,7 @@ class ServedSteps:
         try:
             item = next(self._items)
         except BaseException as error:
+            drop_frame(error)
             self.has_raised = not isinstance(error, StopIteration)
             self.over(value)
             return error, None
@@ -229,5 +258,6 @@ class _ServedStep:
     async def _awaitable(self) -> Any:
         error, value = await self.outcome_async()
         if error is not None:
-            raise error
+            with unchanged(error):
+                raise error
         return value

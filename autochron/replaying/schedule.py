@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
@@ -138,12 +140,18 @@ class Schedule:
         await _let_others_go(asyncio)
 
 
+@types.coroutine
+def _one_turn() -> Generator[None, None, None]:
+    """Wait for one turn of the event loop, as `asyncio.sleep(0)` does, whose frames a cancelled task would see."""
+    yield
+
+
 async def _let_others_go(asyncio: Any) -> None:
     """Let the tasks that an earlier end woke reach their next wait. That takes several turns of the event loop."""
     ready = getattr(
         asyncio.get_running_loop(), "_ready", True
     )  # other loops than asyncio's have no such attribute
     for _ in range(_ROUNDS):
-        await asyncio.sleep(0)
+        await _one_turn()
         if not ready:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -11,14 +12,16 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_frames import drop_frame, drop_frames, unchanged
 from autochron.crossing.adapters import begin
 from autochron.crossing.iterators import BY_NAME
 from autochron.envelope import codec
+from autochron.envelope.tracebacks import prepend_frames
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
-from autochron.replaying.changes import repeat_changes
-from autochron.replaying.compare import error_name, is_of_type
+from autochron.replaying.changes import repeat_changes, with_member
+from autochron.replaying.compare import is_cancelled, is_of_type
 from autochron.replaying.printing import MARK as PRINTS
 from autochron.replaying.standard_input import TAKEN, consume
 from autochron.replaying.turns import running_loop
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
     from autochron.replaying.replay_state import ReplayState
     from autochron.replaying.running import Running
-
-_CANCELLED = ("asyncio.exceptions:CancelledError", "concurrent.futures._base:CancelledError")
 
 NOTHING_BESIDE = b"{}"
 
@@ -73,7 +74,7 @@ class ServedCrossing(Struct, eq=False):
             return None, self._named(self._awaitable())
         if form == "iterator":
             make = BY_NAME.get(self._facts("handed").get("type"))
-            return None, self._begun(self.iterator) if make is None else make(_Steps(self))
+            return None, self._begun(self.iterator) if make is None else self._lazy_iterator(make)
         if form == "object":
             return self._object()
         if form == "async_iterator":
@@ -90,13 +91,16 @@ class ServedCrossing(Struct, eq=False):
         try:
             await self.wait_async()
         except BaseException as error:  # the task was cancelled or closed, which ends the crossing
+            drop_frames(error)
+            self._show_recorded_frames(error)
             if self._was_cancelled():
                 self._repeat(0)
             elif self._state.plan.is_full and _is_cancellation(error):
                 # In the recording it ended before it could be cancelled, as when two tools of a task group fail at once.
                 return self._end()
             self._state.served(self.envelope)
-            raise
+            # Not raised here: woven code raises it without a traceback entry for its own prologue.
+            return error, None
         return self._end()
 
     def items(self, is_begun: bool = False) -> Generator[Any, Any, tuple[BaseException | None, Any]]:  # noqa: FBT001, FBT002
@@ -119,6 +123,7 @@ class ServedCrossing(Struct, eq=False):
                 self._closed(outcome)
                 raise
             except BaseException as error:
+                drop_frame(error)
                 self._compare_sent(None, error)
                 if index == len(items) and self._let_through(outcome, error):
                     return error, None
@@ -150,8 +155,17 @@ class ServedCrossing(Struct, eq=False):
             if not is_of_type(end.error, error):
                 return False
             self._repeat(self._served)
+            self._show_recorded_frames(error)
         self._state.served(self.envelope)
         return True
+
+    def _show_recorded_frames(self, error: BaseException) -> None:
+        """Add the body's recorded frames to the traceback of an error of the program's that the body let through."""
+        outcome = self.envelope.outcome
+        end = outcome.end if isinstance(outcome, Streamed) else outcome
+        if isinstance(end, Raised) and is_of_type(end.error, error):
+            with suppress(AutochronError):  # the recorded error can't be rebuilt, and the program has its own
+                prepend_frames(error, codec.decode(end.error))
 
     async def step_async(self, sent: Any = None) -> tuple[bool, BaseException | None, Any]:
         """Return (done, error, item) for an asynchronous generator function."""
@@ -166,8 +180,9 @@ class ServedCrossing(Struct, eq=False):
             self._served += 1
             return False, None, self._decode(items[self._served - 1])
         try:
-            await self._wait_for_cancellation(isinstance(outcome, Streamed) and _is_cancelled(outcome.end))
-        except BaseException:
+            await self._wait_for_cancellation(isinstance(outcome, Streamed) and is_cancelled(outcome.end))
+        except BaseException as thrown:
+            drop_frames(thrown)
             self._repeat(len(items))
             self._state.served(self.envelope)
             raise
@@ -175,7 +190,11 @@ class ServedCrossing(Struct, eq=False):
         return True, error, None
 
     def thrown(self, error: BaseException) -> bool:
-        """Return whether an error that was thrown into an asynchronous generator leaves it. GeneratorExit does."""
+        """Return whether an error that was thrown into an asynchronous generator leaves it. GeneratorExit does.
+
+        The frame that caught the error is none of the program's body, and is removed from the traceback.
+        """
+        drop_frame(error)
         outcome = self.envelope.outcome
         if isinstance(outcome, Streamed) and not isinstance(error, GeneratorExit):
             self._compare_sent(None, error)
@@ -189,7 +208,8 @@ class ServedCrossing(Struct, eq=False):
     async def _awaitable(self) -> Any:
         error, value = await self._outcome_later()
         if error is not None:
-            raise error
+            with unchanged(error):
+                raise error
         return value
 
     def _begun(self, make: Callable[[bool], Any]) -> Any:
@@ -205,9 +225,14 @@ class ServedCrossing(Struct, eq=False):
             is_begun: whether the recorded generator had begun when it was returned. Then None is yielded before the
                 items, and `_begun` consumes it.
         """
-        error, value = yield from self.items(is_begun)
+        try:
+            error, value = yield from self.items(is_begun)
+        except BaseException as thrown:
+            drop_frame(thrown)
+            raise
         if error is not None:
-            raise error
+            with unchanged(error):
+                raise error
         return value
 
     async def _async_iterator(self, is_begun: bool) -> AsyncGenerator[Any, None]:  # noqa: FBT001 - see `_begun`
@@ -221,10 +246,15 @@ class ServedCrossing(Struct, eq=False):
             else:
                 self._compare_sent(sent, None)
         while True:
-            done, error, item = await self.step_async(sent)
+            try:
+                done, error, item = await self.step_async(sent)
+            except BaseException as thrown:
+                drop_frame(thrown)
+                raise
             sent = None
             if error is not None:
-                raise error
+                with unchanged(error):
+                    raise error
             if done:
                 return
             try:
@@ -257,7 +287,7 @@ class ServedCrossing(Struct, eq=False):
 
     def _settle(self, future: Any, loop: Any) -> None:
         error, value = self._end()
-        if _is_cancelled(self.envelope.outcome):
+        if is_cancelled(self.envelope.outcome):
             future.cancel()
             if loop is None:
                 future.set_running_or_notify_cancel()
@@ -265,6 +295,11 @@ class ServedCrossing(Struct, eq=False):
             future.set_exception(error)
         else:
             future.set_result(value)
+
+    def _lazy_iterator(self, make: Callable[[Any], Any]) -> Any:
+        from autochron.replaying.objects import ServedItems  # lazy: it is rare
+
+        return make(ServedItems(self))
 
     def _object(self) -> tuple[BaseException | None, Any]:
         from autochron.replaying.objects import rebuild_object  # lazy: it is rare
@@ -375,7 +410,7 @@ class ServedCrossing(Struct, eq=False):
         aliases = self._facts("aliases")
         value = codec.decode_without(body, [path for path, _ in aliases])
         for path, name in aliases:
-            value = _with(value, path, self._argument(name))
+            value = with_member(value, path, self._argument(name))
         return value
 
     def read_further(self, recorded: str) -> DivergenceError:
@@ -445,7 +480,7 @@ class ServedCrossing(Struct, eq=False):
         if isinstance(outcome, Streamed):  # a coroutine that was closed, or never ended
             form = self.envelope.form
             return form == "awaitable" or (form == "value" and self._crossing.point.function == "coroutine")
-        return _is_cancelled(outcome)
+        return is_cancelled(outcome)
 
     async def _wait_for_cancellation(self, due: bool) -> None:  # noqa: FBT001 - whether there was one
         loop = running_loop()
@@ -453,47 +488,6 @@ class ServedCrossing(Struct, eq=False):
             await loop.create_future()  # until the task is cancelled
 
 
-class _Steps:
-    """Yields the items of an iterator that could go on after an error. That is refused: no such step is recorded."""
-
-    __slots__ = ("_has_raised", "_items", "_serving")
-
-    def __init__(self, serving: ServedCrossing) -> None:
-        self._serving = serving
-        self._items = serving.iterator()
-        self._has_raised = False
-
-    def __iter__(self) -> _Steps:
-        return self
-
-    def __next__(self) -> Any:
-        if self._has_raised:
-            raise self._serving.read_further("after its error")
-        try:
-            return next(self._items)
-        except StopIteration:
-            raise
-        except BaseException:
-            self._has_raised = True
-            raise
-
-
 def _is_cancellation(error: BaseException) -> bool:
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and type(error) is asyncio.CancelledError
-
-
-def _is_cancelled(outcome: Any) -> bool:
-    return isinstance(outcome, Raised) and error_name(outcome.error) in _CANCELLED
-
-
-def _with(value: Any, path: list[str | int], member: Any) -> Any:
-    """Put a member at a path in a value, in place. Return the value; tuples on the path are replaced by new ones."""
-    if not path:
-        return member
-    key: Any = path[0]
-    child = _with(value[key], path[1:], member)
-    if isinstance(value, tuple):
-        return tuple.__new__(type(value), (*value[:key], child, *value[key + 1 :]))
-    value[key] = child
-    return value

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from autochron._runtime import unpatched
+from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.std_streams import LIMIT
 from autochron._runtime.unpatched import os, program_os
 from autochron.effects.undisturbed import undisturbed
@@ -245,7 +246,11 @@ def note_writes(note: Callable[[bytes], None]) -> Callable[[], None]:
 
     @functools.wraps(original)
     def write(fd: int, data: Any, /) -> int:
-        count = original(fd, data)
+        try:
+            count = original(fd, data)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if fd == OUTPUT and count:
             note(bytes(memoryview(data).cast("B")[:count]))
         return count
@@ -321,7 +326,11 @@ def note_reads(note: Callable[[bytes], None]) -> Callable[[], None]:
 
     @functools.wraps(original)
     def read(fd: int, length: int, /) -> bytes:
-        data = original(fd, length)
+        try:
+            data = original(fd, length)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if fd == INPUT and data:
             note(data)
         return data

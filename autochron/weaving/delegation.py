@@ -7,6 +7,8 @@ from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from autochron._runtime.own_frames import drop_frame
+
 if TYPE_CHECKING:
     from autochron.ports import Token
 
@@ -27,20 +29,28 @@ class Relay:
     def __iter__(self) -> Relay:
         return self
 
-    def _step(self, step: Callable[..., Any], *arguments: Any, sent: Any = None) -> Any:
-        self._token.resumed(sent)
-        item = step(*arguments)
+    def __next__(self) -> Any:
+        iterator = self._iterator
+        self._token.resumed()
+        try:
+            # Under `types.coroutine` it may be a coroutine, which has `send` and no `__next__`.
+            item = iterator.send(None) if type(iterator) is CoroutineType else next(iterator)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         self._token.yielded(item)
         return item
 
-    def __next__(self) -> Any:
-        if type(self._iterator) is CoroutineType:  # under `types.coroutine`: it has `send` and no `__next__`
-            return self._step(self._iterator.send, None)
-        return self._step(next, self._iterator)
-
     def send(self, value: Any) -> Any:
         """Send a value to the iterator."""
-        return self._step(_send, self._iterator, value, sent=value)
+        self._token.resumed(value)
+        try:
+            item = self._iterator.send(value)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        self._token.yielded(item)
+        return item
 
     @property
     def throw(self) -> Callable[..., Any]:
@@ -57,11 +67,15 @@ class Relay:
         return partial(self._throw, throw)
 
     def _throw(self, throw: Callable[..., Any], *arguments: Any) -> Any:
-        error = next(
+        thrown = next(
             (argument for argument in reversed(arguments) if isinstance(argument, BaseException)), None
         )
-        self._token.resumed(None, error)
-        item = throw(*arguments)
+        self._token.resumed(None, thrown)
+        try:
+            item = throw(*arguments)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         self._token.yielded(item)
         return item
 
@@ -71,44 +85,31 @@ class Relay:
         try:
             if close is not None:
                 close()
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             self._token.resumed()
 
 
-class BegunRelay:
+class BegunRelay(Relay):
     """A relay of an iterator that waits at a `yield` already.
 
     The first step returns None without running the iterator, and later steps continue it from there.
     """
 
-    __slots__ = ("_has_begun", "_relay")
+    __slots__ = ("_has_begun",)
 
-    def __init__(self, relay: Relay) -> None:
-        self._relay = relay
+    def __init__(self, token: Token, iterator: Any) -> None:
+        super().__init__(token, iterator)
         self._has_begun = False
 
-    def __iter__(self) -> BegunRelay:
-        return self
-
     def __next__(self) -> Any:
-        if self._has_begun:
-            return next(self._relay)
-        self._has_begun = True
-        return None
-
-    def send(self, value: Any) -> Any:
-        """Send a value to the iterator."""
-        return self._relay.send(value)
-
-    @property
-    def throw(self) -> Callable[..., Any]:
-        """The function that throws an exception into the iterator; see `Relay.throw`."""
-        return self._relay.throw
-
-    def close(self) -> None:
-        """Close the iterator."""
-        self._relay.close()
-
-
-def _send(iterator: Any, value: Any) -> Any:
-    return iterator.send(value)
+        if not self._has_begun:
+            self._has_begun = True
+            return None
+        try:
+            return super().__next__()
+        except BaseException as error:
+            drop_frame(error)
+            raise

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from autochron.ports import Serving, Token, Transport, WovenHandler
     from autochron.rules.compiled_boundary import CompiledBoundary
 
-THROUGH = frozenset(
-    {
-        "autochron.weaving.wrapping",
-        "autochron.weaving.sites",
-        "autochron.detect.watch.patches",
-        "autochron.detect.watch.stand_ins",
-    }
-)
-"""Modules whose frames lie between a callee and its caller. Displayed and recorded tracebacks omit these frames."""
-
 
 class Gate(deque[Any]):
     """A container of one item: the `enter` method of the active handler, or None.
@@ -94,13 +84,14 @@ class Point:
         trace: whether each call has a trace of its own.
         step: for a method of an object that is followed step by step, the method's name; such a point is no boundary.
         called: for a call site, the qualified name of the callee.
+        unfitting: for a callable with a signature, the point of calls that it doesn't fit; None before the first.
         captured: for a call site, the metavariables' values that the crossing's name needs: by rule id, then by field.
     """
 
     __slots__ = (
         "called", "captured", "compiled", "file", "function", "line", "module", "parameters", "passer", "qualname",
         "replaced", "rules",
-        "signature", "step", "trace", "transport", "variadic",
+        "signature", "step", "trace", "transport", "unfitting", "variadic",
     )  # fmt: skip
 
     def __init__(
@@ -129,6 +120,7 @@ class Point:
         self.trace = False
         self.step = ""
         self.signature: Signature | None = None
+        self.unfitting: Point | None = None
         self.called = qualname
         self.captured: dict[str, dict[str, Any]] = {}
         self.compiled: tuple[CompiledBoundary, ...] | None = None

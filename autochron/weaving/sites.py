@@ -15,11 +15,12 @@ from typing import Any
 from weakref import ref
 
 from autochron._runtime.class_table import lasts
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron._runtime.unpatched import os
 from autochron.errors import RuleError
 from autochron.rules.names import Field, NameFacts, name_template
 from autochron.weaving.gate import GATE, Point
-from autochron.weaving.wrapping import bound_arguments, point_for
+from autochron.weaving.wrapping import bound, point_for
 
 _KEPT = 256
 """Most points that one site keeps, and most receiver types that one rule keeps as rejected."""
@@ -392,25 +393,26 @@ class BoundCall:
         # `crossing_call` inlined, so that there is only one frame between caller and callee.
         callee, enter = self._callee, GATE[0]
         if enter is None:
-            return callee(*args, **kwargs)
-        point = self._point(args, kwargs)
-        arguments = bound_arguments(point, args, kwargs)
-        if len(arguments) < len(point.parameters):
-            arguments = (_receiver_of(callee), *arguments)
-        token = enter(point, arguments)
-        if token is None:
-            return callee(*args, **kwargs)
-        if not token:
-            error, value = token.outcome()
-            if error is not None:
-                raise error
-            return value
+            token = None
+        else:
+            point, arguments = bound(self._point(args, kwargs), args, kwargs)
+            if len(arguments) < len(point.parameters):
+                arguments = (_receiver_of(callee), *arguments)
+            token = enter(point, arguments)
+            if token is not None and not token:
+                error, value = token.outcome()
+                if error is None:
+                    return value
+                with unchanged(error):
+                    raise error
         try:
             value = callee(*args, **kwargs)
         except BaseException as error:
-            token.raised(error)
+            drop_frame(error)
+            if token is not None:
+                token.raised(error)
             raise
-        return token.returned(value)
+        return value if token is None else token.returned(value)
 
     def _point(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Point:
         site, rules, callee = self._site, self._rules, self._callee

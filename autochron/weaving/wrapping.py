@@ -10,43 +10,71 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.weaving.gate import GATE, Point
 
 
 def crossing_call(
-    point: Point, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    point: Point,
+    function: Callable[..., Any],
+    _instance: object,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
-    """Call a function through the gate, as spliced code does."""
+    """Call a function through the gate, as spliced code does. After the point it takes what wrapt passes to a wrapper."""
     enter = GATE[0]
-    if enter is None:
-        return function(*args, **kwargs)
-    token = enter(point, bound_arguments(point, args, kwargs))
-    if token is None:
-        return function(*args, **kwargs)
-    if not token:
+    token = None if enter is None else enter(*bound(point, args, kwargs))
+    if token is not None and not token:
         error, value = token.outcome()
-        if error is not None:
+        if error is None:
+            return value
+        with unchanged(error):
             raise error
-        return value
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
-        token.raised(error)
+        drop_frame(error)
+        if token is not None:
+            token.raised(error)
         raise
-    return token.returned(value)
+    return value if token is None else token.returned(value)
 
 
-def bound_arguments(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of the parameters; (args, kwargs) if no signature is known or it doesn't fit."""
-    if point.signature is not None:
-        try:
-            bound = point.signature.bind(*args, **kwargs)
-        except TypeError:
-            pass  # the callee raises a better error
-        else:
-            bound.apply_defaults()
-            return tuple(bound.arguments.values())
-    return (args, kwargs)
+def bound(point: Point, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Point, tuple[Any, ...]]:
+    """Return a call's point, and the arguments in the order of its parameters.
+
+    If no signature is known or it doesn't fit, the parameters are `args` and `kwargs`. A signature that doesn't fit need not
+    mean an error: that of a callable of C may be wrong. Where it does, the callee raises a better one.
+    """
+    if point.signature is None:
+        return point, (args, kwargs)
+    try:
+        arguments = point.signature.bind(*args, **kwargs)
+    except TypeError:
+        return _unfitting(point), (args, kwargs)
+    arguments.apply_defaults()
+    return point, tuple(arguments.arguments.values())
+
+
+def _unfitting(point: Point) -> Point:
+    """Return the point of the calls whose arguments don't fit a point's signature."""
+    other = point.unfitting
+    if other is None:
+        # The receiver, which a call site puts before what the signature names.
+        count = 0 if point.signature is None else len(point.parameters) - len(point.signature.parameters)
+        other = Point(
+            point.module,
+            point.qualname,
+            (*point.parameters[:count], "args", "kwargs"),
+            point.function,
+            variadic=("args", "kwargs"),
+            file=point.file,
+            line=point.line,
+            rules=point.rules,
+        )
+        other.called, other.captured, other.trace = point.called, point.captured, point.trace
+        point.unfitting = other
+    return other
 
 
 def point_for(
@@ -78,12 +106,9 @@ def wrap_attribute(owner: Any, name: str, point: Point) -> Callable[[], None]:
     """Replace an attribute by a wrapper that crosses `point`, and return the function that undoes it."""
     import wrapt  # lazy: 55 ms
 
-    def through(wrapped: Callable[..., Any], _instance: Any, args: Any, kwargs: Any) -> Any:
-        return crossing_call(point, wrapped, args, kwargs)
-
     own_value = vars(owner).get(name, _INHERITED)
     original = getattr(owner, name) if own_value is _INHERITED else own_value
-    wrapper = wrapt.FunctionWrapper(original, through)
+    wrapper = wrapt.FunctionWrapper(original, functools.partial(crossing_call, point))
     setattr(owner, name, wrapper)
 
     def undo() -> None:
@@ -136,25 +161,33 @@ def _proxy_type() -> Any:
             self._self_point_at = point_at
 
         def __getattr__(self, name: str) -> Any:
-            value = getattr(self.__wrapped__, name)
+            try:
+                value = getattr(self.__wrapped__, name)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if name.startswith("_"):
                 return value
             path = f"{self._self_path}.{name}"
             if callable(value) and not isinstance(value, type):
                 point = self._self_point_at(path, value)
-
-                def through(wrapped: Any, _instance: Any, args: Any, kwargs: Any) -> Any:
-                    return crossing_call(point, wrapped, args, kwargs)
-
-                return wrapt.FunctionWrapper(value, through)
+                return wrapt.FunctionWrapper(value, functools.partial(crossing_call, point))
             return _proxy(value, path, self._self_point_at) if _is_part(value) else value
 
         def __enter__(self) -> Any:
-            entered = self.__wrapped__.__enter__()
+            try:
+                entered = self.__wrapped__.__enter__()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             return self if entered is self.__wrapped__ else entered
 
         async def __aenter__(self) -> Any:
-            entered = await self.__wrapped__.__aenter__()
+            try:
+                entered = await self.__wrapped__.__aenter__()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             return self if entered is self.__wrapped__ else entered
 
     return WrappedClient

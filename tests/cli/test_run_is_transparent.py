@@ -540,7 +540,6 @@ _DIFFERENT = {
     "syntax error, unknown coding": "as above",
     "syntax error, null byte": "as above",
     "no site": "without site-packages what autochron itself needs is not there",
-    "signal traceback": "signal.signal is replaced, and its replacement has a frame",
     "keyboard interrupt, and objects left": "SIGINT ends the process before Python takes its modules down",
 }
 

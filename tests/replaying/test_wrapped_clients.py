@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 
+from msgspec.json import decode
+
 import autochron
 from autochron.weaving import wrapping
 
@@ -92,3 +94,43 @@ def test_a_method_is_described_once_until_it_is_replaced(monkeypatch):
     client.__wrapped__.ping = lambda: "another"
     assert client.ping() == "another"
     assert described[2:] == ["client.ping"]
+
+
+class Shop:
+    """A client whose methods take none, one and three arguments."""
+
+    def closed(self):
+        raise AssertionError
+
+    def price(self, item):
+        raise AssertionError
+
+    def order(self, item, count, colour):
+        raise AssertionError
+
+
+def wrong_calls(client):
+    calls = [
+        lambda: client.closed(1),
+        lambda: client.price(),
+        lambda: client.price("tea", size=2),
+        lambda: client.order("tea"),
+        lambda: client.order("tea", 1, "red", "blue"),
+    ]
+    told = []
+    for call in calls:
+        try:
+            call()
+        except TypeError as error:
+            told.append(str(error))
+    assert len(told) == len(calls)
+    return told
+
+
+def test_a_call_with_wrong_arguments_is_recorded_with_them(block):
+    told, trace = block.record(lambda: wrong_calls(autochron.wrap(Shop())))
+    assert told == wrong_calls(Shop())
+    inputs = [decode(envelope.input) for envelope in trace.envelopes]
+    assert [entry["args"] for entry in inputs] == [[1], [], ["tea"], ["tea"], ["tea", 1, "red", "blue"]]
+    assert [entry["kwargs"] for entry in inputs] == [{}, {}, {"size": 2}, {}, {}]
+    assert block.replay(trace, lambda: wrong_calls(autochron.wrap(Shop()))) == (told, ())

@@ -20,8 +20,9 @@ UNEQUAL = {
         for way in (ways.WAYS if ON_3_11 else ())
     },
     **{
-        ("generators", name, way): "on 3.11 a relay stands between a woven generator and what it delegates to"
-        for name in ("probe_yieldfrom", "probe_formatted_tracebacks_of_delegation")
+        ("generators", "probe_yieldfrom", way): (
+            "on 3.11 a relay stands between a woven generator and what it delegates to"
+        )
         for way in (ways.ON if ON_3_11 else ())
     },
 }

@@ -55,7 +55,7 @@ def test_the_arguments_of_a_callable_without_a_signature_are_args_and_kwargs():
     point = point_for(max, "builtins", "max", ())
     handler = ways.Logging()
     with ways.handled_by(handler):
-        assert crossing_call(point, max, (1, 3), {"key": operator.neg}) == 1
+        assert crossing_call(point, max, None, (1, 3), {"key": operator.neg}) == 1
 
     assert point.parameters == ("args", "kwargs")
     assert calls(handler) == [("enter", "max", ((1, 3), {"key": operator.neg}))]
@@ -74,7 +74,7 @@ def test_the_arguments_of_a_callable_without_a_signature_are_args_and_kwargs():
 def test_partials_and_instances_cross_with_bound_arguments(function, args, kwargs, bound, value):
     handler = ways.Logging()
     with ways.handled_by(handler):
-        assert crossing_call(point_for(function, "m", "f", ()), function, args, kwargs) == value
+        assert crossing_call(point_for(function, "m", "f", ()), function, None, args, kwargs) == value
 
     assert [event[0] for event in handler.log] == ["enter", "returned"]
     if bound is not None:
@@ -88,7 +88,7 @@ def test_wrong_arguments_raise_the_error_of_the_callable():
         ways.handled_by(handler),
         pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"),
     ):
-        crossing_call(point_for(function, "m", "f", ()), function, (), {})
+        crossing_call(point_for(function, "m", "f", ()), function, None, (), {})
 
     assert handler.events() == ["enter", "raised"]
 
@@ -147,10 +147,10 @@ def test_a_serving_replaces_the_call():
     ran = []
     point = point_for(ran.append, "m", "append", ())
     with ways.handled_by(Served("served")):
-        assert crossing_call(point, ran.append, (1,), {}) == "served"
+        assert crossing_call(point, ran.append, None, (1,), {}) == "served"
     error = LookupError("served")
     with ways.handled_by(Served(error=error)), pytest.raises(LookupError) as raised:
-        crossing_call(point, ran.append, (1,), {})
+        crossing_call(point, ran.append, None, (1,), {})
 
     assert (raised.value, ran) == (error, [])
 
@@ -161,7 +161,7 @@ def test_a_call_for_which_the_handler_returns_none_reaches_the_callable():
             return None
 
     with ways.handled_by(Nothing()):
-        assert crossing_call(point_for(len, "m", "len", ()), len, ([1],), {}) == 1
+        assert crossing_call(point_for(len, "m", "len", ()), len, None, ([1],), {}) == 1
 
 
 class Orders:

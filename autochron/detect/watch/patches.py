@@ -30,6 +30,7 @@ from autochron._runtime.codeflags import (
     CO_VARARGS,
     CO_VARKEYWORDS,
 )
+from autochron._runtime.own_frames import drop_frame
 from autochron.detect.catalogue import Argument, Source
 from autochron.detect.watch.attribution import Attribution
 from autochron.detect.watch.code_prologue import with_answer, with_call
@@ -43,7 +44,6 @@ from autochron.detect.watch.stand_ins import (
     Hook,
     MethodStandIn,
     StandIn,
-    checked,
     framed,
 )
 from autochron.detect.watch.third_party_wrappers import path_to
@@ -86,8 +86,7 @@ class Patcher:
         self._stand_ins: dict[int, StandIn] = {}
         self._call_getter = property(attribution.getter())
         self._types: dict[tuple[str, bool], type[StandIn]] = {}
-        for code in CALLING:
-            attribution.nest(code)
+        attribution.nest(CALLING)
 
     def put(self, source: Source, place: str) -> bool:
         """Patch a source at a place.
@@ -171,6 +170,9 @@ class Patcher:
             self.turn(uncovered=True)
             try:
                 return point.value(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 self.turn(uncovered=False)
 
@@ -248,7 +250,11 @@ class Patcher:
                 return None
             bound = original if not skipped else original.__get__(values[0])
             keyword_arguments = dict(zip(names, values[count:], strict=True))
-            return (through(bound, *values[skipped:count], **keyword_arguments),)
+            try:
+                return (through(bound, *values[skipped:count], **keyword_arguments),)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         self._exchange(function, with_answer(before, answer, tuple(range(total))))
 
@@ -294,9 +300,7 @@ class Patcher:
         )
         call: Callable[..., Any] | None = None
         if source.determined_by or source.mode or calls_others:
-            call = (checked if source.determined_by and not source.discards else framed)(
-                original, self._framed_hook(source)
-            )
+            call = framed(original, self._framed_hook(source))
         hit = self._attribution.hit(source, 2) if call is None else None
         stand_in = self._type_for(original, framed=call is not None)(original, source, hit, call)
         return self._stand_ins.setdefault(id(original), stand_in) if existing is None else stand_in

@@ -1,7 +1,4 @@
-"""Stand-ins: they replace a C callable while it is watched, look like it, and call the original.
-
-Tracebacks leave out their frames, because `weaving.gate.THROUGH` has the name of this module.
-"""
+"""Stand-ins: they replace a C callable while it is watched, look like it, and call the original."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame
 from autochron.detect.catalogue import Source
 
 Hook = Callable[..., Any]
@@ -87,7 +85,11 @@ def framed(original: Any, hook: Hook) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         through = hook(args, kwargs)
-        return original(*args, **kwargs) if through is None else through(original, *args, **kwargs)
+        try:
+            return original(*args, **kwargs) if through is None else through(original, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     return call
 
@@ -103,7 +105,7 @@ class MethodStandIn:  # noqa: D101 - `__doc__` shows the original's
         self._kind = kind
         self._owner = owner
         self._hook = hook
-        self._called = checked(original.__get__(None, owner), hook) if source.calls_source else None
+        self._called = framed(original.__get__(None, owner), hook) if source.calls_source else None
 
     __class__ = _CLASS
     __doc__ = DOC
@@ -114,41 +116,12 @@ class MethodStandIn:  # noqa: D101 - `__doc__` shows the original's
         bound = self.autochron_original.__get__(instance, owner)
         called = self._called
         if called is not None and owner is not self._owner:
-            called = checked(bound, self._hook)
+            called = framed(bound, self._hook)
         return self._kind(bound, self.autochron_source, self._hook, called)
 
 
-_ARGUMENT_ERRORS = (TypeError, ValueError, OverflowError)
-"""What the originals raise if their arguments are wrong."""
-
-
-def checked(original: Any, hook: Hook) -> type:
-    """Return a class whose call first calls a hook with the arguments, and then the original.
-
-    It is for originals whose arguments determine the value. If the original raises because of its arguments, the
-    interpreter calls it a second time with the same arguments: as `__init__` of the instance that `__new__` returned.
-    So no frame of ours is in the traceback.
-    """
-
-    def make(cls: type, /, *args: Any, **kwargs: Any) -> Any:
-        through = hook(args, kwargs)
-        if through is not None:
-            return through(original, *args, **kwargs)
-        try:
-            return original(*args, **kwargs)
-        except _ARGUMENT_ERRORS:
-            return object.__new__(cls)
-
-    return type(original.__name__, (), {"__slots__": (), "__new__": make, "__init__": original})
-
-
-CALLING = tuple(
-    constant
-    for function in (framed, checked)
-    for constant in function.__code__.co_consts
-    if isinstance(constant, CodeType)
-)
-"""The code objects that call originals."""
+CALLING = next(constant for constant in framed.__code__.co_consts if isinstance(constant, CodeType))
+"""The code object that calls originals."""
 
 
 class DiscardMarker:

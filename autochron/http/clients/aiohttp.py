@@ -9,6 +9,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from autochron._runtime.own_frames import unchanged
 from autochron.envelope import bodies
 from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
 from autochron.model import Exchange
@@ -180,6 +181,7 @@ def _served(reader: Any) -> Any:
         __slots__ = ("error",)
 
         async def _wait(self, func_name: str) -> None:
-            raise self.error
+            with unchanged(self.error):
+                raise self.error
 
     return Served

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.envelope import bodies
 from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
 from autochron.model import Exchange
@@ -90,7 +91,8 @@ class _Listener:
         """Read up to `amt` bytes, or all bytes without it."""
         try:
             chunk: bytes = self._raw.read(amt, *arguments, **options)
-        except Exception as error:
+        except BaseException as error:
+            drop_frame(error)
             self._failed(error)
             raise
         self._note(chunk, at_end=amt is None or (not chunk and amt > 0))
@@ -100,7 +102,8 @@ class _Listener:
         """Read bytes into a buffer."""
         try:
             count: int = self._raw.readinto(buffer)
-        except Exception as error:
+        except BaseException as error:
+            drop_frame(error)
             self._failed(error)
             raise
         self._note(bytes(memoryview(buffer)[:count]), at_end=not count and len(buffer) > 0)
@@ -112,14 +115,19 @@ class _Listener:
             for chunk in self._raw.stream(*arguments, **options):
                 self._wire.chunks.append(chunk)
                 yield chunk
-        except Exception as error:
+        except BaseException as error:
+            drop_frame(error)
             self._failed(error)
             raise
         self._wire.end(self._ended, complete=True)
 
     def close(self) -> None:
         """Close the response; the rest of the body is not read."""
-        self._raw.close()
+        try:
+            self._raw.close()
+        except BaseException as error:
+            drop_frame(error)
+            raise
         self._wire.end(self._ended, complete=False)
 
     def _note(self, chunk: bytes, *, at_end: bool) -> None:
@@ -128,7 +136,9 @@ class _Listener:
         if at_end or getattr(self._raw, "length_remaining", None) == 0:
             self._wire.end(self._ended, complete=True)
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            return
         if not self._wire.closed:
             self._wire.error = error
         self._wire.end(self._ended, complete=False)
@@ -145,22 +155,29 @@ class _BotocoreBody(io.BytesIO):
     def read(self, amt: int | None = None, *_options: Any, **_more: Any) -> bytes:
         """Read up to `amt` bytes, or all bytes without it."""
         chunk = super().read(amt)
-        if not chunk and amt != 0:
-            self._end()
+        error = None if chunk or amt == 0 else self._error_at_end()
+        if error is not None:
+            with unchanged(error):
+                raise error
         return chunk
 
     def readinto(self, buffer: Any) -> int:
         """Read bytes into a buffer."""
         count = super().readinto(buffer)
-        if not count and len(buffer):
-            self._end()
+        error = None if count or not len(buffer) else self._error_at_end()
+        if error is not None:
+            with unchanged(error):
+                raise error
         return count
 
     def stream(self, amt: int = 65536, *_options: Any, **_more: Any) -> Iterator[bytes]:
         """Yield the body in chunks."""
         while chunk := super().read(amt):
             yield chunk
-        self._end()
+        error = self._error_at_end()
+        if error is not None:
+            with unchanged(error):
+                raise error
 
     def release_conn(self) -> None:
         """Do nothing, because there is no connection."""
@@ -170,10 +187,10 @@ class _BotocoreBody(io.BytesIO):
         """How many bytes are left to read."""
         return self._length - self.tell()
 
-    def _end(self) -> None:
-        """Raise what the reading of the recorded body ended with, if it did not end regularly."""
+    def _error_at_end(self) -> BaseException | None:
+        """Return the error that the reading of the recorded body ended with; None if it ended regularly."""
         error = ending(self._exchange)
-        if error is not None:
-            raise error
-        if not self._exchange.complete:
-            raise sys.modules["botocore.exceptions"].ResponseStreamingError(error=UNREAD)
+        if error is not None or self._exchange.complete:
+            return error
+        unread: BaseException = sys.modules["botocore.exceptions"].ResponseStreamingError(error=UNREAD)
+        return unread

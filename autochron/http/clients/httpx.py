@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from typing import Any
 
+from autochron._runtime.own_frames import drop_frame, unchanged
 from autochron.envelope import bodies
 from autochron.http.exchange import UNREAD, Ended, Wire, ending, headers_for
 from autochron.model import Exchange
@@ -123,54 +124,70 @@ def _base_names_of(stream: Any, library: str) -> tuple[str, ...]:
     return tuple(name for name in _BOTH if isinstance(stream, getattr(sys.modules[library], name))) or _BOTH
 
 
+class _Listening:
+    """The methods of a stream that notes what is read."""
+
+    def __init__(self, stream: Any, wire: Wire, ended: Ended) -> None:
+        self._stream = stream
+        self._wire = wire
+        self._ended = ended
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._stream:
+                self._wire.chunks.append(chunk)
+                yield chunk
+        except BaseException as error:
+            drop_frame(error)
+            self._failed(error)
+            raise
+        self._finish(complete=True)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                self._wire.chunks.append(chunk)
+                yield chunk
+        except BaseException as error:
+            drop_frame(error)
+            self._failed(error)
+            raise
+        self._finish(complete=True)
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        self._finish(complete=False)
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        self._finish(complete=False)
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, Exception):
+            self._wire.error = error
+            self._finish(complete=False)
+
+    def _finish(self, *, complete: bool) -> None:
+        self._wire.end(self._ended, complete=complete)
+
+
 @cache
 def _listener(library: str, base_names: tuple[str, ...]) -> type:
     """Return a class of streams that note what is read, with these base classes."""
     bases: Any = [getattr(sys.modules[library], name) for name in base_names]
 
-    class Listener(*bases):  # type: ignore[misc]
-        def __init__(self, stream: Any, wire: Wire, ended: Ended) -> None:
-            self._stream = stream
-            self._wire = wire
-            self._ended = ended
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._stream, name)
-
-        def __iter__(self) -> Iterator[bytes]:
-            try:
-                for chunk in self._stream:
-                    self._wire.chunks.append(chunk)
-                    yield chunk
-            except Exception as error:
-                self._wire.error = error
-                self._finish(complete=False)
-                raise
-            self._finish(complete=True)
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            try:
-                async for chunk in self._stream:
-                    self._wire.chunks.append(chunk)
-                    yield chunk
-            except Exception as error:
-                self._wire.error = error
-                self._finish(complete=False)
-                raise
-            self._finish(complete=True)
-
-        def close(self) -> None:
-            self._stream.close()
-            self._finish(complete=False)
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-            self._finish(complete=False)
-
-        def _finish(self, *, complete: bool) -> None:
-            self._wire.end(self._ended, complete=complete)
-
-    return Listener
+    return type("Listener", (_Listening, *bases), {})
 
 
 @cache
@@ -191,19 +208,25 @@ def _served(library: str, base_names: tuple[str, ...]) -> type:
             self._body = body
             self._exchange = exchange
 
-        def _end(self) -> None:
+        def _error_at_end(self) -> BaseException | None:
             error = ending(self._exchange, _other_names(library))
-            if error is not None:
-                raise error
-            if not self._exchange.complete:
-                raise module.RemoteProtocolError(UNREAD)
+            if error is not None or self._exchange.complete:
+                return error
+            unread: BaseException = module.RemoteProtocolError(UNREAD)
+            return unread
 
         def __iter__(self) -> Iterator[bytes]:
             yield self._body
-            self._end()
+            error = self._error_at_end()
+            if error is not None:
+                with unchanged(error):
+                    raise error
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             yield self._body
-            self._end()
+            error = self._error_at_end()
+            if error is not None:
+                with unchanged(error):
+                    raise error
 
     return Served
