@@ -585,6 +585,7 @@ FACTORIES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")  # since 3.13
 @pytest.mark.parametrize("opened", FACTORIES.values(), ids=FACTORIES)
 def test_an_authorizer_of_the_programs_own_stands_beside_ours(opened, project, folder):
     with contextlib.closing(database(folder)) as connection:
