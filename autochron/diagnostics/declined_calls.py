@@ -19,12 +19,12 @@ were wrong, a replay would make the second refund.
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
+from autochron._runtime.live_objects import instances_of
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.sources import (
     ImportedSources,
@@ -323,9 +323,6 @@ def _class_of(point: Point, parameter: str) -> type | None:
     return cls if isinstance(cls, type) else None
 
 
-def _instances(wanted: type | None) -> Iterator[Any]:
-    """Yield all instances of a class that the garbage collector knows."""
-    if wanted is not None:
-        for candidate in gc.get_objects():
-            if any(base is wanted for base in type(candidate).__mro__):
-                yield candidate
+def _instances(wanted: type | None) -> list[Any]:
+    """Return all instances of a class that the garbage collector knows."""
+    return [] if wanted is None else instances_of(wanted)

@@ -6,11 +6,11 @@ database can't be redirected like that. Its path is listed, and the caller refus
 
 from __future__ import annotations
 
-import gc
 import io
 from collections.abc import Collection
 from typing import Any
 
+from autochron._runtime.live_objects import instances_of
 from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, is_database
 from autochron.effects.scratch import Scratch
@@ -101,13 +101,11 @@ def _flush(descriptors: Collection[int]) -> list[Any]:
     files: list[Any] = []
     if not descriptors:
         return files
-    for candidate in gc.get_objects():
-        # Not `isinstance`, which runs the property `__class__` of the program's proxies.
-        if issubclass(type(candidate), (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
-            try:
-                if not candidate.closed and candidate.fileno() in descriptors:
-                    candidate.flush()
-                    files.append(candidate)
-            except (OSError, ValueError):
-                continue
+    for candidate in instances_of(io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
+        try:
+            if not candidate.closed and candidate.fileno() in descriptors:
+                candidate.flush()
+                files.append(candidate)
+        except (OSError, ValueError):
+            continue
     return files

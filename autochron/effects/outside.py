@@ -7,13 +7,13 @@ and of the content without times of day.
 
 from __future__ import annotations
 
-import gc
 import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from autochron._runtime import unpatched
 from autochron._runtime.lazy import late
+from autochron._runtime.live_objects import instances_of
 from autochron._runtime.unpatched import os
 from autochron.effects.databases import SIDE_FILES, Mark, database_path, mark_of
 from autochron.effects.events import (
@@ -334,8 +334,9 @@ def without_times(text: str) -> str:
 
 def _flush(paths: set[str]) -> None:
     """Flush the program's open file objects on these paths, whose content is about to be compared."""
-    for file in gc.get_objects():
-        if type(file) not in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
+    kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+    for file in instances_of(*kinds):
+        if type(file) not in kinds:
             continue
         try:
             name = file.name

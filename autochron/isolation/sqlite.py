@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from autochron._runtime.live_objects import instances_of
 from autochron._runtime.own_frames import drop_frame
 from autochron._runtime.unpatched import getframe, os
 from autochron.effects.redirected_databases import FACTORY, with_guardable_factory
@@ -87,16 +88,12 @@ def guard_open(paths: Collection[str], refuses: Callable[[str], bool]) -> Callab
         paths: absolute paths, with links resolved.
         refuses: returns whether a change of the database at a path is refused.
     """
-    import gc
     import sqlite3  # lazy: as above
 
     from autochron.effects.authorizers import files_of, remove_guard  # lazy: it imports sqlite3
 
     guarded: list[tuple[sqlite3.Connection, Guard]] = []
-    for candidate in gc.get_objects():
-        # Not `isinstance`, which runs the property `__class__` of the program's proxies.
-        if not issubclass(type(candidate), sqlite3.Connection):
-            continue
+    for candidate in instances_of(sqlite3.Connection):
         try:
             if any(os.path.realpath(file) in paths for file in files_of(candidate).values() if file):
                 guarded.append((candidate, _guard(candidate, refuses)))

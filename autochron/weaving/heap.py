@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator
-from itertools import compress, repeat
-from operator import call, is_
+from operator import call
 from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
 
 from autochron._runtime.bare import identity
+from autochron._runtime.live_objects import exact_instances_of, is_known
 
 _FEW = 2000
 """So many objects Python itself puts aside as it starts, on 3.12."""
@@ -35,15 +35,11 @@ class Heap:
     __slots__ = ("_by_module", "_searches", "known")
 
     def __init__(self) -> None:
-        objects = gc.get_objects()
-        # A million of them at C's speed.
-        self.known: list[FunctionType] = list(
-            compress(objects, map(is_, map(type, objects), repeat(FunctionType)))
-        )
+        self.known: list[FunctionType] = exact_instances_of(FunctionType)
         """The functions that the collector returns."""
         self._by_module: dict[str, list[FunctionType]] | None = None
         self._searches = 0
-        _note_freeze(objects)
+        _note_freeze()
 
     def functions(self) -> Iterator[FunctionType]:
         """Yield every function once."""
@@ -85,14 +81,10 @@ def every_function() -> Iterator[FunctionType]:
     return Heap().functions()
 
 
-def _note_freeze(objects: list[Any]) -> None:
-    """Find the functions that were put aside, if any were since it was last noted.
-
-    Args:
-        objects: what the garbage collector returns.
-    """
+def _note_freeze() -> None:
+    """Find the functions that were put aside, if any were since it was last noted."""
     global _aside  # noqa: PLW0603 - what is put aside belongs to the process
-    if _aside is not None and any(map(is_, objects, repeat(_aside[0]))):
+    if _aside is not None and is_known(_aside[0]):
         return
     # Nothing was put aside before, or more was since. To ask how much it is walks all of it.
     if gc.get_freeze_count() < _FEW:

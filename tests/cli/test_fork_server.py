@@ -102,7 +102,7 @@ def test_it():
 
 def test_a_test_session_sees_no_difference(folder):
     write(folder, {"test_it.py": TEST})
-    words = ("pytest", "-p", "no:cacheprovider", "--durations=0", "-q")
+    words = ("pytest", "-p", "no:cacheprovider", "-q")
     finish(started(folder, words, fresh=True))  # compiles the test
     runs = [finish(started(folder, words, fresh=fresh)) for fresh in (True, False)]
     expected, seen = ({*re.search("^modules (.*)", run.text, re.MULTILINE)[1].split()} for run in runs)

@@ -1,6 +1,5 @@
 """Real modules are imported while the import hook is installed."""
 
-import gc
 import importlib
 import importlib._bootstrap_external as external
 import py_compile
@@ -10,7 +9,7 @@ import zipimport
 
 import pytest
 
-from autochron.weaving import weave
+from autochron.weaving import heap, weave
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import is_woven
@@ -216,8 +215,8 @@ def test_several_modules_that_were_imported_before_are_woven_after_one_search_fo
     import shop_k
     import shop_l
 
-    searches, search = [], gc.get_objects
-    monkeypatch.setattr(gc, "get_objects", lambda: searches.append(1) or search())
+    searches, search = [], heap.exact_instances_of
+    monkeypatch.setattr(heap, "exact_instances_of", lambda kind: searches.append(1) or search(kind))
     hook, functions = install("shop_k", "shop_l"), weave.Functions()
     for module in (shop_k, shop_l):
         hook.weave_imported(module.__name__, module, functions)

@@ -1,0 +1,70 @@
+"""Searches of all objects find what they should, and let the program finish a tuple that it is building."""
+
+from types import FunctionType
+
+import pytest
+
+from autochron._runtime.live_objects import exact_instances_of, instances_of, is_known
+from autochron.diagnostics import declined_calls
+from autochron.weaving.heap import Heap
+
+
+class Desk:
+    pass
+
+
+class Counter(Desk):
+    pass
+
+
+class Proxy:
+    asked = 0
+
+    @property
+    def __class__(self):
+        Proxy.asked += 1
+        return Desk
+
+
+def test_instances_of_a_class_and_of_its_subclasses_are_found_by_their_types():
+    desk, counter, proxy = Desk(), Counter(), Proxy()
+    found = instances_of(Desk)
+    assert {id(each) for each in found} == {id(desk), id(counter)}
+    assert [id(each) for each in exact_instances_of(Desk)] == [id(desk)]
+    function = lambda: None
+    assert any(each is function for each in exact_instances_of(FunctionType))
+    assert (type(proxy), Proxy.asked) == (Proxy, 0)
+
+
+def test_an_object_is_known_until_it_is_put_aside():
+    known = [Desk()]
+    assert is_known(known)
+    assert not is_known(object())
+
+
+SEARCHES = {
+    "instances": lambda: instances_of(Desk),
+    "functions": lambda: exact_instances_of(FunctionType),
+    "known": lambda: is_known([]),
+    "found": lambda: is_known(found),
+    "heap": Heap,
+    "declined calls": lambda: iter(declined_calls._instances(Desk)),
+}
+found = [Desk()]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_tuple_can_be_finished_while_the_result_of_a_search_is_kept(search):
+    """Else Python raises "bad argument to internal function": something refers to a tuple that it is building."""
+    kept, desk = [], Desk()
+
+    def items():
+        for number in range(40):
+            if number == 20:
+                kept.append(SEARCHES[search]())
+                if search == "declined calls":
+                    next(kept[0])
+            yield number
+
+    assert tuple(items()) == tuple(range(40))
+    assert (len(kept), type(desk)) == (1, Desk)
