@@ -13,9 +13,18 @@ import msgspec
 
 from autochron._runtime.bare import identity, of_error, slot
 from autochron.envelope import shapes
+from autochron.envelope.cycles import CycleError
 from autochron.envelope.value_digest import TooLargeError
 
-__all__ = ["MOST_VISITS", "TooLargeError", "count_shown", "encode_within", "max_containers", "multiplies"]
+__all__ = [
+    "MOST_PARTS",
+    "MOST_VISITS",
+    "TooLargeError",
+    "count_shown",
+    "encode_within",
+    "max_containers",
+    "multiplies",
+]
 
 MOST_VISITS: Final = 20_000
 """Parts that are read before it is tested whether a value multiplies."""
@@ -23,7 +32,8 @@ MOST_VISITS: Final = 20_000
 _SIZES = (1 << 13, 1 << 16, 1 << 20)
 """Bytes of the buffers that are tried before that test."""
 
-_MOST_PARTS = 200_000
+MOST_PARTS: Final = 200_000
+"""Containers of one value that are opened, at most, where each part on a cycle is written once."""
 _MOST_TIMES = 4
 _MAX_DEPTH = 100
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
@@ -38,10 +48,6 @@ _left = [-1]
 
 class _ManyError(Exception):
     """An encoder's hook was called for more values than are shown before the test."""
-
-
-class CycleError(Exception):
-    """A value contains itself: msgspec would write it down to the limit of recursion, the rest of it at each level."""
 
 
 def count_shown() -> None:
@@ -61,7 +67,7 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
 
     Raises:
         TooLargeError: the value multiplies.
-        CycleError: the value has to be walked.
+        CycleError: the value contains itself.
     """
     for index in range(_last[0], len(_SIZES)):
         buffer = bytearray(_SIZES[index])
@@ -78,8 +84,12 @@ def encode_within(encoder: Any, value: Any, show: Callable[[Any], Any]) -> bytes
             view.release()
         _last[0] = index if not index or len(buffer) > _SIZES[index - 1] else index - 1
         return bytes(buffer)
-    if _count_within(value, show).cycles:
-        raise CycleError
+    count = _Count(show)
+    total = count.parts(value, 0)
+    if count.cycles:
+        raise CycleError  # msgspec would write it down to the limit of recursion, the rest of it at each level
+    if _exceeds(count, total):
+        raise TooLargeError
     body: bytes = encoder.encode(value)
     return body
 
@@ -111,21 +121,14 @@ def max_containers(value: Any, show: Callable[[Any], Any] | None = None) -> int:
     Raises:
         TooLargeError: the value multiplies.
     """
-    return max(_MOST_PARTS, _MOST_TIMES * _count_within(value, show).visited)
-
-
-def _count_within(value: Any, show: Callable[[Any], Any] | None) -> _Count:
-    """Count the parts of a value; raise TooLargeError if it multiplies."""
     count = _Count(show)
     if _exceeds(count, count.parts(value, 0)):
         raise TooLargeError
-    return count
+    return max(MOST_PARTS, _MOST_TIMES * count.visited)
 
 
 def _exceeds(count: _Count, total: int) -> bool:
-    return count.cycles > len(count.known) + 1 or (
-        total > _MOST_PARTS and total > _MOST_TIMES * count.visited
-    )
+    return count.cycles > len(count.known) + 1 or (total > MOST_PARTS and total > _MOST_TIMES * count.visited)
 
 
 class _Count:

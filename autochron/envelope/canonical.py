@@ -10,29 +10,38 @@ and the infinities are null below the top level. What the text leaves out, types
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
 import msgspec
 
-from autochron._runtime.bare import identity, slot
+from autochron._runtime.bare import identity, key_text, slot
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import objects, shapes
-from autochron.envelope.budget import MOST_VISITS, TooLargeError, count_shown, encode_within, max_containers
-from autochron.envelope.plain_forms import opaque_form, plain_form
+from autochron.envelope.budget import (
+    MOST_PARTS,
+    MOST_VISITS,
+    TooLargeError,
+    count_shown,
+    encode_within,
+    max_containers,
+)
+from autochron.envelope.cycle_search import find_cycles
+from autochron.envelope.cycles import CycleError, Cycles, reference
+from autochron.envelope.plain_forms import opaque_form, plain_form, walked_form
 from autochron.envelope.plain_json import PLAIN_TYPES, is_plain
 from autochron.envelope.screening import CONTAINERS, met_unsafe, screen
 from autochron.envelope.tags import has_tag
 from autochron.envelope.type_trees import BEYOND, TYPES
 from autochron.envelope.value_types import types_of
+from autochron.model import InputForm
 
 _MAX_DEPTH = 100
 _DOLLAR = ord("$")
 _LARGE = 1 << 16
 """Bytes from which on a copy costs more than a view."""
-_CYCLE = {"$cycle": True}
-_CYCLE_TEXT = b'{"$cycle":true}'
+_CYCLE_TEXT = b'{"$cycle":'
 _DEEP = {"$deep": True}
 BEYOND_TREE = {BEYOND: True}
 TOO_LARGE = b'{"$beyond":true}'
@@ -48,7 +57,17 @@ def _hook(value: Any) -> Any:
     return form
 
 
+def _hook_with_marks(value: Any) -> Any:
+    """Return plain data as `_hook` does, for forms that have no numbers."""
+    count_shown()
+    form = walked_form(value, None, marks=True)
+    if type(form) in CONTAINERS:
+        screen(form)
+    return form
+
+
 _sorting = msgspec.json.Encoder(enc_hook=_hook, order="deterministic")
+_marking = msgspec.json.Encoder(enc_hook=_hook_with_marks, order="deterministic")
 encode_sorted = _sorting.encode
 """Write a screened value with its keys sorted. It raises where the value has to be walked."""
 
@@ -85,18 +104,20 @@ def needs_limit(body: bytes) -> bool:
     return _CYCLE_TEXT in body or (body.startswith(TYPES) and TOO_LARGE in body)
 
 
-def encode_screened(value: Any) -> bytes:
+def encode_screened(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
     """Write a screened value with its keys sorted; it raises where the value multiplies or has to be walked."""
-    return encode_within(_sorting, value, plain_form)
+    return encode_within(_sorting if form == InputForm.NUMBERED else _marking, value, plain_form)
 
 
-def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
+def canonical(
+    parameters: Sequence[str], values: Sequence[Any], *, form: InputForm = InputForm.NUMBERED
+) -> bytes:
     """Write the bound arguments of a call as one JSON object, sorted by parameter, with the types that JSON lacks.
 
     Args:
         parameters: the names of the parameters.
         values: their arguments, in the same order.
-        typed: whether types are written; formats before 3 had none.
+        form: the form of the object; that of older traces, to compare with their inputs.
     """
     bound = {}
     index = 0
@@ -109,33 +130,35 @@ def canonical(parameters: Sequence[str], values: Sequence[Any], *, typed: bool =
                 break
         else:  # all is plain: there is nothing to screen
             body = encode_sorted(bound)
-            return _with_tree(bound, body) if _DOLLAR in body and typed and has_tag(body) else body
+            return _with_tree(bound, body, form) if _DOLLAR in body and form and has_tag(body) else body
         if not any(type(value) is float and not isfinite(value) for value in values):
             screen(bound)
-            body = encode_screened(bound)
-            return _with_tree(bound, body) if typed else body
+            body = encode_screened(bound, form)
+            return _with_tree(bound, body, form) if form else body
     except TooLargeError:
-        return _without_large(bound, typed=typed)
+        return _without_large(bound, form)
     except Exception as error:
         if is_interruption(error):
             raise
     try:
-        body = _walked(bound)
+        body = _walked(bound, form)
     except TooLargeError:
-        return _without_large(bound, typed=typed)
-    return _with_tree(bound, body) if typed else body
+        return _without_large(bound, form)
+    return _with_tree(bound, body, form) if form else body
 
 
-def _without_large(bound: dict[str, Any], *, typed: bool) -> bytes:
+def _without_large(bound: dict[str, Any], form: InputForm) -> bytes:
     """Write the arguments without those that are too large, which are written by their types."""
-    writable = {name: opaque_form(value) if _is_too_large(value) else value for name, value in bound.items()}
-    body = _encode_walked(writable)
-    if not typed:
+    writable = {
+        name: opaque_form(value) if _is_too_large(value, form) else value for name, value in bound.items()
+    }
+    body = _encode_walked(writable, form)
+    if not form:
         return body
     beyond = {name: BEYOND_TREE for name, value in bound.items() if writable[name] is not value}
     rest = {name: value for name, value in bound.items() if writable[name] is value}
     try:
-        tree = msgspec.json.decode(types_of(rest, _walk_anew) or b"{}")
+        tree = msgspec.json.decode(types_of(rest, StateWalk, form) or b"{}")
     except Exception as error:
         if is_interruption(error):
             raise
@@ -143,9 +166,9 @@ def _without_large(bound: dict[str, Any], *, typed: bool) -> bytes:
     return _with_types(body, msgspec.json.encode({**tree, **beyond}, order="deterministic"))
 
 
-def _is_too_large(value: Any) -> bool:
+def _is_too_large(value: Any, form: InputForm) -> bool:
     try:
-        _walked(value)
+        _walked(value, form)
     except TooLargeError:
         return True
     except Exception as error:
@@ -154,23 +177,24 @@ def _is_too_large(value: Any) -> bool:
     return False
 
 
-def with_types(bound: dict[str, Any], body: bytes, *, plain: bool) -> bytes:
+def with_types(bound: dict[str, Any], body: bytes, form: InputForm, *, plain: bool) -> bytes:
     """Add to the text of arguments the types that it does not have.
 
     Args:
         bound: the arguments by parameter.
         body: their canonical form, without types.
+        form: the form of the input.
         plain: whether the arguments are known to be plain JSON.
     """
     # A string that begins like a tag is rare, and may be a key that forges one.
     if plain and not has_tag(body):
         return body
-    return _with_tree(bound, body)
+    return _with_tree(bound, body, form)
 
 
-def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
+def _with_tree(bound: dict[str, Any], body: bytes, form: InputForm) -> bytes:
     try:
-        tree = types_of(bound, _walk_anew)
+        tree = types_of(bound, StateWalk, form)
     except Exception as error:
         if is_interruption(error):
             raise
@@ -181,10 +205,6 @@ def _with_tree(bound: dict[str, Any], body: bytes) -> bytes:
 def _with_types(body: bytes, tree: bytes) -> bytes:
     rest = body[1:] if len(body) < _LARGE else memoryview(body)[1:]
     return b"".join((TYPES, tree, b"," if len(body) > 2 else b"", rest))
-
-
-def _walk_anew(value: Any) -> Any:
-    return _walk(value, _Open(MOST_VISITS))
 
 
 def snapshot(value: Any) -> bytes:
@@ -221,22 +241,29 @@ def screened_snapshot(value: Any) -> bytes:
         return _encode_walked(value)
 
 
-def _walked(value: Any) -> bytes:
+def _walked(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
     """Write a value by way of the walk.
 
     Raises:
-        TooLargeError: the value multiplies.
+        TooLargeError: the value has too many parts.
     """
+    marks = form < InputForm.NUMBERED
     try:
-        data = _walk(value, _Open(MOST_VISITS))
+        data = _walk(value, _Open(MOST_VISITS, marks=marks))
+    except CycleError:
+        data = _walk(value, _Open(MOST_PARTS, find_cycles(value), marks=True))
     except TooLargeError:
-        data = _walk(value, _Open(max_containers(value, plain_form)))
+        cycles = None if marks else find_cycles(value)
+        if cycles is not None and cycles.parts:
+            data = _walk(value, _Open(MOST_PARTS, cycles, marks=True))
+        else:
+            data = _walk(value, _Open(max_containers(value, plain_form), marks=True))
     return msgspec.json.encode(data, order="deterministic")
 
 
-def _encode_walked(value: Any) -> bytes:
+def _encode_walked(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
     try:
-        return _walked(value)
+        return _walked(value, form)
     except TooLargeError:
         return TOO_LARGE
     except Exception as error:
@@ -249,13 +276,58 @@ def _encode_walked(value: Any) -> bytes:
 
 
 class _Open(set[int]):
-    """The containers that are open, and how many more may be opened."""
+    """The containers that are open.
 
-    __slots__ = ("left",)
+    Attributes:
+        left: how many more may be opened.
+        cycles: the parts that lie on a cycle, if they were searched.
+        marks: whether a mark stands for a part that contains itself and has no number.
+    """
 
-    def __init__(self, left: int) -> None:
+    __slots__ = ("cycles", "left", "marks")
+
+    def __init__(self, left: int, cycles: Cycles | None = None, *, marks: bool) -> None:
         super().__init__()
         self.left = left
+        self.cycles = cycles
+        self.marks = marks
+
+    def items(self, pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """List the items of a dictionary; where parts have numbers, in an order that equal dictionaries share."""
+        return list(pairs) if self.cycles is None else sorted(pairs, key=_key_of)
+
+
+class StateWalk:
+    """Writes the values of one argument's state as plain data. They share the numbers of parts on cycles.
+
+    Attributes:
+        cycles: the parts that lie on a cycle, if they were searched.
+    """
+
+    __slots__ = ("_left", "_marks", "cycles")
+
+    def __init__(self, cycles: Cycles | None, *, marks: bool) -> None:
+        self.cycles = cycles
+        self._left = MOST_PARTS
+        self._marks = marks
+
+    def __call__(self, value: Any) -> Any:
+        """Return a value as plain data.
+
+        Raises:
+            CycleError: it contains itself, and has to have numbers.
+            TooLargeError: too many containers were opened.
+        """
+        if self.cycles is None:
+            return _walk(value, _Open(MOST_VISITS, marks=self._marks))
+        open_ = _Open(self._left, self.cycles, marks=True)
+        data = _walk(value, open_)
+        self._left = open_.left
+        return data
+
+
+def _key_of(pair: tuple[Any, Any]) -> str:
+    return pair[0] if type(pair[0]) is str else key_text(pair[0])
 
 
 def _walk(value: Any, open_: _Open) -> Any:
@@ -270,8 +342,12 @@ def _walk(value: Any, open_: _Open) -> Any:
     if kind is float:
         return value if isfinite(value) else {"$float": float.__repr__(value)}
     key = identity(value)
+    if open_.cycles is not None and (number := open_.cycles.number_of(key)) is not None:
+        return reference(number)
     if key in open_:
-        return _CYCLE
+        if open_.marks:
+            return objects.MARK
+        raise CycleError
     if len(open_) >= _MAX_DEPTH:
         return _DEEP
     open_.left -= 1
@@ -287,25 +363,18 @@ def _walk(value: Any, open_: _Open) -> Any:
 def _walk_inside(value: Any, open_: _Open) -> Any:
     kind = type(value)  # `isinstance` would ask the object for its `__class__`
     if issubclass(kind, dict):
-        pairs = []
-        is_text = True
-        for key, item in list(dict.items(value)):
-            if type(key) is not str:
-                is_text = False
-            pairs.append([_walk(key, open_), _walk(item, open_)])
-        if is_text:
-            return dict(pairs)
-        return {"$dict": sorted(pairs, key=lambda pair: msgspec.json.encode(pair[0]))}
+        return _walk_pairs(open_.items(dict.items(value)), open_)
     if issubclass(kind, (list, tuple)):
         base: Any = list if issubclass(kind, list) else tuple
         return [_walk(item, open_) for item in base.__iter__(value)]
     if issubclass(kind, (set, frozenset)):
         base = set if issubclass(kind, set) else frozenset
-        return sorted((_walk(item, open_) for item in base.__iter__(value)), key=msgspec.json.encode)
+        return sorted((_walk_apart(item, open_) for item in base.__iter__(value)), key=msgspec.json.encode)
     if kind is msgspec.Raw:
         return value
     if issubclass(kind, msgspec.Struct):
-        return {name: _walk(slot(value, name), open_) for name in shapes.struct_fields(kind)}
+        fields = ((name, slot(value, name)) for name in shapes.struct_fields(kind))
+        return {name: _walk(item, open_) for name, item in open_.items(fields)}
     if shapes.is_record(kind):
         attributes = shapes.attributes(value, shapes.slots_of(kind))
         left_out = objects.derived(kind) | {"_sa_instance_state"}
@@ -315,4 +384,24 @@ def _walk_inside(value: Any, open_: _Open) -> Any:
     except Exception as error:
         if is_interruption(error):
             raise
-        return _walk(plain_form(value), open_)
+        return _walk(walked_form(value, open_.cycles, marks=open_.marks), open_)
+
+
+def _walk_pairs(items: list[tuple[Any, Any]], open_: _Open) -> Any:
+    pairs = []
+    is_text = True
+    for key, item in items:
+        if type(key) is not str:
+            is_text = False
+        pairs.append([_walk_apart(key, open_), _walk(item, open_)])
+    if is_text:
+        return dict(pairs)
+    return {"$dict": sorted(pairs, key=lambda pair: msgspec.json.encode(pair[0]))}
+
+
+def _walk_apart(value: Any, open_: _Open) -> Any:
+    """Return a value as plain data to which no other part refers."""
+    if open_.cycles is None:
+        return _walk(value, open_)
+    with open_.cycles.apart():
+        return _walk(value, open_)

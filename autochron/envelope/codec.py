@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
-from autochron.envelope.budget import MOST_VISITS, TooLargeError, max_containers
+from autochron.envelope.budget import MOST_PARTS, MOST_VISITS, TooLargeError, max_containers
+from autochron.envelope.cycle_search import find_cycles
 from autochron.envelope.opaque import opaque
 from autochron.envelope.plain_json import is_plain
 from autochron.envelope.reading import read
@@ -82,7 +83,7 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
         try:
             tree = ValueWriter(below, MOST_VISITS).write(value)
         except TooLargeError:
-            tree = ValueWriter(below, max_containers(value)).write(value)
+            tree = _write_large(value, below)
         body = _to_json(tree)
     except TooLargeError:
         return _too_large(value)
@@ -94,6 +95,11 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
     if not has_tag(body, _OPAQUE):
         return Encoded(body)
     return Encoded(body, tuple(f"{path or '(value)'}: {kind}" for path, kind, _ in opaque_paths(tree)))
+
+
+def _write_large(value: Any, below: types.FrameType | None) -> Any:
+    cycles = find_cycles(value).parts
+    return ValueWriter(below, MOST_PARTS if cycles else max_containers(value), cycles).write(value)
 
 
 def _too_large(value: Any) -> Encoded:

@@ -29,6 +29,7 @@ from autochron.envelope.exact_snapshot import exact_snapshot
 from autochron.envelope.plain_json import MAX_DEPTH, is_plain
 from autochron.envelope.screening import screen
 from autochron.envelope.value_snapshots import LARGE
+from autochron.model import InputForm
 
 _LONG = 8
 """The number of elements from which on a list is kept."""
@@ -107,24 +108,26 @@ class GrowingInputs:
         """The long lists of the last body, by path."""
         self.snapshots: dict[int, bytes] = {}
 
-    def canonical(self, names: Sequence[str], values: Sequence[Any], *, typed: bool = True) -> bytes:
+    def canonical(
+        self, names: Sequence[str], values: Sequence[Any], *, form: InputForm = InputForm.NUMBERED
+    ) -> bytes:
         """Return the bound arguments as one JSON object, sorted by parameter, as `canonical` does.
 
         Args:
             names: the parameters.
             values: their values, in the same order.
-            typed: whether the object also has the types of the values.
+            form: the form of the object.
         """
         self.snapshots.clear()
         try:
             bound = dict(zip(names, values, strict=False))
             if self._was_large or not self._may_grow(bound):
                 self._body, self._kept = b"", {}
-                body = canonical(names, values, typed=typed)
+                body = canonical(names, values, form=form)
                 self._was_large = len(body) > _LARGEST_KEPT
                 return body
             if any(type(value) is float and not isfinite(value) for value in values):
-                return canonical(names, values, typed=typed)
+                return canonical(names, values, form=form)
             builder = _BodyBuilder()
             self._object(bound, (), builder)
             if builder.size > _LARGEST_KEPT:
@@ -136,10 +139,10 @@ class GrowingInputs:
             self._kept = {}
             if is_interruption(error):
                 raise
-            return canonical(names, values, typed=typed)
+            return canonical(names, values, form=form)
         self._was_large = len(body) > _LARGEST_KEPT
         self._body, self._kept = b"" if self._was_large else body, builder.kept
-        return with_types(bound, body, plain=builder.plain) if typed else body
+        return with_types(bound, body, form, plain=builder.plain) if form else body
 
     def _may_grow(self, bound: dict[str, Any]) -> bool:
         """Return whether an argument is a long list, or a dictionary that has one."""

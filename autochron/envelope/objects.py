@@ -14,6 +14,7 @@ import sys
 import types
 import typing
 from collections import deque
+from operator import itemgetter
 from typing import Any, Final
 
 from autochron._runtime.bare import bases_of, identity, space_of, text
@@ -21,11 +22,14 @@ from autochron._runtime.class_table import ClassTable
 from autochron._runtime.unpatched import os
 from autochron.envelope import shapes
 from autochron.envelope import types as names
+from autochron.envelope.cycles import CycleError, Cycles, reference
 
 MAX_OBJECTS: Final = 100
 MAX_ITEMS: Final = 5_000
 MAX_DEPTH: Final = 30
-_CYCLE: Final = {"$cycle": True}
+MARK: Final = {"$cycle": True}
+"""Stands for a part that contains itself, in inputs whose form has no numbers."""
+_key = itemgetter(0)
 _SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
 _NEUTRAL = (object, abc.ABC, typing.Generic, typing.Protocol)
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -82,10 +86,19 @@ def _cached_properties(cls: type) -> frozenset[str]:
     )
 
 
-def show(value: Any) -> Any:
-    """Return an object's attributes as plain data; if it is too large, its type only."""
+def show(value: Any, cycles: Cycles | None = None, *, marks: bool = False) -> Any:
+    """Return an object's attributes as plain data; if it is too large, its type only.
+
+    Args:
+        value: the object.
+        cycles: the parts that lie on a cycle, if they were searched. The object itself has its number already.
+        marks: whether a mark stands for a part that contains itself and has no number.
+
+    Raises:
+        CycleError: the object contains itself, and there are no marks.
+    """
     try:
-        return _Reading().object(value, 0)
+        return _Reading(cycles, marks=marks).attributes(value, 0)
     except _TooLargeError:
         return {"$opaque": names.label(type(value))}
 
@@ -95,30 +108,42 @@ class _TooLargeError(Exception):
 
 
 class _Reading:
-    """One walk through an object. Open objects end a cycle. An object that occurs twice is written twice."""
+    """One walk through an object. An object that occurs twice and lies on no cycle is written twice."""
 
-    __slots__ = ("items", "objects", "open")
+    __slots__ = ("cycles", "items", "marks", "objects", "open")
 
-    def __init__(self) -> None:
+    def __init__(self, cycles: Cycles | None, *, marks: bool) -> None:
         self.items = self.objects = 0
         self.open: set[int] = set()
+        self.cycles = cycles
+        self.marks = marks
 
-    def object(self, value: Any, depth: int) -> Any:
-        if identity(value) in self.open:
-            return _CYCLE
+    def again(self, value: Any) -> Any:
+        """Return what stands for a part that is written already; None for one to write now."""
+        key = identity(value)
+        if self.cycles is not None:
+            number = self.cycles.number_of(key)
+            if number is not None:
+                return reference(number)
+        if key not in self.open:
+            return None
+        if self.marks:
+            return MARK
+        raise CycleError
+
+    def attributes(self, value: Any, depth: int) -> Any:
         self.objects += 1
         if self.objects > MAX_OBJECTS:
             raise _TooLargeError
         cls = type(value)
         own = shapes.attributes(value, shapes.slots_of(cls))
         left_out = derived(cls)
+        items = [item for item in own.items() if type(item[0]) is str and item[0] not in left_out]
+        if self.cycles is not None:
+            items.sort(key=_key)
         self.open.add(identity(value))
         try:
-            return {
-                name: self.read(attribute, depth + 1)
-                for name, attribute in own.items()
-                if type(name) is str and name not in left_out
-            }
+            return {name: self.read(attribute, depth + 1) for name, attribute in items}
         finally:
             self.open.discard(identity(value))
 
@@ -133,19 +158,24 @@ class _Reading:
             plain = all(type(item) in _SCALARS for item in value)
             return value if plain else {"$opaque": names.label(kind)}
         if shapes.kind_of(kind) == "none" and is_own(kind):
-            return self.object(value, depth)
+            known = self.again(value)
+            return self.attributes(value, depth) if known is None else known
         return value
 
     def _container(self, value: Any, depth: int) -> Any:
         self.items += len(value) + 1
         if self.items > MAX_ITEMS or depth > MAX_DEPTH:
             raise _TooLargeError
-        if identity(value) in self.open:
-            return _CYCLE
+        known = self.again(value)
+        if known is not None:
+            return known
         self.open.add(identity(value))
         try:
             if type(value) is dict:
-                return {key: self.read(item, depth + 1) for key, item in value.items()}
+                items = list(value.items())
+                if self.cycles is not None and all(type(key) is str for key in value):
+                    items.sort(key=_key)
+                return {key: self.read(item, depth + 1) for key, item in items}
             return [self.read(item, depth + 1) for item in value]
         finally:
             self.open.discard(identity(value))

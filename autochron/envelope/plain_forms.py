@@ -13,6 +13,7 @@ from autochron._runtime.bare import dictionary_of, mapping_of, of_error, slot, t
 from autochron._runtime.class_table import ClassTable, lasts
 from autochron.envelope import arrays, bodies, objects, shapes
 from autochron.envelope import types as names
+from autochron.envelope.cycles import Cycles
 
 _FUNCTIONS = (
     types.FunctionType,
@@ -29,6 +30,17 @@ _FORMS: ClassTable[Any] = ClassTable()
 def plain_form(value: Any) -> Any:
     """Return plain data for a value. It may hold other values, which then have a form of their own."""
     return _FORMS.find(type(value), _form_of)(value)
+
+
+def walked_form(value: Any, cycles: Cycles | None, *, marks: bool) -> Any:
+    """Return plain data as `plain_form` does.
+
+    Args:
+        value: the value.
+        cycles, marks: as in `objects.show`.
+    """
+    form = _FORMS.find(type(value), _form_of)
+    return objects.show(value, cycles, marks=marks) if form is objects.show else form(value)
 
 
 def opaque_form(value: Any) -> Any:

@@ -27,7 +27,9 @@ class Walk(Protocol):
         walk: returns a value as plain JSON data.
     """
 
-    walk: Callable[[Any], Any]
+    @property
+    def walk(self) -> Callable[[Any], Any]:
+        """Return what writes a value as plain JSON data."""
 
     def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         """Return the trees of (key, value) pairs by key, without those that are plain."""

@@ -18,6 +18,7 @@ from autochron._runtime.bare import identity
 from autochron._runtime.class_table import ClassTable
 from autochron.envelope import objects, shapes
 from autochron.envelope import types as names
+from autochron.envelope.cycles import CycleError, Cycles
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Bytes of strings and the like in one value, at most."""
@@ -42,11 +43,21 @@ class TooLargeError(Exception):
 
 
 class _Budget:
-    __slots__ = ("bytes", "values")
+    """What may still be read.
 
-    def __init__(self, values: int) -> None:
+    Attributes:
+        values, bytes: how many values and bytes.
+        cycles: the parts that lie on a cycle, if they were searched. Each is read once.
+        marks: whether a mark stands for a part that contains itself and has no number.
+    """
+
+    __slots__ = ("bytes", "cycles", "marks", "values")
+
+    def __init__(self, values: int, cycles: Cycles | None, *, marks: bool) -> None:
         self.values = values
         self.bytes = MAX_BYTES
+        self.cycles = cycles
+        self.marks = marks
 
     def spend(self, size: int = 0) -> None:
         self.values -= 1
@@ -55,22 +66,29 @@ class _Budget:
             raise TooLargeError
 
 
-def digest_of(value: Any, max_values: int) -> str | None:
+def digest_of(value: Any, max_values: int, cycles: Cycles | None = None, *, marks: bool) -> str | None:
     """Return a digest of a value.
 
     Args:
         value: any value.
         max_values: how many parts are read, at most.
+        cycles: the parts that lie on a cycle, if they were searched, with the numbers of those that were read before.
+        marks: whether a mark stands for a part that contains itself and has no number.
 
     Returns:
         32 hexadecimal digits; None where the value has more parts, or too many bytes.
+
+    Raises:
+        CycleError: the value contains itself, and there are no marks.
     """
-    return digest_and_cost(value, max_values)[0]
+    return digest_and_cost(value, max_values, cycles, marks=marks)[0]
 
 
-def digest_and_cost(value: Any, max_values: int) -> tuple[str | None, int]:
+def digest_and_cost(
+    value: Any, max_values: int, cycles: Cycles | None = None, *, marks: bool
+) -> tuple[str | None, int]:
     """Return the digest as `digest_of` does, and how many parts were read."""
-    budget = _Budget(max_values)
+    budget = _Budget(max_values, cycles, marks=marks)
     try:
         digest = _digest(value, budget, 0).hex()
     except TooLargeError:
@@ -97,7 +115,12 @@ def _digest(value: Any, budget: _Budget, level: int) -> bytes:
             if kind in _SCALARS:
                 continue
         budget.spend()
+        if budget.cycles is not None and (number := budget.cycles.number_of(identity(item))) is not None:
+            put(b"cycle%d" % number)
+            continue
         if identity(item) in open_:
+            if not budget.marks:
+                raise CycleError
             put(b"cycle")
             continue
         members = _members(item, kind, budget, level)
@@ -138,7 +161,10 @@ def _members(value: Any, kind: type, budget: _Budget, level: int) -> list[Any]:
         return [*base.__iter__(value), *_attributes(value, kind)]
     if issubclass(kind, (set, frozenset)):
         base = set if issubclass(kind, set) else frozenset
-        return [*_sorted(list(base.__iter__(value)), budget, level), *_attributes(value, kind)]
+        items = list(base.__iter__(value))
+        if budget.cycles is not None:
+            return [*sorted(_digests(items, budget, level)), *_attributes(value, kind)]
+        return [*_sorted(items, budget, level), *_attributes(value, kind)]
     if kind is slice:
         return [value.start, value.stop, value.step]
     shape = shapes.kind_of(kind)
@@ -190,4 +216,16 @@ def _sorted(
 ) -> list[Any]:
     if level >= _MAX_SORTED_DEPTH:
         raise TooLargeError
-    return sorted(values, key=lambda item: _digest(key_of(item), budget, level + 1))
+    digests = _digests([key_of(value) for value in values], budget, level)
+    return [values[index] for index in sorted(range(len(values)), key=digests.__getitem__)]
+
+
+def _digests(values: list[Any], budget: _Budget, level: int) -> list[bytes]:
+    """Return the digest of each of some values. No other part refers to what is in them."""
+    if budget.cycles is None:
+        return [_digest(value, budget, level + 1) for value in values]
+    digests = []
+    for value in values:
+        with budget.cycles.apart():
+            digests.append(_digest(value, budget, level + 1))
+    return digests

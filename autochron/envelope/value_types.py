@@ -16,8 +16,9 @@ import sys
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from math import isfinite
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -27,10 +28,13 @@ from autochron._runtime.class_table import ClassTable
 from autochron.envelope import arrays, function_memo, objects, shapes, standard_types
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
+from autochron.envelope.cycle_search import find_cycles
+from autochron.envelope.cycles import CycleError, Cycles
 from autochron.envelope.plain_json import MAX_DEPTH, MAX_NODES, PLAIN_TYPES
 from autochron.envelope.type_labels import SCALARS, VALUES, label
 from autochron.envelope.type_trees import BEYOND, Tree
 from autochron.envelope.value_digest import TooLargeError, digest_and_cost, digest_of
+from autochron.model import InputForm
 
 MAX_STATE: Final = 20_000
 """Values that are read of one piece of state, such as the contents of a closure."""
@@ -41,28 +45,59 @@ _SMALL_STATE = 500
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def types_of(bound: dict[str, Any], walk: Callable[[Any], Any]) -> bytes:
+class StateWalk(Protocol):
+    """Writes the values of one argument's state as plain JSON data, as in the canonical form.
+
+    Attributes:
+        cycles: the parts that lie on a cycle, if they were searched.
+    """
+
+    cycles: Cycles | None
+
+    def __call__(self, value: Any) -> Any:
+        """Return a value as plain JSON data."""
+
+
+class MakeStateWalk(Protocol):
+    """Returns what writes the state of one argument."""
+
+    def __call__(self, cycles: Cycles | None, *, marks: bool) -> StateWalk:
+        """Return what writes the state of one argument.
+
+        Args:
+            cycles: the parts that lie on a cycle, if they were searched.
+            marks: whether a mark stands for a part that contains itself and has no number.
+        """
+
+
+def types_of(bound: dict[str, Any], state_walk: MakeStateWalk, form: InputForm) -> bytes:
     """Return the tree of bound arguments as JSON; empty where all of them are plain.
 
     Args:
         bound: the arguments by parameter.
-        walk: returns any value as plain JSON data, as in the canonical form.
+        state_walk: returns what writes the state of an argument.
+        form: the form of the input.
     """
+    marks = form < InputForm.NUMBERED
     tree: dict[str, Any] = {}
     for name, value in bound.items():
         try:
-            tree |= _Walk(walk, MOST_VISITS).members([(name, value)], 0)
-        except TooLargeError:
-            tree |= _members_of_large(name, value, walk)
+            tree |= _Walk(state_walk(None, marks=marks), MOST_VISITS, marks=marks).members([(name, value)], 0)
+        except (CycleError, TooLargeError):
+            tree |= _members_of_large(name, value, state_walk, marks=marks)
     return _encode(tree) if tree else b""
 
 
-def _members_of_large(name: str, value: Any, walk: Callable[[Any], Any]) -> dict[str, Any]:
-    if not multiplies(value):
-        try:
-            return _Walk(walk, MAX_NODES).members([(name, value)], 0)
-        except TooLargeError:
-            pass
+def _members_of_large(name: str, value: Any, state_walk: MakeStateWalk, *, marks: bool) -> dict[str, Any]:
+    cycles = None if marks else find_cycles(value)
+    try:
+        if cycles is not None and cycles.parts:
+            walk = _Walk(state_walk(cycles.fresh(), marks=True), MAX_NODES, cycles, marks=True)
+            return walk.members([(name, value)], 0)
+        if not multiplies(value):
+            return _Walk(state_walk(None, marks=True), MAX_NODES, marks=True).members([(name, value)], 0)
+    except TooLargeError:
+        pass
     return {name: {BEYOND: True}}
 
 
@@ -79,16 +114,22 @@ class _Walk:
         walk: returns any value as plain JSON data.
         max_nodes: how many parts may be read; beyond that `TooLargeError` is raised.
         nodes: how many parts were read.
+        cycles: the parts that lie on a cycle, if they were searched. Each has its tree where it occurs first.
+        digested: the same parts. Each is read for the first digest that it is a part of.
+        marks: whether the canonical form marks a part that contains itself and has no number.
         left: how many parts may still be read for digests.
         open: the identities of the containers around the current value.
         inside_own: whether the current value is in an object of the user's own.
     """
 
-    __slots__ = ("inside_own", "left", "max_nodes", "nodes", "open", "walk")
+    __slots__ = ("cycles", "digested", "inside_own", "left", "marks", "max_nodes", "nodes", "open", "walk")
 
-    def __init__(self, walk: Callable[[Any], Any], max_nodes: int) -> None:
+    def __init__(self, walk: StateWalk, max_nodes: int, cycles: Cycles | None = None, *, marks: bool) -> None:
         self.walk = walk
         self.max_nodes = max_nodes
+        self.cycles = cycles
+        self.digested = None if cycles is None else cycles.fresh()
+        self.marks = marks
         self.nodes = 0
         self.left = 2 * MAX_NODES
         self.open: set[int] = set()
@@ -97,6 +138,8 @@ class _Walk:
     def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         """Return the trees of a container's members by key, without those that are plain."""
         trees: dict[str, Any] = {}
+        if self.cycles is not None:  # an order that equal values share
+            items = sorted(items, key=lambda item: bare.key_text(item[0]))
         for key, value in items:  # the loop over most of an input, so plain values are passed over first
             if type(value) in PLAIN_TYPES and (type(value) is not str or value.isascii()):
                 self.nodes += 1
@@ -118,15 +161,20 @@ class _Walk:
             return scalar(value)
         if self.nodes > self.max_nodes:
             raise TooLargeError
-        if identity(value) in self.open:
-            return None  # the canonical form marks the cycle
+        key = identity(value)
+        if self.cycles is not None and self.cycles.number_of(key) is not None:
+            return None  # the canonical form has the number of a part whose tree is written already
+        if key in self.open:
+            if self.marks:
+                return None  # the canonical form marks the cycle
+            raise CycleError
         if depth >= MAX_DEPTH:
             return self.rest(value)
-        self.open.add(identity(value))
+        self.open.add(key)
         try:
             return self._container(value, kind, depth + 1)
         finally:
-            self.open.discard(identity(value))
+            self.open.discard(key)
 
     def _container(self, value: Any, kind: type, depth: int) -> Tree | None:
         if kind is list:
@@ -172,8 +220,17 @@ class _Walk:
         return _encode(key if plain else self.walk(key)).decode()
 
     def _set(self, value: Any, depth: int) -> dict[str, Any]:
-        typed = [[self.walk(item), tree] for item in value if (tree := self.tree(item, depth)) is not None]
+        typed = [pair for item in value if (pair := self._item(item, depth)) is not None]
         return {"$items": sorted(typed, key=_encode)} if typed else {}
+
+    def _item(self, item: Any, depth: int) -> list[Any] | None:
+        """Return an item of a set and its tree; None where it is plain. No other part refers to it."""
+        with ExitStack() as stack:
+            for cycles in (self.cycles, self.digested, self.walk.cycles):
+                if cycles is not None:
+                    stack.enter_context(cycles.apart())
+            tree = self.tree(item, depth)
+            return None if tree is None else [self.walk(item), tree]
 
     # --- all else
 
@@ -237,7 +294,8 @@ class _Walk:
     def own(self, value: Any, kind: type, depth: int) -> Tree:
         """Return the tree of a plain object of the user's own; only a digest where it is too large to be written."""
         outermost = not self.inside_own
-        if outermost and objects.show(value) == {"$opaque": names.label(kind)}:
+        cycles = None if self.cycles is None else self.cycles.fresh()
+        if outermost and objects.show(value, cycles, marks=self.marks) == {"$opaque": names.label(kind)}:
             rest = self.rest(value)
             return {"$is": label(kind), **(rest if isinstance(rest, dict) else {})}
         self.inside_own = True
@@ -293,7 +351,7 @@ class _Walk:
     def _digest(self, value: Any, max_values: int) -> str | None:
         if self.left <= 0:
             return None
-        digest, cost = digest_and_cost(value, min(max_values, self.left))
+        digest, cost = digest_and_cost(value, min(max_values, self.left), self.digested, marks=self.marks)
         self.left -= cost
         return digest
 
@@ -301,9 +359,11 @@ class _Walk:
         if type(value) in SCALARS:
             tree = self.tree(value, depth)
             return [self.walk(value), tree] if tree is not None else [self.walk(value)]
-        digest = digest_of(value, _SMALL_STATE)
-        if digest is None:  # large: a digest distinguishes it, and its content is not shown
-            return self.rest(value, MAX_STATE)
+        cycles = None if self.cycles is None else self.cycles.fresh()
+        # What lies on a cycle is written once, so it may be of any size.
+        on_cycle = cycles is not None and identity(value) in cycles.parts
+        if not on_cycle and digest_of(value, _SMALL_STATE, cycles, marks=self.marks) is None:
+            return self.rest(value, MAX_STATE)  # a digest distinguishes it, and its content is not shown
         tree = self.tree(value, depth)
         return [self.walk(value), tree] if tree is not None else [self.walk(value)]
 

@@ -31,24 +31,31 @@ Plan: TypeAlias = Callable[["ValueWriter", Any], Any]
 
 MAX_DEPTH = 100
 """Levels of nesting that are written; deeper values are opaque. Four frames a level stay well below Python's limit."""
+_MOST_AFTER_CYCLE = 500
+"""Containers that are opened after a part that contains itself, before it is searched which parts do so."""
 _INT_DIGITS = 4000  # Python refuses to print longer integers in decimal.
 
 
 class ValueWriter:
     """One encoding. It remembers which containers are open, so that a cycle ends."""
 
-    __slots__ = ("below", "left", "open")
+    __slots__ = ("below", "cycles", "left", "open", "written")
 
-    def __init__(self, below: types.FrameType | None, max_containers: int) -> None:
+    def __init__(
+        self, below: types.FrameType | None, max_containers: int, cycles: frozenset[int] | None = None
+    ) -> None:
         """Begin an encoding.
 
         Args:
             below: the frame below which the tracebacks of exceptions are written; None: they are left out.
             max_containers: how many containers may be opened; beyond that `TooLargeError` is raised.
+            cycles: the identities of the parts that lie on a cycle, if they were searched. Each is written once.
         """
         self.below = below
         self.left = max_containers
         self.open: set[int] = set()
+        self.cycles = cycles
+        self.written: set[int] = set()
 
     def write(self, value: Any) -> Any:
         """Return the tagged tree of a value."""
@@ -68,7 +75,9 @@ class ValueWriter:
             TooLargeError: too many containers were opened.
         """
         key = identity(value)
-        if key in self.open:
+        if key in self.open or key in self.written:
+            if self.cycles is None:
+                self.left = min(self.left, _MOST_AFTER_CYCLE)
             return opaque(value, "it contains itself")
         self.left -= 1
         if self.left < 0:
@@ -76,6 +85,8 @@ class ValueWriter:
         if len(self.open) >= MAX_DEPTH:
             return opaque(value, f"it is nested deeper than {MAX_DEPTH} levels")
         self.open.add(key)
+        if self.cycles is not None and key in self.cycles:
+            self.written.add(key)
         return None
 
     def leave(self, value: Any) -> None:

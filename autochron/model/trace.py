@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -147,6 +148,17 @@ class Command(Struct, frozen=True):
     """Working folder, relative to the rules' root."""
 
 
+class InputForm(IntEnum):
+    """How inputs are written: each form has all of the one before it."""
+
+    UNTYPED = 0
+    """As JSON. Traces of formats 1 and 2 have it."""
+    TYPED = 1
+    """With types and state. Traces of format 3 have it."""
+    NUMBERED = 2
+    """A part that lies on a cycle is written once, and by its number where it occurs again."""
+
+
 class Header(Struct, frozen=True, kw_only=True):
     """The facts about a trace that were known when it began."""
 
@@ -169,9 +181,18 @@ class Header(Struct, frozen=True, kw_only=True):
     """`PYTHONHASHSEED` of the run, which the order of sets depends on; empty if it was random."""
     typed: bool = False
     """Whether inputs have types and state. Inputs of older versions don't, and are compared as JSON."""
+    numbered: bool = False
+    """Whether a part of an input that lies on a cycle is written once, and by its number where it occurs again."""
     seal: str = ""
     """A signature of the command and its folder with the key of the user who recorded it. A command with a valid seal of the
     user's runs again without a question."""
+
+    @property
+    def input_form(self) -> InputForm:
+        """The form of the inputs."""
+        if not self.typed:
+            return InputForm.UNTYPED
+        return InputForm.NUMBERED if self.numbered else InputForm.TYPED
 
 
 class Connection(Struct, frozen=True):

@@ -147,6 +147,7 @@ class Joining:
             rules=context.digest,
             children=True,
             typed=True,
+            numbered=True,
         )
         durability: Any = "sync" if context.sync else "group"
         joined = Joined(sink, lane, first, context)

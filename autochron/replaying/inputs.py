@@ -10,6 +10,7 @@ from autochron.envelope.canonical import canonical
 from autochron.errors import MaskKeyError
 from autochron.http import exchange
 from autochron.inputs import LARGE, inputs_of
+from autochron.model import InputForm
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
@@ -24,17 +25,17 @@ class InputReader:
         why_no_key: why digests of masked values can't be compared. Empty if they can, None before `mask_key` is called.
     """
 
-    __slots__ = ("_key", "_redactor", "_typed", "why_no_key")
+    __slots__ = ("_form", "_key", "_redactor", "why_no_key")
 
-    def __init__(self, redactor: Redactor, *, typed: bool = True) -> None:
+    def __init__(self, redactor: Redactor, form: InputForm = InputForm.NUMBERED) -> None:
         """Prepare a reader.
 
         Args:
             redactor: masks secrets.
-            typed: whether the recorded inputs hold types and state. Those of old traces don't.
+            form: the form of the recorded inputs.
         """
         self._redactor = redactor
-        self._typed = typed
+        self._form = form
         self._key: MaskKey | None = None
         self.why_no_key: str | None = None
 
@@ -43,8 +44,8 @@ class InputReader:
         inputs = crossing.boundary.inputs or inputs_of(crossing)
         names, values = inputs.read(arguments)
         if inputs.large:
-            return inputs.growing(crossing.root.lane).canonical(names, values, typed=self._typed)
-        raw = canonical(names, values, typed=self._typed)
+            return inputs.growing(crossing.root.lane).canonical(names, values, form=self._form)
+        raw = canonical(names, values, form=self._form)
         inputs.large = len(raw) > LARGE
         return raw
 

@@ -66,7 +66,7 @@ class ReplayState:
         """
         self.record = record
         self.plan = plan
-        self.inputs = InputReader(redactor, typed=record.header.typed)
+        self.inputs = InputReader(redactor, record.header.input_form)
         self.consequences = NOTHING_LIVE if plan.is_full else Consequences()
         self.states = States(state_of)
         turns = Turns(MAIN)

@@ -42,6 +42,7 @@ def header(rules: Rules, command: Command, name: str | None = None, *, children:
         ambient=bool(rules.ambient or rules.ambients),
         hash_seed=hashseed.current(),
         typed=True,
+        numbered=True,
     )
     return trace_header if command.mode == "block" else seal(trace_header, rules.root or os.getcwd())
 

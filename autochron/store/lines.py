@@ -27,11 +27,11 @@ from autochron.model import (
 from autochron.store import patches
 from autochron.store.beside import checked
 
-FORMAT = 3
+FORMAT = 4
 """What is written: 2 knows streams that are objects (`form`), and what they handed out between items (`meta`); 3 tells the
-types of inputs (`$types`), and what was sent into streams."""
+types of inputs (`$types`), and what was sent into streams; 4 writes a part of an input that lies on a cycle once."""
 
-READ = frozenset({1, 2, FORMAT})
+READ = frozenset({1, 2, 3, FORMAT})
 """What is read."""
 
 BOUNDARIES = 256

@@ -224,8 +224,8 @@ CALLS = {
     "self": lambda value: Desk(value).work(),
 }
 
-MOST = 15_000_000
-"""The most Python and C calls for one crossing, for any shape of its objects."""
+MOST = {"diamonds": 15_000_000, "clique": 300_000}
+"""The most Python and C calls for one crossing, by shape: parts that lie on a cycle are written once."""
 
 CONSTANTS = collections.defaultdict(lambda: 150_000, exception=1_500_000)
 """Calls that parts below the depth limit may cost once. Exceptions cost more: each is encoded with those inside it."""
@@ -283,14 +283,16 @@ def test_twice_the_nodes_cost_little_more_than_twice(recording, kind, shape, cal
 @pytest.mark.parametrize("shape", SHARED)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cost_of_a_graph_with_exponentially_many_paths_has_a_bound(recording, kind, shape, size, call):
-    assert cost(kind, SHARED[shape], size, CALLS[call]) <= MOST
+    assert cost(kind, SHARED[shape], size, CALLS[call]) <= MOST[shape]
 
 
 def test_what_else_the_nodes_of_a_clique_hold_hides_no_paths():
     """With nine nodes the texts had 20 and 54 MB; with ten they took all memory."""
     value, _ = graph("tagged", SHARED["clique"], 9)
-    assert len(canonical.canonical(("value",), (value,))) < 1_000
-    assert codec.encode(value).opaque == ("(value): tests.recording.test_graphs:Tagged",)
+    assert len(canonical.canonical(("value",), (value,))) < 3_000
+    encoded = codec.encode(value)
+    assert len(encoded.body) < 10_000
+    assert {part.rpartition(":")[2] for part in encoded.opaque} == {"Tagged"}
 
 
 @pytest.mark.parametrize("kind", ["dataclass", "attrs", "list", "dict"])

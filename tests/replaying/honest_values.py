@@ -186,6 +186,41 @@ def linked(length: int, last: Any) -> Any:
     return link
 
 
+@dataclasses.dataclass(eq=False)
+class Member:
+    """A member of a team. The members know one another."""
+
+    name: str
+    peers: Any = ()
+    _notes: list[Any] = dataclasses.field(default_factory=list)
+
+
+def team(then: int = 0, note: str = "", kind: type = list) -> Any:
+    """Return three members who know one another, and one of them."""
+    members = [Member(name) for name in ("Ann", "Bob", "Cy")]
+    for member in members:
+        member.peers = kind(members)
+    members[1]._notes.append({"of": members[2], "text": note})
+    return {"members": members, "then": members[then]}
+
+
+def ring(length: int, last: Any) -> Any:
+    """Return a list that leads to itself by way of others, one of which holds something."""
+    first: list[Any] = []
+    link: Any = [first, last]
+    for _ in range(length):
+        link = [link]
+    first.append(link)
+    return first
+
+
+def shelf(*books: str) -> Any:
+    """Return an object with a set of objects that know it."""
+    shelf = Shop(0)
+    shelf.limit = {Member(name, peers=shelf) for name in books}
+    return shelf
+
+
 def caused(cause: BaseException) -> BaseException:
     """Return an error with a cause."""
     error = RefusedError("no")
@@ -199,6 +234,12 @@ _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 # By name: (value recorded, value replayed, text that the message contains).
 PAIRS: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
+    # --- values that contain themselves
+    "which one is met again": (lambda: team(then=0), lambda: team(then=2), "cycle"),
+    "a type on a cycle": (lambda: team(kind=list), lambda: team(kind=tuple), "tuple"),
+    "private state on a cycle": (lambda: team(note="a"), lambda: team(note="b"), "b"),
+    "a set of parts that refer back": (lambda: shelf("a", "b", "c"), lambda: shelf("a", "b", "d"), "d"),
+    "far along a ring": (lambda: ring(300, 1), lambda: ring(300, 2), "rest"),
     # --- values of different types
     "decimal and text": (lambda: decimal.Decimal("1.50"), lambda: "1.50", "Decimal"),
     "decimal and float": (lambda: decimal.Decimal("1.5"), lambda: 1.5, "1.5"),

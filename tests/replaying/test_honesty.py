@@ -78,6 +78,23 @@ def test_an_older_trace_is_compared_as_json(block):
     assert divergence.path == "value.sum"
 
 
+def test_a_trace_of_format_3_is_compared_with_marks(block):
+    first = [1]
+    first.append(first)
+    _, trace = block.record(lambda: refund(first))
+    (envelope,) = trace.envelopes
+    assert envelope.input == b'{"value":[1,{"$cycle":0}]}'
+    older = structs.replace(
+        trace,
+        header=structs.replace(trace.header, numbered=False),
+        envelopes=(structs.replace(envelope, input=b'{"value":[1,{"$cycle":true}]}'),),
+    )
+    assert list(block.replay(older, lambda: refund(first))[1]) == []
+    assert [
+        divergence.kind for divergence in block.replay(older, lambda: refund([1, [1]]), check=False)[1]
+    ] == ["input"]
+
+
 def test_two_traces_differ_by_the_type_of_an_input(block):
     _, first = block.record(lambda: refund(decimal.Decimal(1)))
     _, second = block.record(lambda: refund("1"))

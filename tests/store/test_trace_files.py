@@ -68,7 +68,7 @@ def test_a_conversation_takes_constant_space_per_turn_and_is_readable(path):
     assert sizes[200] <= sizes[50] <= 1536
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
-    assert lines[0]["autochron"] == 3
+    assert lines[0]["autochron"] == 4
     assert lines[3]["input"]["$base"] == 1
     messages = lines[3]["input"]["$in"]["options"]["$in"]["messages"]
     assert messages["$keep"] == 2
@@ -213,10 +213,10 @@ def edit(lines, number, old, new):
 @pytest.mark.parametrize(
     ("number", "old", "new", "message"),
     [
-        (0, b'"autochron":3', b'"autochron":4', r":1: format 4 was made by a newer autochron"),
-        (0, b'"autochron":3', b'"autochron":0', r":1: this is no autochron trace"),
-        (0, b'"autochron":3', b'"autochron":"x"', r":1: this is no autochron trace"),
-        (0, b'"autochron":3', b'"x":1', r":1: this is no autochron trace"),
+        (0, b'"autochron":4', b'"autochron":5', r":1: format 5 was made by a newer autochron"),
+        (0, b'"autochron":4', b'"autochron":0', r":1: this is no autochron trace"),
+        (0, b'"autochron":4', b'"autochron":"x"', r":1: this is no autochron trace"),
+        (0, b'"autochron":4', b'"x":1', r":1: this is no autochron trace"),
         (0, b'"created"', b'"creation"', r":1: the header is malformed"),
         (2, b'"nth":1', b'"nth":"1"', r":3: the line is malformed .*Expected `int`, got `str`.*nth"),
         (2, b'"kind":"tool"', b'"kind":"hammer"', r":3: .*hammer"),

@@ -1,0 +1,144 @@
+"""Search a value for the parts that lie on a cycle: Tarjan's strongly connected components, each part visited once."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from autochron._runtime.bare import identity, of_error, slot
+from autochron.envelope import function_memo, objects, shapes
+from autochron.envelope.cycles import Cycles
+
+_ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
+_SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
+_WITH_ATTRIBUTES = frozenset({"pydantic", "record", "namespace", "namedtuple", "container", "exception"})
+"""Kinds of values, see `shapes`, whose attributes are read."""
+
+
+def find_cycles(value: Any) -> Cycles:
+    """Return the parts of a value that lie on a cycle.
+
+    No code of the program runs. Parts that are never read, such as the attributes of a library's objects, don't count.
+
+    Args:
+        value: any value. It must not change meanwhile.
+    """
+    return Cycles(frozenset(_Search().run(value)))
+
+
+class _Search:
+    """One search.
+
+    Attributes:
+        order: how many parts were met before each part, by its identity.
+        lowest: the least `order` that is known to be reached from a part and to lead to it.
+        pending: the parts whose component is not complete, in the order in which they were met.
+        kept: all parts that were met. No other object may get the identity of one of them.
+        cyclic: the result.
+    """
+
+    def __init__(self) -> None:
+        self.order: dict[int, int] = {}
+        self.lowest: dict[int, int] = {}
+        self.pending: list[int] = []
+        self.kept: list[Any] = []
+        self.cyclic: set[int] = set()
+
+    def run(self, value: Any) -> set[int]:
+        """Return the identities of the parts that lie on a cycle."""
+        path: list[tuple[int, Iterator[Any]]] = [(-1, iter((value,)))]
+        while path:
+            holder, parts = path[-1]
+            for part in parts:
+                if type(part) in _ATOMS:
+                    continue
+                key = identity(part)
+                if key not in self.order:
+                    path.append((key, iter(_parts_of(self._meet(part, key)))))
+                    break
+                if key in self.lowest:
+                    self.lowest[holder] = min(self.lowest[holder], self.order[key])
+                    if key == holder:
+                        self.cyclic.add(key)
+            else:
+                path.pop()
+                if path:
+                    self._leave(holder, path[-1][0])
+        return self.cyclic
+
+    def _meet(self, part: Any, key: int) -> Any:
+        self.order[key] = self.lowest[key] = len(self.order)
+        self.pending.append(key)
+        self.kept.append(part)
+        return part
+
+    def _leave(self, key: int, holder: int) -> None:
+        """Complete a part's component if the part is the first of it, or tell its holder what it reaches."""
+        if self.lowest[key] < self.order[key]:
+            self.lowest[holder] = min(self.lowest[holder], self.lowest[key])
+            return
+        start = len(self.pending) - 1
+        while self.pending[start] != key:
+            start -= 1
+        component = self.pending[start:]
+        del self.pending[start:]
+        for member in component:
+            del self.lowest[member]
+        if len(component) > 1:
+            self.cyclic.update(component)
+
+
+def _parts_of(value: Any) -> list[Any]:
+    """List the parts of a value that an input or an outcome is written from."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return list(value)
+    if kind is dict:
+        return [*value, *value.values()]
+    if kind is types.FunctionType:
+        return _parts_of_function(value)
+    if kind is types.MethodType:
+        return [value.__self__, value.__func__]
+    if issubclass(kind, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    parts = _items_of(value, kind)
+    if issubclass(kind, BaseException):
+        parts += (*of_error(value, "args"), of_error(value, "__cause__"), of_error(value, "__context__"))
+    return parts + _fields_of(value, kind)
+
+
+def _items_of(value: Any, kind: type) -> list[Any]:
+    parts: list[Any] = []
+    if issubclass(kind, dict):
+        parts += (part for pair in list(dict.items(value)) for part in pair)
+    for base in _SEQUENCES:
+        if issubclass(kind, base):
+            parts += base.__iter__(value)
+    return parts
+
+
+def _fields_of(value: Any, kind: type) -> list[Any]:
+    shape = shapes.kind_of(kind)
+    if shape == "struct":
+        return [slot(value, name) for name in shapes.struct_fields(kind)]
+    parts: list[Any] = []
+    if shape == "pydantic":
+        for name in ("__pydantic_extra__", "__pydantic_private__"):
+            parts += (slot(value, name) or {}).values()
+    if shape in _WITH_ATTRIBUTES or objects.is_own(kind):
+        parts += shapes.attributes(value, shapes.slots_of(kind)).values()
+    return parts
+
+
+def _parts_of_function(function: types.FunctionType) -> list[Any]:
+    if not objects.is_own_file(function.__code__.co_filename):
+        return []
+    return [
+        *function_memo.cells_of(function).values(),
+        *(function.__defaults__ or ()),
+        *(function.__kwdefaults__ or {}).values(),
+        *vars(function).values(),
+    ]

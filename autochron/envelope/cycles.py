@@ -1,0 +1,71 @@
+"""Numbers for the parts of a value that lie on a cycle, so that each of them is written once.
+
+A part that contains itself has a path for every order of the parts around it. To write each path takes exponentially
+long. So such a part is written where it occurs first, and has a number; wherever it occurs again, only the number is
+written. A part that is shared but lies on no cycle is written each time, so that it does not matter who shares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class CycleError(Exception):
+    """A value contains itself, so it can't be written without numbers."""
+
+
+class Cycles:
+    """The parts of one value that lie on a cycle, and the numbers of those that are written.
+
+    The numbers follow the order of writing, so whoever writes must use an order that equal values share.
+    """
+
+    __slots__ = ("_numbers", "parts")
+
+    def __init__(self, parts: frozenset[int]) -> None:
+        """Begin without numbers.
+
+        Args:
+            parts: the identities of all parts that lie on a cycle.
+        """
+        self.parts = parts
+        self._numbers: dict[int, int] = {}
+
+    def fresh(self) -> Cycles:
+        """Return the same parts without numbers, for another text."""
+        return Cycles(self.parts)
+
+    def number_of(self, key: int) -> int | None:
+        """Return the number of a part that is written already.
+
+        For a part that is not, return None, and give it the next number if it lies on a cycle.
+
+        Args:
+            key: the identity of the part.
+        """
+        if key not in self.parts:
+            return None
+        number = self._numbers.get(key)
+        if number is None:
+            self._numbers[key] = len(self._numbers)
+        return number
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Forget, at the end, the numbers that are given inside.
+
+        The items of a set have no order, so none of them may refer to what is written in another one.
+        """
+        count = len(self._numbers)
+        try:
+            yield
+        finally:
+            while len(self._numbers) > count:
+                self._numbers.popitem()
+
+
+def reference(number: int) -> dict[str, Any]:
+    """Return what stands in an input for a part that is written already."""
+    return {"$cycle": number}

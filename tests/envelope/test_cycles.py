@@ -1,0 +1,195 @@
+"""Inputs that contain themselves: equal graphs have equal texts, different ones have different texts, and both are short."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autochron.envelope import codec
+from autochron.envelope.canonical import canonical
+from autochron.envelope.cycle_search import find_cycles
+from autochron.envelope.type_labels import label
+from autochron.envelope.type_trees import beyond_paths
+from autochron.model import InputForm
+from tests.recording.test_graphs import KINDS, SHARED, graph
+
+
+@dataclasses.dataclass(eq=False)
+class Agent:
+    """An agent that hands over to others, as in a team."""
+
+    name: str
+    handoffs: Any = None
+    _last: Any = None
+
+
+class Desk:
+    def __init__(self, *workers: Agent) -> None:
+        self.workers = set(workers)
+
+
+def of(value: Any, form: InputForm = InputForm.NUMBERED) -> Any:
+    return json.loads(canonical(("v",), (value,), form=form))
+
+
+def team(size: int) -> list[Agent]:
+    agents = [Agent(str(number)) for number in range(size)]
+    for agent in agents:
+        agent.handoffs = [other for other in agents if other is not agent]
+    return agents
+
+
+def test_each_part_is_written_once_and_has_a_number_where_it_occurs_again() -> None:
+    first, second = team(2)
+    assert of(first)["v"] == {
+        "_last": None,
+        "handoffs": [{"_last": None, "handoffs": [{"$cycle": 0}], "name": "1"}],
+        "name": "0",
+    }
+    assert of({"a": first, "b": second})["v"]["b"] == {"$cycle": 2}
+
+
+def test_a_shared_part_on_no_cycle_is_written_each_time() -> None:
+    shared: list[Any] = ["a", {"b": 1}]
+    loop: list[Any] = [shared, shared]
+    loop.append(loop)
+    other: list[Any] = [shared, copy.deepcopy(shared)]
+    other.append(other)
+    assert canonical(("v",), (loop,)) == canonical(("v",), (other,))
+    assert of(loop)["v"] == [["a", {"b": 1}], ["a", {"b": 1}], {"$cycle": 0}]
+
+
+def test_a_team_of_sixty_is_compared() -> None:
+    """Twelve took a second, and were not compared."""
+    agents = team(60)
+    body = canonical(("v",), (agents[0],))
+    assert len(body) < 40_000
+    assert beyond_paths(body) == ()
+    agents[37].handoffs[5] = agents[6]
+    assert canonical(("v",), (agents[0],)) != body
+    result = codec.encode(agents[0])
+    assert len(result.body) < 300_000
+    assert any(path.startswith("handoffs.0.handoffs.0: ") for path in result.opaque)
+
+
+# --- equal and different graphs
+
+_KINDS = tuple(KINDS)
+_Plan = list[tuple[str, list[int]]]
+"""For each node its kind, and the nodes that it refers to."""
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> _Plan:
+    """Draw a graph in which every node can be reached from the first one."""
+    size = draw(st.integers(2, 9))
+    kinds = draw(st.lists(st.sampled_from(_KINDS), min_size=size, max_size=size))
+    links = draw(
+        st.lists(st.lists(st.integers(0, size - 1), min_size=1, max_size=3), min_size=size, max_size=size)
+    )
+    for node in range(size - 1):
+        links[node].append(node + 1)
+    return list(zip(kinds, links, strict=True))
+
+
+def build(plan: _Plan, seed: int) -> Any:
+    """Return the first node of a graph; the seed shuffles the order in which attributes and keys are set."""
+    order = random.Random(seed)
+    nodes: list[Any] = [KINDS[kind](number) for number, (kind, _) in enumerate(plan)]
+    for (node, set_links), (_, links) in zip(nodes, plan, strict=True):
+        set_links([nodes[number][0] for number in links])
+        for state in (node if isinstance(node, dict) else getattr(node, "__dict__", {}),):
+            items = list(state.items())
+            order.shuffle(items)
+            state.clear()
+            state.update(items)
+    return nodes[0][0]
+
+
+@given(plan=plans(), seed=st.integers(0, 100))
+def test_equal_graphs_have_equal_texts(plan: _Plan, seed: int) -> None:
+    assert canonical(("v",), (build(plan, 0),)) == canonical(("v",), (build(plan, seed),))
+
+
+@given(plan=plans(), where=st.integers(0, 8), place=st.integers(0, 3), target=st.integers(0, 8))
+def test_another_link_shows(plan: _Plan, where: int, place: int, target: int) -> None:
+    kind, links = plan[where % len(plan)]
+    changed = list(links)
+    changed[place % len(links)] = target % len(plan)
+    other = list(plan)
+    other[where % len(plan)] = (kind, changed)
+    same = other == plan
+    assert (canonical(("v",), (build(plan, 0),)) == canonical(("v",), (build(other, 0),))) is same
+
+
+@given(names=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), seed=st.integers(0, 100))
+def test_the_order_of_a_set_does_not_show(names: list[str], seed: int) -> None:
+    def desk(names: list[str]) -> Desk:
+        workers = [Agent(name) for name in names]
+        desk = Desk(*workers)
+        for worker in workers:
+            worker.handoffs, worker._last = desk, {"desk": desk}
+        return desk
+
+    shuffled = random.Random(seed).sample(names, len(names))
+    assert canonical(("v",), (desk(names),)) == canonical(("v",), (desk(shuffled),))
+    assert canonical(("v",), (desk(names),)) != canonical(("v",), (desk([*names, "g"]),))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clique_is_short_and_compared(kind: str) -> None:
+    value, _ = graph(kind, SHARED["clique"], 12)
+    body = canonical(("v",), (value,))
+    assert len(body) < 20_000
+    assert beyond_paths(body) == ()
+    assert len(codec.encode(value).body) < 40_000
+
+
+def test_a_cycle_by_way_of_a_closure_is_found() -> None:
+    def make(limit: int) -> Any:
+        held: list[Any] = [limit]
+
+        def tool() -> Any:
+            return held
+
+        held.append(tool)
+        return tool
+
+    tool = make(1)
+    assert len(find_cycles(tool).parts) == 2
+    assert canonical(("v",), (tool,)) == canonical(("v",), (make(1),))
+    assert canonical(("v",), (tool,)) != canonical(("v",), (make(2),))
+
+
+# --- the form of older traces
+
+
+@pytest.mark.parametrize("form", [InputForm.UNTYPED, InputForm.TYPED])
+def test_older_forms_have_marks(form: InputForm) -> None:
+    desk = Desk()
+    desk.workers = desk  # type: ignore[assignment]
+    assert of(desk, form)["v"] == {"workers": {"$cycle": True}}
+    assert of(team(2)[0], form)["v"]["handoffs"] == [
+        {"_last": None, "handoffs": [{"$cycle": True}], "name": "1"}
+    ]
+
+
+def test_a_cycle_has_its_text_of_format_3() -> None:
+    """The text is that of the last release that wrote this format."""
+    first, second = team(2)
+    second._last = (first,)
+    body = canonical(("v",), (second,), form=InputForm.TYPED)
+    assert body.decode().replace(label(Agent), "Agent") == (
+        '{"$types":{"v":{"$is":"Agent","$state":{"_last":[[{"_last":null,"handoffs":[{"_last":{"$cycle":true},'
+        '"handoffs":[{"$cycle":true}],"name":"1"}],"name":"0"}],{"$is":"tuple","0":{"$is":"Agent","$state":'
+        '{"_last":[null]}}}]},"handoffs":{"0":{"$is":"Agent","$state":{"_last":[null]}}}}},'
+        '"v":{"_last":[{"_last":null,"handoffs":[{"$cycle":true}],"name":"0"}],'
+        '"handoffs":[{"_last":null,"handoffs":[{"$cycle":true}],"name":"0"}],"name":"1"}}'
+    )
