@@ -69,6 +69,10 @@ class ClassTable(dict[type, V]):
                 self[cls] = known
         return known
 
+    def knows(self, cls: type) -> bool:
+        """Return whether there is a fact about a class, permanent or not."""
+        return cls in self or cls in self._passing
+
     def forget(self) -> None:
         """Remove all facts but the initial ones. Each session calls this, mostly with nothing to remove."""
         if len(self) > len(self._first):

@@ -29,6 +29,7 @@ from autochron.envelope.budget import (
 )
 from autochron.envelope.cycle_search import find_cycles
 from autochron.envelope.cycles import CycleError, Cycles, reference
+from autochron.envelope.cyclic_classes import contains_itself, note
 from autochron.envelope.plain_forms import opaque_form, plain_form, walked_form
 from autochron.envelope.plain_json import PLAIN_TYPES, is_plain
 from autochron.envelope.screening import CONTAINERS, met_unsafe, screen
@@ -131,7 +132,9 @@ def canonical(
         else:  # all is plain: there is nothing to screen
             body = encode_sorted(bound)
             return _with_tree(bound, body, form) if _DOLLAR in body and form and has_tag(body) else body
-        if not any(type(value) is float and not isfinite(value) for value in values):
+        if not any(type(value) is float and not isfinite(value) for value in values) and (
+            form < InputForm.NUMBERED or not contains_itself(values)
+        ):
             screen(bound)
             body = encode_screened(bound, form)
             return _with_tree(bound, body, form) if form else body
@@ -230,6 +233,8 @@ def snapshot(value: Any) -> bytes:
 
 def screened_snapshot(value: Any) -> bytes:
     """Return a snapshot of a value that was not written before."""
+    if contains_itself((value,)):
+        return _encode_walked(value)
     try:
         screen((value,))
         return encode_snapshot(value)
@@ -251,10 +256,11 @@ def _walked(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
     try:
         data = _walk(value, _Open(MOST_VISITS, marks=marks))
     except CycleError:
-        data = _walk(value, _Open(MOST_PARTS, find_cycles(value), marks=True))
+        cycles = find_cycles(value)
+        note(cycles, value)
+        data = _walk(value, _Open(MOST_PARTS, cycles, marks=True))
     except TooLargeError:
-        cycles = None if marks else find_cycles(value)
-        if cycles is not None and cycles.parts:
+        if not marks and (cycles := find_cycles(value)).parts:
             data = _walk(value, _Open(MOST_PARTS, cycles, marks=True))
         else:
             data = _walk(value, _Open(max_containers(value, plain_form), marks=True))

@@ -26,7 +26,9 @@ def find_cycles(value: Any) -> Cycles:
     Args:
         value: any value. It must not change meanwhile.
     """
-    return Cycles(frozenset(_Search().run(value)))
+    search = _Search()
+    parts = frozenset(search.run(value))
+    return Cycles(parts, {type(part) for part in search.kept if identity(part) in parts} if parts else ())
 
 
 class _Search:

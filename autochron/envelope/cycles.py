@@ -7,7 +7,7 @@ written. A part that is shared but lies on no cycle is written each time, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,15 +22,17 @@ class Cycles:
     The numbers follow the order of writing, so whoever writes must use an order that equal values share.
     """
 
-    __slots__ = ("_numbers", "parts")
+    __slots__ = ("_numbers", "classes", "parts")
 
-    def __init__(self, parts: frozenset[int]) -> None:
+    def __init__(self, parts: frozenset[int], classes: Collection[type] = ()) -> None:
         """Begin without numbers.
 
         Args:
             parts: the identities of all parts that lie on a cycle.
+            classes: the classes of these parts.
         """
         self.parts = parts
+        self.classes = classes
         self._numbers: dict[int, int] = {}
 
     def fresh(self) -> Cycles:

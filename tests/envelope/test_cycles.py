@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from autochron.envelope import codec
 from autochron.envelope.canonical import canonical
 from autochron.envelope.cycle_search import find_cycles
+from autochron.envelope.cyclic_classes import contains_itself
 from autochron.envelope.type_labels import label
 from autochron.envelope.type_trees import beyond_paths
 from autochron.model import InputForm
@@ -127,6 +128,23 @@ def test_another_link_shows(plan: _Plan, where: int, place: int, target: int) ->
     other[where % len(plan)] = (kind, changed)
     same = other == plan
     assert (canonical(("v",), (build(plan, 0),)) == canonical(("v",), (build(other, 0),))) is same
+
+
+@given(plan=plans())
+def test_a_text_does_not_depend_on_what_was_met_before(plan: _Plan) -> None:
+    value = build(plan, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autochron.envelope.canonical.contains_itself", lambda _values: False)
+        unknown = canonical(("v", "w"), ([value], value))
+    assert canonical(("v", "w"), ([value], value)) == unknown
+
+
+def test_a_cycle_that_only_an_undeclared_attribute_closes_does_not_depend_on_it_either() -> None:
+    canonical(("v",), (team(2)[0],))
+    lone = Agent("lone")
+    lone.extra = lone  # type: ignore[attr-defined]
+    assert not contains_itself([lone])
+    assert contains_itself([team(2)[0]])
 
 
 @given(names=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), seed=st.integers(0, 100))
