@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.suites import meter, rules
+from tests.suites import meter, rules, running
 from tests.suites.__main__ import Result, main, shown, write
 from tests.suites.comparison import Outcome, Run, differences, judge, read_report
 from tests.suites.environment import REPORTER, ROOT, Environment
-from tests.suites.running import run
+from tests.suites.running import run, warm_up
 from tests.suites.table import HERE, MODES, Suite, TableError, known_tests, read_known, read_suites
 
 PASSED = Outcome("passed")
@@ -212,6 +212,17 @@ def test_mode_woven_runs_the_sample_of_a_suite_that_has_one():
     suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",))
     assert [suite.of_mode(mode).tests for mode in MODES] == [("tests",), ("tests",), ("tests/test_a.py",)]
     assert {Suite("tiny", "1", ("tests",), ()).of_mode(mode).tests for mode in MODES} == {("tests",)}
+
+
+def test_the_warm_up_collects_what_each_mode_runs(monkeypatch, tmp_path):
+    collected = {}
+    monkeypatch.setattr(
+        running, "run", lambda suite, _, mode: collected.update({mode: (suite.tests, suite.arguments)})
+    )
+    suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",), arguments=("-q",))
+    warm_up(suite, Environment(Path(sys.executable), tmp_path, tmp_path), ("plain", "woven"))
+    arguments = ("-q", "--collect-only")
+    assert collected == {"plain": (("tests",), arguments), "woven": (("tests/test_a.py",), arguments)}
 
 
 def test_every_definition_is_a_target_except_in_modules_that_are_left_out(tmp_path):
