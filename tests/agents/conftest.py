@@ -1,4 +1,4 @@
-"""Fixtures that run commands: in forks, in new interpreters, or in this process."""
+"""Fixtures that run commands: with the SDKs imported, without them, or in this process."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def forked(tmp_path_factory) -> Iterator[Forked]:
 
 @pytest.fixture
 def fresh() -> Fresh:
-    """Return a runner that starts an interpreter for each command."""
+    """Return a runner that starts a process for each command, before the SDKs are imported."""
     return Fresh()
 
 

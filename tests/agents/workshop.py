@@ -10,10 +10,10 @@ from pathlib import Path
 
 import autochron
 from tests.agents.cases import PROGRAMS, Case
+from tests.cli import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-LIMIT = 110.0
 _PRIVATE = (
     "OPENAI_",
     "ANTHROPIC_",
@@ -40,7 +40,7 @@ def environment(model=None, **more):
     """Return the environment of a process, with a provider's URL and a key if there is a `model`."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_PRIVATE)}
     variables["AUTOCHRON_CACHE"] = os.environ["AUTOCHRON_CACHE"]
-    variables |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*", "PYTHONUTF8": "1"}
+    variables |= {"PYTHONPATH": str(ROOT), "NO_PROXY": "*"}
     if model is not None:
         keys = {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"}
         variables |= {"OPENAI_BASE_URL": model.url, "ANTHROPIC_BASE_URL": model.origin, **keys}
@@ -48,19 +48,14 @@ def environment(model=None, **more):
 
 
 class Fresh:
-    """Runs each command in a new interpreter."""
+    """Runs each command in a process that has not imported the SDKs."""
 
     def run(self, folder, *arguments, model=None, stdin="", module="autochron", **more):
-        done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            cwd=folder,
-            env=environment(model, **more),
-            input=stdin.encode(),
-            capture_output=True,
-            timeout=LIMIT,
-            check=False,
+        words = [sys.executable, "-m", module, *arguments]
+        done = processes.finish(
+            processes.start_with(environment(model, **more), words, folder), stdin.encode()
         )
-        return CompletedCommand(done.returncode, done.stdout, done.stderr.decode())
+        return CompletedCommand(done.status, done.out, done.said)
 
 
 class Forked:

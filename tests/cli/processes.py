@@ -58,9 +58,14 @@ def trust(target="agent.py", *arguments, mode="script", folder="."):
 
 def start(command, folder, *, env=None, fresh=False, **more):
     """Start a process with pipes; one that a fork server may start only if it need not be a fresh one."""
+    return start_with(environment(**env or {}), command, folder, fresh=fresh, **more)
+
+
+def start_with(variables, command, folder, *, fresh=False, **more):
+    """Start a process as `start` does, with exactly these variables as its environment."""
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     streams |= {name: more.pop(name) for name in streams.keys() & more}
-    words, variables = [str(word) for word in command], environment(**env or {})
+    words = [str(word) for word in command]
     kind = ForkedProcess if not fresh and served(words, variables, more) else subprocess.Popen
     return kind(words, cwd=folder, env=variables, **streams, **more)
 

@@ -22,6 +22,7 @@ from bench.paper import __main__ as paper
 from bench.paper import plots
 from incidents.suite import IncidentError, load_all
 from mutation import __main__ as mutation
+from tests.cli.processes import Result, finish, start_with
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -87,12 +88,12 @@ def test_each_command_runs(tmp_path):
         if "import" in command:
             (tmp_path / ".autochron" / "traces.db").unlink()
         finished[command] = _run(command, tmp_path, environment)
-    assert [command for command, done in finished.items() if done.returncode] == []
-    assert finished["autochron replay last"].stdout == finished[run_command].stdout
-    assert finished["autochron replay refund.jsonl"].stdout == finished[run_command].stdout
-    assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in finished[run_command].stderr
-    assert "7 crossings" in finished["autochron replay last"].stderr
-    assert "tools.py" in finished["autochron rules"].stdout
+    assert [command for command, done in finished.items() if done.status] == []
+    assert finished["autochron replay last"].out == finished[run_command].out
+    assert finished["autochron replay refund.jsonl"].out == finished[run_command].out
+    assert "issue_refund ×1, look_up_order ×1, model ×4, send_reply ×1" in finished[run_command].said
+    assert "7 crossings" in finished["autochron replay last"].said
+    assert "tools.py" in finished["autochron rules"].text
 
 
 EDIT = """
@@ -204,21 +205,19 @@ def test_the_pytest_example_fails_and_then_passes(tmp_path):
     environment = {
         **os.environ,
         "NO_PROXY": "127.0.0.1",
+        "PYTHONPATH": str(ROOT),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "",
     }
     with provider.serve(script=tmp_path / "provider.json") as model:
         with_model = {**environment, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-tour"}
         for command in ('run agent.py "where is my order?"', "traces export last refund.jsonl"):
-            assert _run(f"autochron {command}", tmp_path, with_model).returncode == 0
+            assert _run(f"autochron {command}", tmp_path, with_model).status == 0
     environment.pop("OPENAI_API_KEY", None)
     outputs = []
     for _ in range(2):
         words = [sys.executable, "-m", "pytest", "-p", "autochron.pytest_plugin", "-p", "no:cacheprovider"]
-        done = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        outputs.append(done.stdout)
+        outputs.append(finish(start_with(environment, words, tmp_path)).text)
         tools = (tmp_path / "tools.py").read_text()
         capped = 'refund = Refund(order_id, min(amount_cents, order["paid_cents"])'
         (tmp_path / "tools.py").write_text(tools.replace("refund = Refund(order_id, amount_cents", capped))
@@ -240,24 +239,17 @@ def test_the_judge_command_measures_and_then_serves(tmp_path):
     with provider.serve(script=script) as model:
         measured = _run(command, tmp_path, {**environment, "OPENAI_BASE_URL": model.url})
         assert model.calls == 3
-    assert measured.returncode == 0, measured.stderr
-    assert "agreement\t1.000 (95 % interval 0.439 to 1.000)" in measured.stdout
+    assert measured.status == 0, measured.said
+    assert "agreement\t1.000 (95 % interval 0.439 to 1.000)" in measured.text
     served = _run(command, tmp_path, environment)
-    assert served.stdout == measured.stdout.replace("3 by a call, 0 recorded", "0 by a call, 3 recorded")
+    assert served.text == measured.text.replace("3 by a call, 0 recorded", "0 by a call, 3 recorded")
 
 
-def _run(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _run(command: str, folder: Path, environment: dict[str, str]) -> Result:
     words = command.replace('"where is my order?"', '"Please refund order 48213."').split(" ", 2)
     arguments = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', " ".join(words[1:]))]
-    return subprocess.run(
-        [sys.executable, "-m", "autochron", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    words = [sys.executable, "-m", "autochron", *arguments]
+    return finish(start_with({**environment, "PYTHONPATH": str(ROOT)}, words, folder))
 
 
 # --- the suite of incidents -------------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Objects that a program leaves behind are finalized after Python has cleared modules; a recording changes no output then."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.cli.processes import python
 
 TOOLS = """
 import contextlib
@@ -106,8 +105,8 @@ def step(awaitable):
 
 
 def outcome(folder, *words):
-    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
+    done = python(folder, *words)
+    return done.status, done.text, done.said
 
 
 CASES = [

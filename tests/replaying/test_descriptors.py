@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.processes import ROOT
+from tests.cli.processes import ROOT, autochron, finish, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are known on Linux")
 
@@ -46,23 +46,13 @@ def lay_out(folder, source, tool="    return item\n"):
 
 def run_command(folder, *arguments, kind="pipe", stdin=b"", status=0, **env):
     """Run a command with its output in a pipe or a file. Return its standard output (bytes) and standard error (text)."""
-    words = [sys.executable, "-m", "autochron", *arguments]
-    environ = {**PLAIN, "PYTHONPATH": str(ROOT), **env}
     with open(folder / "said.txt", "w+b") as file:
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env=environ,
-            input=stdin,
-            stdout=subprocess.PIPE if kind == "pipe" else file,
-            stderr=subprocess.PIPE,
-            timeout=60,
-            check=False,
-        )
+        stdout = subprocess.PIPE if kind == "pipe" else file
+        done = autochron(folder, *arguments, stdin=stdin, stdout=stdout, env=env)
         file.seek(0)
-        output = done.stdout if kind == "pipe" else file.read()
-    assert done.returncode == status, (output, done.stderr)
-    return output, done.stderr.decode()
+        output = done.out if kind == "pipe" else file.read()
+    assert done.status == status, (output, done.err)
+    return output, done.said
 
 
 BINARY = {
@@ -274,14 +264,11 @@ asyncio.run(main())""",
 def run_with_input(folder, how, *arguments, status=0, text="yes\nno\n"):
     (folder / "input.txt").write_text(text)
     words = [sys.executable, "-m", "autochron", *arguments]
-    environ = {**PLAIN, "PYTHONPATH": str(ROOT)}
     with open(folder / "input.txt", "rb") as file:
-        stdin_options = {"stdin": file} if how == "file" else {"input": text.encode()}
-        done = subprocess.run(
-            words, cwd=folder, env=environ, capture_output=True, timeout=60, check=False, **stdin_options
-        )
-    assert done.returncode == status, done.stderr
-    return done.stdout, done.stderr.decode()
+        process = start(words, folder, stdin=file if how == "file" else subprocess.PIPE)
+        done = finish(process, b"" if how == "file" else text.encode())
+    assert done.status == status, done.err
+    return done.out, done.said
 
 
 @pytest.mark.parametrize("how", ["file", "pipe"])
