@@ -18,6 +18,7 @@ import certifi
 import hypothesis
 import pytest
 
+from tests import late
 from tests.cli import fork_server
 
 # On a busy machine a deadline fails correct tests. This extends the current profile, so that CI's settings stay.
@@ -105,6 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))
         elif "slow" in item.keywords and only and not item.nodeid.startswith(only):
             item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
+    items.sort(key=lambda item: "sdks" in item.keywords or item.nodeid.startswith("tests/packs/"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -118,6 +120,10 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    freeze()
+
+
+def freeze() -> None:
     """Freeze the objects of the tests and libraries: a million objects, which every recording would search through.
 
     Programs in processes of their own have unfrozen heaps, and tests/weaving/test_frozen_heaps.py covers frozen ones.
@@ -127,11 +133,28 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()  # with little left to look through, what tests leave behind is collected soon
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test that imports an SDK and is not marked so, except slow ones, of which few run in a developer's build."""
+    result = yield
+    if not late.are_expected and (imported := late.imported()):
+        late.are_expected = True
+        if "slow" not in item.keywords:
+            pytest.fail(
+                f"imports {', '.join(imported)}: mark it `sdks`, so that it runs last (see tests/late.py)"
+            )
+    return result
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Use one cache of woven code per folder of tests, because tests of different folders hardly ever share rules."""
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
     os.environ["AUTOCHRON_CACHE"] = str(item.config.stash[_WOVEN] / folder)
+    if "sdks" in item.keywords and not late.are_expected:
+        late.are_expected = True
+        late.import_all()
+        freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

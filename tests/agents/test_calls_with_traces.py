@@ -8,13 +8,13 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 import autochron
 from autochron.store import open_store
 from tests.cli.processes import autochron as run_autochron
 from tests.cli.processes import environment, finish, start, write
+from tests.late import httpx
 
 APP = """
 import asyncio
@@ -117,6 +117,7 @@ def crossings_of(trace):
     return sorted((envelope.address, envelope.lane) for envelope in trace.envelopes)
 
 
+@pytest.mark.sdks
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_each_request_is_a_trace_of_its_own(project, workers):
@@ -160,6 +161,7 @@ def exit_status_of_uvicorn(folder, workers):
     return process.returncode
 
 
+@pytest.mark.sdks
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_only_failed_calls_are_kept_with_keep_failed(project, workers):
@@ -177,6 +179,7 @@ def test_only_failed_calls_are_kept_with_keep_failed(project, workers):
     assert [envelope.address for envelope in plainly.envelopes] == ["price[1]"]
 
 
+@pytest.mark.sdks
 @pytest.mark.slow
 def test_a_killed_service_keeps_the_crossings_of_its_calls(project):
     write(project, {"app.py": APP.replace("sleep(0.02)", "sleep(60 if name == 'slow' else 0)")})

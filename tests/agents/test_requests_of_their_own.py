@@ -3,12 +3,14 @@
 import sys
 import threading
 
-import httpx
 import pytest
 
 from autochron.replaying import schedule
 from tests.agents.cases import HTTP
 from tests.agents.workshop import Block
+from tests.late import httpx
+
+pytestmark = pytest.mark.sdks
 
 URL = "http://127.0.0.1:9/v1/chat/completions"
 

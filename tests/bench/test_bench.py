@@ -6,7 +6,12 @@ from bench import startup
 from bench.__main__ import BENCHMARKS, main, measure, shown, table
 from bench.measure import TINY
 
-WEIGHTS = {"startup": pytest.mark.thorough, "recording": pytest.mark.thorough}
+MARKS = {
+    "startup": pytest.mark.thorough,
+    "recording": pytest.mark.thorough,
+    "conversation": pytest.mark.sdks,
+    "replaying": pytest.mark.sdks,
+}
 
 
 # The test of impact is tests/impact/test_real_agent.py, which has verdicts to compare and takes ten seconds. The test of
@@ -14,7 +19,7 @@ WEIGHTS = {"startup": pytest.mark.thorough, "recording": pytest.mark.thorough}
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=WEIGHTS.get(name, ()))
+        pytest.param(name, marks=MARKS.get(name, ()))
         for name in BENCHMARKS
         if name not in {"impact", "mutating"}
     ],

@@ -8,6 +8,8 @@ from msgspec import json
 from autochron import provider
 from bench import live
 
+pytestmark = pytest.mark.sdks  # the measurement imports openai, even where it refuses its options
+
 
 def run_live(*words, capsys):
     try:

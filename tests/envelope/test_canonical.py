@@ -9,13 +9,13 @@ import pathlib
 import types
 from typing import Any
 
-import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autochron.diff.json import first_difference
 from autochron.envelope.canonical import canonical
+from tests.late import openai
 
 from . import sample_types as samples
 
@@ -43,7 +43,6 @@ _cycle.append(_cycle)
         (ValueError("x"), {"$error": "builtins:ValueError", "args": ["x"]}),
         (print, {"$ref": "builtins:print"}),
         (int, {"$ref": "builtins:int"}),
-        (openai.NOT_GIVEN, {"$opaque": "openai:NotGiven"}),
         (object(), {"$opaque": "builtins:object"}),
         (types.MappingProxyType({"a": 1}), {"a": 1}),
         (functools.partial(print, 1), {"$partial": {"$ref": "builtins:print"}, "args": [1], "keywords": {}}),
@@ -59,6 +58,11 @@ def test_a_value_has_its_canonical_form(value: Any, expected: Any) -> None:
         assert "0x" not in form["$opaque"]
     else:
         assert form == expected
+
+
+@pytest.mark.sdks
+def test_a_marker_of_an_sdk_is_opaque() -> None:
+    test_a_value_has_its_canonical_form(openai.NOT_GIVEN, {"$opaque": "openai:NotGiven"})
 
 
 _values = st.recursive(

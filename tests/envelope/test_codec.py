@@ -18,11 +18,7 @@ import uuid
 import zoneinfo
 from typing import Any
 
-import anthropic
-import httpx
-import httpx2
 import msgspec
-import openai
 import pydantic_core
 import pytest
 from hypothesis import given, settings
@@ -31,6 +27,7 @@ from hypothesis import strategies as st
 from autochron.envelope import types as names
 from autochron.envelope.codec import decode, encode
 from autochron.errors import CodecError, OpaqueError
+from tests.late import anthropic, httpx, httpx2, openai
 
 from . import sample_types as samples
 
@@ -294,6 +291,7 @@ def test_exception_groups_are_restored() -> None:
     assert type(restored.exceptions[1].args[1]) is tuple
 
 
+@pytest.mark.sdks
 @pytest.mark.parametrize(("library", "http"), [(openai, httpx2), (anthropic, httpx2)])
 def test_exceptions_of_sdks_are_restored(library: Any, http: Any) -> None:
     request = http.Request(
@@ -314,6 +312,7 @@ def test_exceptions_of_sdks_are_restored(library: Any, http: Any) -> None:
     assert restored.body == {"code": "c"}
 
 
+@pytest.mark.sdks
 @pytest.mark.parametrize("http", [httpx, httpx2])
 def test_http_responses_are_restored(http: Any) -> None:
     request = http.Request("GET", "https://api.example.invalid/")

@@ -2,13 +2,15 @@
 
 import asyncio
 
-import httpx
 import pytest
 
 import autochron
 from autochron import provider
 from autochron.http.clients import door_of
 from autochron.model import Exchange
+from tests.late import httpx
+
+pytestmark = pytest.mark.sdks
 
 RULES = 'version = 1\npacks = []\n[[boundary]]\nname = "agent"\nkind = "model"\nhttp = "POST */chat/completions"\n'
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import httpcore
-import httpcore2
-import httpx
-import httpx2
+import pytest
 
 from autochron.http.clients import door_of
 from autochron.http.exchange import stored_exchange
+from tests.late import LateLibrary, httpx, httpx2
+
+pytestmark = pytest.mark.sdks
+httpcore, httpcore2 = map(LateLibrary, ("httpcore", "httpcore2"))
 
 
 def test_the_content_length_is_that_of_the_served_body() -> None:

@@ -59,6 +59,7 @@ def test_each_cut_replays_through_the_command_line(live, calls, addresses, proje
     assert "refunded 48,213.00" not in replayed.text
 
 
+@pytest.mark.sdks
 @cases()
 def test_each_cut_replays_through_python(live, calls, addresses, project, model, agent, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_BASE_URL", model.url)
@@ -86,6 +87,7 @@ def test_each_cut_replays_through_python(live, calls, addresses, project, model,
     replay.assert_not_reproduced("issue_refund[1]")
 
 
+@pytest.mark.sdks
 def test_without_the_guard_the_live_tool_reproduces_the_incident(project, agent, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setattr("sys.argv", ["agent.py"])

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 from pydantic import BaseModel
 
 from autochron.provider import Provider
+from tests.late import anthropic, openai
+
+pytestmark = pytest.mark.sdks
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 CHAT_TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]

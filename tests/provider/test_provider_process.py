@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
-import openai
 import pytest
 
 from autochron import provider
 from autochron.provider import Provider, ProviderError
+from tests.late import httpx, openai
+
+pytestmark = pytest.mark.sdks
 
 COMMAND = [sys.executable, "-m", "autochron.provider"]
 ROOT = Path(provider.__file__).parents[2]

@@ -5,13 +5,13 @@ import random
 import sys
 import threading
 
-import openai
 import pytest
 
 import autochron
 from autochron import provider
 from autochron.errors import CodecError, DivergenceError, PlanError, StoreError, UsageError
 from tests.agents.workshop import Block, Fresh, write
+from tests.late import openai
 
 ran = []
 
@@ -283,6 +283,7 @@ def test_a_live_crossing_that_has_not_ended_has_no_result(block):
     assert replaying["asks"].result == "recorded"
 
 
+@pytest.mark.sdks
 def test_the_items_of_a_streamed_model_are_the_events_that_it_sent(tmp_path, monkeypatch):
     file = tmp_path / "autochron.toml"
     file.write_text('version = 1\npacks = ["openai"]\n', encoding="utf-8")

@@ -883,7 +883,13 @@ REACHES = {
 }
 
 
-@pytest.mark.parametrize(("reach", "says"), REACHES.values(), ids=REACHES)
+@pytest.mark.parametrize(
+    ("reach", "says"),
+    [
+        pytest.param(*case, id=name, marks=pytest.mark.sdks if name == "httpx" else ())
+        for name, case in REACHES.items()
+    ],
+)
 def test_every_way_to_the_network_is_refused(reach, says, project):
     replay, error = replayed(recorded(project.tool), project.tool, reach, "network")
     assert isinstance(error, Exception)

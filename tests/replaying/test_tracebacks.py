@@ -3,10 +3,10 @@
 import asyncio
 import traceback
 
-import httpx
 import pytest
 
 import autochron
+from tests.late import httpx
 
 
 @pytest.fixture
@@ -198,31 +198,35 @@ def test_a_replacement_that_fails_when_it_is_closed_raises(rules):
     assert [name for _, name in entries] == ["frames", "closes", "pays_often", "fails_often", "fails"]
 
 
-class Broken(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that breaks off."""
+def transport():
+    """Return a transport for `httpx` that answers each request with a body that breaks off."""
 
-    def __iter__(self):
-        yield b'{"a":'
-        raise httpx.ReadError("broken")
+    class Broken(httpx.SyncByteStream, httpx.AsyncByteStream):
+        """A body that breaks off."""
 
-    async def __aiter__(self):
-        yield b'{"a":'
-        raise httpx.ReadError("broken")
+        def __iter__(self):
+            yield b'{"a":'
+            raise httpx.ReadError("broken")
 
+        async def __aiter__(self):
+            yield b'{"a":'
+            raise httpx.ReadError("broken")
 
-class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers each request with a broken body."""
+    class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+        """Answers each request with a broken body."""
 
-    def handle_request(self, request):
-        return httpx.Response(200, stream=Broken())
+        def handle_request(self, request):
+            return httpx.Response(200, stream=Broken())
 
-    async def handle_async_request(self, request):
-        return httpx.Response(200, stream=Broken())
+        async def handle_async_request(self, request):
+            return httpx.Response(200, stream=Broken())
+
+    return Transport()
 
 
 def asks():
     with (
-        httpx.Client(transport=Transport()) as client,
+        httpx.Client(transport=transport()) as client,
         client.stream("POST", "http://model/v1/chat/completions", json={}) as response,
     ):
         response.read()
@@ -231,7 +235,7 @@ def asks():
 def asks_later():
     async def run():
         async with (
-            httpx.AsyncClient(transport=Transport()) as client,
+            httpx.AsyncClient(transport=transport()) as client,
             client.stream("POST", "http://model/v1/chat/completions", json={}) as response,
         ):
             await response.aread()
@@ -239,6 +243,7 @@ def asks_later():
     asyncio.run(run())
 
 
+@pytest.mark.sdks
 @pytest.mark.parametrize("ask", [asks, asks_later])
 def test_an_error_of_a_stream_of_httpx(ask, tmp_path):
     file = tmp_path / "autochron.toml"

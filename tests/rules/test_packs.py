@@ -77,6 +77,7 @@ class OptionsCaptured(Exception):
     """Raised to carry the options out of the SDK."""
 
 
+@pytest.mark.sdks
 @pytest.mark.parametrize(("name", "rule", "code"), examples("code"))
 def test_example_code_matches_its_rule(name, rule, code, monkeypatch):
     sdk = pytest.importorskip(name)
@@ -97,6 +98,7 @@ def test_example_code_matches_its_rule(name, rule, code, monkeypatch):
     assert hasattr(options, "json_data")
 
 
+@pytest.mark.sdks
 @pytest.mark.parametrize("name", SDKS)
 def test_targets_are_in_the_installed_library(name):
     spec = importlib.util.find_spec(f"{name}._base_client")
