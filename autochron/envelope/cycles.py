@@ -19,10 +19,11 @@ class CycleError(Exception):
 class Cycles:
     """The parts of one value that lie on a cycle, and the numbers of those that are written.
 
-    The numbers follow the order of writing, so whoever writes must use an order that equal values share.
+    A number tells how many parts were written before, also of those on no cycle: else nobody could tell which part has
+    it. The numbers follow the order of writing, so whoever writes must use an order that equal values share.
     """
 
-    __slots__ = ("_numbers", "classes", "parts")
+    __slots__ = ("_count", "_numbers", "classes", "parts")
 
     def __init__(self, parts: frozenset[int], classes: Collection[type] = ()) -> None:
         """Begin without numbers.
@@ -34,6 +35,7 @@ class Cycles:
         self.parts = parts
         self.classes = classes
         self._numbers: dict[int, int] = {}
+        self._count = 0
 
     def fresh(self) -> Cycles:
         """Return the same parts without numbers, for another text."""
@@ -42,17 +44,18 @@ class Cycles:
     def number_of(self, key: int) -> int | None:
         """Return the number of a part that is written already.
 
-        For a part that is not, return None, and give it the next number if it lies on a cycle.
+        For a part that is not, return None, and count it. It keeps its number if it lies on a cycle.
 
         Args:
             key: the identity of the part.
         """
-        if key not in self.parts:
-            return None
-        number = self._numbers.get(key)
-        if number is None:
-            self._numbers[key] = len(self._numbers)
-        return number
+        if key in self.parts:
+            number = self._numbers.get(key)
+            if number is not None:
+                return number
+            self._numbers[key] = self._count
+        self._count += 1
+        return None
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -60,11 +63,12 @@ class Cycles:
 
         The items of a set have no order, so none of them may refer to what is written in another one.
         """
-        count = len(self._numbers)
+        numbered, count = len(self._numbers), self._count
         try:
             yield
         finally:
-            while len(self._numbers) > count:
+            self._count = count
+            while len(self._numbers) > numbered:
                 self._numbers.popitem()
 
 

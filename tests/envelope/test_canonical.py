@@ -34,7 +34,7 @@ _cycle.append(_cycle)
         (float("nan"), {"$float": "nan"}),
         ("\ud800", "\\ud800"),
         (10**30, 10**30),
-        (_cycle, [{"$cycle": 0}]),
+        (_cycle, [{"$cycle": 1}]),
         (dt.date(2026, 1, 2), "2026-01-02"),
         (pathlib.Path("/a"), "/a"),
         (samples.MyStr("x"), "x"),

@@ -51,10 +51,10 @@ def test_each_part_is_written_once_and_has_a_number_where_it_occurs_again() -> N
     first, second = team(2)
     assert of(first)["v"] == {
         "_last": None,
-        "handoffs": [{"_last": None, "handoffs": [{"$cycle": 0}], "name": "1"}],
+        "handoffs": [{"_last": None, "handoffs": [{"$cycle": 1}], "name": "1"}],
         "name": "0",
     }
-    assert of({"a": first, "b": second})["v"]["b"] == {"$cycle": 2}
+    assert of({"a": first, "b": second})["v"]["b"] == {"$cycle": 5}
 
 
 def test_a_shared_part_on_no_cycle_is_written_each_time() -> None:
@@ -64,7 +64,29 @@ def test_a_shared_part_on_no_cycle_is_written_each_time() -> None:
     other: list[Any] = [shared, copy.deepcopy(shared)]
     other.append(other)
     assert canonical(("v",), (loop,)) == canonical(("v",), (other,))
-    assert of(loop)["v"] == [["a", {"b": 1}], ["a", {"b": 1}], {"$cycle": 0}]
+    assert of(loop)["v"] == [["a", {"b": 1}], ["a", {"b": 1}], {"$cycle": 1}]
+
+
+def test_a_number_tells_a_part_from_the_one_around_it_that_lies_on_no_cycle() -> None:
+    inner: dict[str, Any] = {}
+    inner["next"] = inner
+    outer: dict[str, Any] = {"next": {}}
+    outer["next"]["next"] = outer
+    assert of({"next": inner})["v"] == {"next": {"next": {"$cycle": 2}}}
+    assert of(outer)["v"] == {"next": {"next": {"$cycle": 1}}}
+
+
+def test_a_digest_tells_them_apart_too() -> None:
+    inner: list[Any] = []
+    inner.append(inner)
+    outer: list[Any] = [[]]
+    outer[0].append(outer)
+    deep: list[list[Any]] = [[inner], outer]
+    for index, value in enumerate(deep):
+        for _ in range(120):
+            value = [value]
+        deep[index] = value
+    assert canonical(("v",), (deep[0],)) != canonical(("v",), (deep[1],))
 
 
 def test_a_team_of_sixty_is_compared() -> None:

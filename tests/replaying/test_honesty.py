@@ -83,7 +83,7 @@ def test_a_trace_of_format_3_is_compared_with_marks(block):
     first.append(first)
     _, trace = block.record(lambda: refund(first))
     (envelope,) = trace.envelopes
-    assert envelope.input == b'{"value":[1,{"$cycle":0}]}'
+    assert envelope.input == b'{"value":[1,{"$cycle":1}]}'
     older = structs.replace(
         trace,
         header=structs.replace(trace.header, numbered=False),
