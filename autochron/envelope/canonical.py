@@ -394,15 +394,16 @@ def _walk_inside(value: Any, open_: _Open) -> Any:
 
 
 def _walk_pairs(items: list[tuple[Any, Any]], open_: _Open) -> Any:
-    pairs = []
-    is_text = True
-    for key, item in items:
-        if type(key) is not str:
-            is_text = False
-        pairs.append([_walk_apart(key, open_), _walk(item, open_)])
-    if is_text:
-        return dict(pairs)
-    return {"$dict": sorted(pairs, key=lambda pair: msgspec.json.encode(pair[0]))}
+    keys = [(_walk_apart(key, open_), item) for key, item in items]
+    if all(type(key) is str for key, _ in items):
+        return {key: _walk(item, open_) for key, item in keys}
+    if open_.cycles is not None:  # the numbers in the values follow the keys as they are written
+        keys.sort(key=_text_of_key)
+    return {"$dict": sorted(([key, _walk(item, open_)] for key, item in keys), key=_text_of_key)}
+
+
+def _text_of_key(pair: Sequence[Any]) -> bytes:
+    return msgspec.json.encode(pair[0])
 
 
 def _walk_apart(value: Any, open_: _Open) -> Any:

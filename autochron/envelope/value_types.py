@@ -204,6 +204,8 @@ class _Walk:
             return {"$is": "dict", **trees} if any(key[:1] == "$" for key, _ in pairs) else trees
         # The canonical form writes some keys as text: `1` and `"1"` would be one.
         keys = [(key if type(key) is str else self._key_text(key), key, item) for key, item in pairs]
+        if self.cycles is not None:  # an order that equal values share
+            keys.sort(key=lambda entry: (entry[0], type(entry[1]) is str))
         trees = {
             "$is": "dict",
             "$keys": sorted([text, self.tree(key, depth)] for text, key, _ in keys if type(key) is not str),
@@ -215,9 +217,13 @@ class _Walk:
         return trees | self.members(((text, item) for text, _, item in keys), depth)
 
     def _key_text(self, key: Any) -> str:
-        """Return the canonical form of a key."""
-        plain = _is_written_as_it_is(key) or (type(key) is tuple and all(map(_is_written_as_it_is, key)))
-        return _encode(key if plain else self.walk(key)).decode()
+        """Return the canonical form of a key. No other part refers to it."""
+        if _is_written_as_it_is(key) or (type(key) is tuple and all(map(_is_written_as_it_is, key))):
+            return _encode(key).decode()
+        with ExitStack() as stack:
+            if self.walk.cycles is not None:
+                stack.enter_context(self.walk.cycles.apart())
+            return _encode(self.walk(key)).decode()
 
     def _set(self, value: Any, depth: int) -> dict[str, Any]:
         typed = [pair for item in value if (pair := self._item(item, depth)) is not None]

@@ -89,6 +89,32 @@ def test_a_digest_tells_them_apart_too() -> None:
     assert canonical(("v",), (deep[0],)) != canonical(("v",), (deep[1],))
 
 
+@dataclasses.dataclass(frozen=True)
+class Place:
+    row: int
+
+
+@pytest.mark.parametrize(("one", "two"), [((1, 2), (3, 4)), (1, "1"), (Place(1), Place(2)), (b"1", None)])
+def test_the_order_in_which_keys_of_any_type_were_set_does_not_show(one: Any, two: Any) -> None:
+    texts = set()
+    for order in (1, -1):
+        first, second = team(2)
+        table: dict[Any, Any] = dict([(one, first), (two, second)][::order])
+        first._last = table
+        texts.add(canonical(("v",), (table,)))
+    assert len(texts) == 1
+
+
+def test_nor_does_the_order_of_keys_that_lie_on_the_cycle() -> None:
+    texts = set()
+    for order in (1, -1):
+        first, second = team(2)
+        table: dict[Any, Any] = dict([((first, 1), "a"), (second, "b")][::order])
+        first._last = table
+        texts.add(canonical(("v",), (table,)))
+    assert len(texts) == 1
+
+
 def test_a_team_of_sixty_is_compared() -> None:
     """Twelve took a second, and were not compared."""
     agents = team(60)
