@@ -29,7 +29,7 @@ from autochron.envelope import arrays, function_memo, objects, shapes, standard_
 from autochron.envelope import types as names
 from autochron.envelope.budget import MOST_VISITS, multiplies
 from autochron.envelope.cycle_search import find_cycles
-from autochron.envelope.cycles import CycleError, Cycles
+from autochron.envelope.cycles import CycleError, Cycles, reference
 from autochron.envelope.plain_json import MAX_DEPTH, MAX_NODES, PLAIN_TYPES
 from autochron.envelope.type_labels import SCALARS, VALUES, label
 from autochron.envelope.type_trees import BEYOND, Tree
@@ -120,9 +120,23 @@ class _Walk:
         left: how many parts may still be read for digests.
         open: the identities of the containers around the current value.
         inside_own: whether the current value is in an object of the user's own.
+        inside_state: whether the current value is in state, or in a set: the canonical form does not have it there.
+        of_state: the parts on cycles whose trees are written there.
     """
 
-    __slots__ = ("cycles", "digested", "inside_own", "left", "marks", "max_nodes", "nodes", "open", "walk")
+    __slots__ = (
+        "cycles",
+        "digested",
+        "inside_own",
+        "inside_state",
+        "left",
+        "marks",
+        "max_nodes",
+        "nodes",
+        "of_state",
+        "open",
+        "walk",
+    )
 
     def __init__(self, walk: StateWalk, max_nodes: int, cycles: Cycles | None = None, *, marks: bool) -> None:
         self.walk = walk
@@ -133,7 +147,8 @@ class _Walk:
         self.nodes = 0
         self.left = 2 * MAX_NODES
         self.open: set[int] = set()
-        self.inside_own = False
+        self.inside_own = self.inside_state = False
+        self.of_state: set[int] = set()
 
     def members(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         """Return the trees of a container's members by key, without those that are plain."""
@@ -162,8 +177,11 @@ class _Walk:
         if self.nodes > self.max_nodes:
             raise TooLargeError
         key = identity(value)
-        if self.cycles is not None and self.cycles.number_of(key) is not None:
-            return None  # the canonical form has the number of a part whose tree is written already
+        if self.cycles is not None and (number := self.cycles.number_of(key)) is not None:
+            # The canonical form has a number for a part that it has already.
+            return reference(number) if self.inside_state or key in self.of_state else None
+        if self.inside_state:
+            self.of_state.add(key)
         if key in self.open:
             if self.marks:
                 return None  # the canonical form marks the cycle
@@ -235,7 +253,7 @@ class _Walk:
             for cycles in (self.cycles, self.digested, self.walk.cycles):
                 if cycles is not None:
                     stack.enter_context(cycles.apart())
-            tree = self.tree(item, depth)
+            tree = self.state_tree(item, depth)
             return None if tree is None else [self.walk(item), tree]
 
     # --- all else
@@ -370,8 +388,17 @@ class _Walk:
         on_cycle = cycles is not None and identity(value) in cycles.parts
         if not on_cycle and digest_of(value, _SMALL_STATE, cycles, marks=self.marks) is None:
             return self.rest(value, MAX_STATE)  # a digest distinguishes it, and its content is not shown
-        tree = self.tree(value, depth)
+        tree = self.state_tree(value, depth)
         return [self.walk(value), tree] if tree is not None else [self.walk(value)]
+
+    def state_tree(self, value: Any, depth: int) -> Tree | None:
+        """Return the tree of a value that the canonical form does not have at this place."""
+        outermost = not self.inside_state
+        self.inside_state = True
+        try:
+            return self.tree(value, depth)
+        finally:
+            self.inside_state = not outermost
 
     def state_values(self, state: dict[str, Any], depth: int) -> dict[str, Any]:
         items = sorted(((bare.key_text(key), item) for key, item in state.items()), key=lambda pair: pair[0])

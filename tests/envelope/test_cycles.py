@@ -89,6 +89,61 @@ def test_a_digest_tells_them_apart_too() -> None:
     assert canonical(("v",), (deep[0],)) != canonical(("v",), (deep[1],))
 
 
+class Row(list[Any]):
+    peer: Any
+
+
+def rows() -> list[Row]:
+    """Return three lists, each with the next one as an attribute."""
+    ring = [Row(), Row(), Row()]
+    for index, row in enumerate(ring):
+        row.peer = ring[index - 2]
+    return ring
+
+
+def closures() -> list[Any]:
+    """Return three functions, each with the next one in its closure."""
+    boxes: list[list[Any]] = [[], [], []]
+
+    def make(box: list[Any]) -> Any:
+        return lambda: box
+
+    ring = [make(box) for box in boxes]
+    for index, box in enumerate(boxes):
+        box.append(ring[index - 2])
+    return ring
+
+
+def errors() -> list[Exception]:
+    """Return three errors, each with the next one as an attribute."""
+    ring = [ValueError("same") for _ in range(3)]
+    for index, error in enumerate(ring):
+        error.peer = ring[index - 2]  # type: ignore[attr-defined]
+    return ring
+
+
+@pytest.mark.parametrize("make", [rows, closures, errors])
+def test_parts_that_only_their_state_distinguishes_are_not_confused(make: Any) -> None:
+    first, second, third = make()
+    assert canonical(("v",), ([first, second, third],)) != canonical(("v",), ([first, third, second],))
+
+
+def test_state_tells_which_part_of_the_input_it_refers_to() -> None:
+    texts = set()
+    for index in range(2):
+        row = Row()
+        holders = [{"row": row}, {"row": row}]
+        row.peer = holders[index]
+        texts.add(canonical(("v",), (holders,)))
+    assert len(texts) == 2
+
+
+def test_a_plain_list_is_no_part_of_a_ring_that_looks_like_it() -> None:
+    first, second = Row(), Row()
+    first.peer, second.peer = second, first
+    assert canonical(("v",), ([first, second],)) != canonical(("v",), ([first, []],))
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     row: int
