@@ -158,6 +158,8 @@ def _without_large(bound: dict[str, Any], form: InputForm) -> bytes:
     body = _encode_walked(writable, form)
     if not form:
         return body
+    if form == InputForm.NUMBERED and body == TOO_LARGE:  # the arguments are only too large together
+        return _with_types(body, TOO_LARGE)
     beyond = {name: BEYOND_TREE for name, value in bound.items() if writable[name] is not value}
     rest = {name: value for name, value in bound.items() if writable[name] is value}
     try:

@@ -144,6 +144,18 @@ def test_a_plain_list_is_no_part_of_a_ring_that_looks_like_it() -> None:
     assert canonical(("v",), ([first, second],)) != canonical(("v",), ([first, []],))
 
 
+def test_arguments_that_only_together_are_too_large_are_not_said_to_be_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("autochron.envelope.canonical.MOST_PARTS", 100)
+    loops: list[Any] = [[[] for _ in range(60)] for _ in range(2)]
+    for loop in loops:
+        loop.append(loop)
+    monkeypatch.setattr("autochron.envelope.canonical.MOST_VISITS", 100)
+    assert beyond_paths(canonical(("v",), loops[:1])) == ()
+    assert beyond_paths(canonical(("v", "w"), loops)) == ("",)
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     row: int
