@@ -98,7 +98,7 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
 
 
 def _write_large(value: Any, below: types.FrameType | None) -> Any:
-    cycles = find_cycles(value).parts
+    cycles = find_cycles(value, of_outcome=True).parts
     return ValueWriter(below, MOST_PARTS if cycles else max_containers(value), cycles).write(value)
 
 

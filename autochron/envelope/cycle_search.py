@@ -18,15 +18,17 @@ _WITH_ATTRIBUTES = frozenset({"pydantic", "record", "namespace", "namedtuple", "
 """Kinds of values, see `shapes`, whose attributes are read."""
 
 
-def find_cycles(value: Any) -> Cycles:
+def find_cycles(value: Any, *, of_outcome: bool = False) -> Cycles:
     """Return the parts of a value that lie on a cycle.
 
     No code of the program runs. Parts that are never read, such as the attributes of a library's objects, don't count.
 
     Args:
         value: any value. It must not change meanwhile.
+        of_outcome: whether the value is written as an outcome. Equal inputs may differ in what only outcomes have, such
+            as the values of cached properties.
     """
-    search = _Search()
+    search = _Search(of_outcome=of_outcome)
     parts = frozenset(search.run(value))
     return Cycles(parts, {type(part) for part in search.kept if identity(part) in parts} if parts else ())
 
@@ -35,6 +37,7 @@ class _Search:
     """One search.
 
     Attributes:
+        of_outcome: as in `find_cycles`.
         order: how many parts were met before each part, by its identity.
         lowest: the least `order` that is known to be reached from a part and to lead to it.
         pending: the parts whose component is not complete, in the order in which they were met.
@@ -42,7 +45,8 @@ class _Search:
         cyclic: the result.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_outcome: bool) -> None:
+        self.of_outcome = of_outcome
         self.order: dict[int, int] = {}
         self.lowest: dict[int, int] = {}
         self.pending: list[int] = []
@@ -59,7 +63,7 @@ class _Search:
                     continue
                 key = identity(part)
                 if key not in self.order:
-                    path.append((key, iter(_parts_of(self._meet(part, key)))))
+                    path.append((key, iter(_parts_of(self._meet(part, key), of_outcome=self.of_outcome))))
                     break
                 if key in self.lowest:
                     self.lowest[holder] = min(self.lowest[holder], self.order[key])
@@ -93,7 +97,7 @@ class _Search:
             self.cyclic.update(component)
 
 
-def _parts_of(value: Any) -> list[Any]:
+def _parts_of(value: Any, *, of_outcome: bool) -> list[Any]:
     """List the parts of a value that an input or an outcome is written from."""
     kind = type(value)
     if kind is list or kind is tuple:
@@ -101,15 +105,24 @@ def _parts_of(value: Any) -> list[Any]:
     if kind is dict:
         return [*value, *value.values()]
     if kind is types.FunctionType:
-        return _parts_of_function(value)
+        return _parts_of_function(value, of_outcome=of_outcome)
     if kind is types.MethodType:
         return [value.__self__, value.__func__]
     if issubclass(kind, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
     parts = _items_of(value, kind)
     if issubclass(kind, BaseException):
-        parts += (*of_error(value, "args"), of_error(value, "__cause__"), of_error(value, "__context__"))
-    return parts + _fields_of(value, kind)
+        parts += (*of_error(value, "args"), of_error(value, "__cause__"))
+        if of_outcome:
+            parts.append(of_error(value, "__context__"))
+    return parts + _fields_of(value, kind, frozenset() if of_outcome else _left_out(kind))
+
+
+def _left_out(kind: type) -> frozenset[str]:
+    """Return the names of the attributes that an input does not have."""
+    if issubclass(kind, BaseException):
+        return frozenset()
+    return objects.derived(kind) | {"_sa_instance_state"} if shapes.is_record(kind) else objects.derived(kind)
 
 
 def _items_of(value: Any, kind: type) -> list[Any]:
@@ -122,7 +135,7 @@ def _items_of(value: Any, kind: type) -> list[Any]:
     return parts
 
 
-def _fields_of(value: Any, kind: type) -> list[Any]:
+def _fields_of(value: Any, kind: type, left_out: frozenset[str]) -> list[Any]:
     shape = shapes.kind_of(kind)
     if shape == "struct":
         return [slot(value, name) for name in shapes.struct_fields(kind)]
@@ -131,16 +144,17 @@ def _fields_of(value: Any, kind: type) -> list[Any]:
         for name in ("__pydantic_extra__", "__pydantic_private__"):
             parts += (slot(value, name) or {}).values()
     if shape in _WITH_ATTRIBUTES or objects.is_own(kind):
-        parts += shapes.attributes(value, shapes.slots_of(kind)).values()
+        own = shapes.attributes(value, shapes.slots_of(kind))
+        parts += (item for name, item in own.items() if name not in left_out)
     return parts
 
 
-def _parts_of_function(function: types.FunctionType) -> list[Any]:
+def _parts_of_function(function: types.FunctionType, *, of_outcome: bool) -> list[Any]:
     if not objects.is_own_file(function.__code__.co_filename):
         return []
     return [
         *function_memo.cells_of(function).values(),
         *(function.__defaults__ or ()),
         *(function.__kwdefaults__ or {}).values(),
-        *vars(function).values(),
+        *(item for name, item in vars(function).items() if of_outcome or name[:2] != "__"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import json
 import random
 from typing import Any
@@ -154,6 +155,34 @@ def test_arguments_that_only_together_are_too_large_are_not_said_to_be_compared(
     monkeypatch.setattr("autochron.envelope.canonical.MOST_VISITS", 100)
     assert beyond_paths(canonical(("v",), loops[:1])) == ()
     assert beyond_paths(canonical(("v", "w"), loops)) == ("",)
+
+
+class Lazy:
+    @functools.cached_property
+    def both(self) -> list[Lazy]:
+        return [self]
+
+
+def cached(lazy: Lazy) -> None:
+    assert lazy.both
+
+
+def in_context(error: ValueError) -> None:
+    error.__context__ = KeyError()
+    error.__context__.other = error  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("make", "close"), [(Lazy, cached), (ValueError, in_context)])
+def test_a_cycle_through_what_an_input_does_not_have_does_not_show(make: Any, close: Any) -> None:
+    texts = set()
+    for closed in (False, True):
+        part = make()
+        if closed:
+            close(part)
+        loop = [part, part]
+        loop.append(loop)
+        texts.add(canonical(("v",), (loop,)))
+    assert len(texts) == 1
 
 
 @dataclasses.dataclass(frozen=True)
