@@ -6,6 +6,7 @@ import functools
 import types
 from collections import deque
 from collections.abc import Iterator
+from gc import get_referents
 from typing import Any
 
 from autochron._runtime.bare import identity, of_error, slot
@@ -16,6 +17,9 @@ _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex
 _SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _WITH_ATTRIBUTES = frozenset({"pydantic", "record", "namespace", "namedtuple", "container", "exception"})
 """Kinds of values, see `shapes`, whose attributes are read."""
+
+_of_partial = [vars(functools.partial)[name].__get__ for name in ("func", "args", "keywords")]
+"""Return what a partial holds, also where a subclass of the program has properties of these names."""
 
 
 def find_cycles(value: Any, *, of_outcome: bool = False) -> Cycles:
@@ -109,7 +113,10 @@ def _parts_of(value: Any, *, of_outcome: bool) -> list[Any]:
     if kind is types.MethodType:
         return [value.__self__, value.__func__]
     if issubclass(kind, functools.partial):
-        return [value.func, *value.args, *value.keywords.values()]
+        function, arguments, keywords = (read(value) for read in _of_partial)
+        return [function, *arguments, *keywords.values()]
+    if kind is types.MappingProxyType and not of_outcome:
+        return get_referents(value)
     parts = _items_of(value, kind)
     if issubclass(kind, BaseException):
         parts += (*of_error(value, "args"), of_error(value, "__cause__"))

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import json
 import random
+import types
 from typing import Any
 
 import pytest
@@ -183,6 +184,37 @@ def test_a_cycle_through_what_an_input_does_not_have_does_not_show(make: Any, cl
         loop.append(loop)
         texts.add(canonical(("v",), (loop,)))
     assert len(texts) == 1
+
+
+class Raising(functools.partial[Any]):
+    @property
+    def keywords(self) -> Any:
+        raise ZeroDivisionError
+
+
+def test_the_search_runs_no_property_of_a_partial() -> None:
+    loop: list[Any] = [Raising(print)]
+    loop.append(loop)
+    assert of(loop)["v"][1] == {"$cycle": 1}
+
+
+def views(size: int) -> list[dict[str, Any]]:
+    """Return dictionaries, each with read-only views of all others."""
+    tables: list[dict[str, Any]] = [{} for _ in range(size)]
+    for table in tables:
+        for index, other in enumerate(tables):
+            if other is not table:
+                table[str(index)] = types.MappingProxyType(other)
+    return tables
+
+
+def test_a_read_only_view_on_a_cycle_is_written_once() -> None:
+    tables = views(12)
+    body = canonical(("v",), (tables[0],))
+    assert len(body) < 30_000
+    assert beyond_paths(body) == ()
+    tables[7]["3"] = types.MappingProxyType(tables[4])
+    assert canonical(("v",), (tables[0],)) != body
 
 
 @dataclasses.dataclass(frozen=True)
