@@ -13,16 +13,16 @@ import msgspec
 
 from autochron._runtime.bare import identity, of_error, slot
 from autochron.envelope import shapes
-from autochron.envelope.cycles import CycleError
+from autochron.envelope.cycles import CycleError, Cycles
 from autochron.envelope.value_digest import TooLargeError
 
 __all__ = [
-    "MOST_PARTS",
     "MOST_VISITS",
     "TooLargeError",
     "count_shown",
     "encode_within",
     "max_containers",
+    "max_numbered",
     "multiplies",
 ]
 
@@ -32,8 +32,7 @@ MOST_VISITS: Final = 20_000
 _SIZES = (1 << 13, 1 << 16, 1 << 20)
 """Bytes of the buffers that are tried before that test."""
 
-MOST_PARTS: Final = 200_000
-"""Containers of one value that are opened, at most, where each part on a cycle is written once."""
+_MOST_PARTS: Final = 200_000
 _MOST_TIMES = 4
 _MAX_DEPTH = 100
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
@@ -108,6 +107,17 @@ def multiplies(value: Any, show: Callable[[Any], Any] | None = None) -> bool:
     return _exceeds(count, count.parts(value, 0))
 
 
+def max_numbered(cycles: Cycles) -> int:
+    """Return how many containers and numbers a walk may write of a value of which each part on a cycle is written once.
+
+    Items of sets are written apart, and what they share is written in each.
+
+    Args:
+        cycles: the parts that lie on a cycle.
+    """
+    return min(_MOST_PARTS, max(MOST_VISITS, _MOST_TIMES * cycles.links))
+
+
 def max_containers(value: Any, show: Callable[[Any], Any] | None = None) -> int:
     """Return how many containers a walk may open to write a value that does not multiply.
 
@@ -124,11 +134,13 @@ def max_containers(value: Any, show: Callable[[Any], Any] | None = None) -> int:
     count = _Count(show)
     if _exceeds(count, count.parts(value, 0)):
         raise TooLargeError
-    return max(MOST_PARTS, _MOST_TIMES * count.visited)
+    return max(_MOST_PARTS, _MOST_TIMES * count.visited)
 
 
 def _exceeds(count: _Count, total: int) -> bool:
-    return count.cycles > len(count.known) + 1 or (total > MOST_PARTS and total > _MOST_TIMES * count.visited)
+    return count.cycles > len(count.known) + 1 or (
+        total > _MOST_PARTS and total > _MOST_TIMES * count.visited
+    )
 
 
 class _Count:

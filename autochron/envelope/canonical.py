@@ -20,12 +20,12 @@ from autochron._runtime.bare import identity, key_text, slot
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import objects, shapes
 from autochron.envelope.budget import (
-    MOST_PARTS,
     MOST_VISITS,
     TooLargeError,
     count_shown,
     encode_within,
     max_containers,
+    max_numbered,
 )
 from autochron.envelope.cycle_search import find_cycles
 from autochron.envelope.cycles import CycleError, Cycles, reference
@@ -44,6 +44,8 @@ _LARGE = 1 << 16
 """Bytes from which on a copy costs more than a view."""
 _CYCLE_TEXT = b'{"$cycle":'
 _DEEP = {"$deep": True}
+_MOST_OF_STATE = 200_000
+"""Containers in the state of one argument that are opened, at most."""
 BEYOND_TREE = {BEYOND: True}
 TOO_LARGE = b'{"$beyond":true}'
 """The canonical form of a value that has too many parts to be read."""
@@ -260,10 +262,10 @@ def _walked(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
     except CycleError:
         cycles = find_cycles(value)
         note(cycles, value)
-        data = _walk(value, _Open(MOST_PARTS, cycles, marks=True))
+        data = _walk(value, _Open(max_numbered(cycles), cycles, marks=True))
     except TooLargeError:
         if not marks and (cycles := find_cycles(value)).parts:
-            data = _walk(value, _Open(MOST_PARTS, cycles, marks=True))
+            data = _walk(value, _Open(max_numbered(cycles), cycles, marks=True))
         else:
             data = _walk(value, _Open(max_containers(value, plain_form), marks=True))
     return msgspec.json.encode(data, order="deterministic")
@@ -287,15 +289,17 @@ class _Open(set[int]):
     """The containers that are open.
 
     Attributes:
-        left: how many more may be opened.
+        left: how many more may be opened; numbers are counted, too.
+        depth: the levels around the value that is walked.
         cycles: the parts that lie on a cycle, if they were searched.
         marks: whether a mark stands for a part that contains itself and has no number.
     """
 
-    __slots__ = ("cycles", "left", "marks")
+    __slots__ = ("cycles", "depth", "left", "marks")
 
-    def __init__(self, left: int, cycles: Cycles | None = None, *, marks: bool) -> None:
+    def __init__(self, left: int, cycles: Cycles | None = None, *, depth: int = 0, marks: bool) -> None:
         super().__init__()
+        self.depth = depth
         self.left = left
         self.cycles = cycles
         self.marks = marks
@@ -310,13 +314,15 @@ class StateWalk:
 
     Attributes:
         cycles: the parts that lie on a cycle, if they were searched.
+        depth: the levels around the next value.
     """
 
-    __slots__ = ("_left", "_marks", "cycles")
+    __slots__ = ("_left", "_marks", "cycles", "depth")
 
     def __init__(self, cycles: Cycles | None, *, marks: bool) -> None:
         self.cycles = cycles
-        self._left = MOST_PARTS
+        self.depth = 0
+        self._left = _MOST_OF_STATE if cycles is None else max_numbered(cycles)
         self._marks = marks
 
     def __call__(self, value: Any) -> Any:
@@ -326,11 +332,13 @@ class StateWalk:
             CycleError: it contains itself, and has to have numbers.
             TooLargeError: too many containers were opened.
         """
-        if self.cycles is None:
-            return _walk(value, _Open(MOST_VISITS, marks=self._marks))
-        open_ = _Open(self._left, self.cycles, marks=True)
+        if self._marks and self.cycles is None:
+            return _walk(value, _Open(MOST_VISITS, marks=True))
+        most = self._left if self.cycles is not None else min(MOST_VISITS, self._left)
+        open_ = _Open(most, self.cycles, depth=self.depth, marks=self._marks)
+        before = open_.left
         data = _walk(value, open_)
-        self._left = open_.left
+        self._left -= before - open_.left
         return data
 
 
@@ -351,12 +359,13 @@ def _walk(value: Any, open_: _Open) -> Any:
         return value if isfinite(value) else {"$float": float.__repr__(value)}
     key = identity(value)
     if open_.cycles is not None and (number := open_.cycles.number_of(key)) is not None:
+        open_.left -= 1
         return reference(number)
     if key in open_:
         if open_.marks:
             return objects.MARK
         raise CycleError
-    if len(open_) >= _MAX_DEPTH:
+    if len(open_) + open_.depth >= _MAX_DEPTH:
         return _DEEP
     open_.left -= 1
     if open_.left < 0:
@@ -410,7 +419,7 @@ def _text_of_key(pair: Sequence[Any]) -> bytes:
 
 def _walk_apart(value: Any, open_: _Open) -> Any:
     """Return a value as plain data to which no other part refers."""
-    if open_.cycles is None:
+    if open_.cycles is None or type(value) is str:
         return _walk(value, open_)
     with open_.cycles.apart():
         return _walk(value, open_)

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autochron._runtime.signals import is_interruption
 from autochron.envelope import channels
-from autochron.envelope.budget import MOST_PARTS, MOST_VISITS, TooLargeError, max_containers
+from autochron.envelope.budget import MOST_VISITS, TooLargeError, max_containers, max_numbered
 from autochron.envelope.cycle_search import find_cycles
 from autochron.envelope.opaque import opaque
 from autochron.envelope.plain_json import is_plain
@@ -98,8 +98,9 @@ def encode_tagged(value: Any, below: types.FrameType | None = None) -> Encoded:
 
 
 def _write_large(value: Any, below: types.FrameType | None) -> Any:
-    cycles = find_cycles(value, of_outcome=True).parts
-    return ValueWriter(below, MOST_PARTS if cycles else max_containers(value), cycles).write(value)
+    cycles = find_cycles(value, of_outcome=True)
+    most = max_numbered(cycles) if cycles.parts else max_containers(value)
+    return ValueWriter(below, most, cycles.parts).write(value)
 
 
 def _too_large(value: Any) -> Encoded:

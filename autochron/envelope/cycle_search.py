@@ -10,14 +10,17 @@ from gc import get_referents
 from typing import Any
 
 from autochron._runtime.bare import identity, of_error, slot
+from autochron._runtime.frame_locals import locals_of
 from autochron.envelope import function_memo, objects, shapes
 from autochron.envelope.cycles import Cycles
+from autochron.envelope.standard_types import ITERATORS
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes, bytearray, complex, type, range})
 _SEQUENCES: tuple[Any, ...] = (list, tuple, set, frozenset, deque)
 _WITH_ATTRIBUTES = frozenset({"pydantic", "record", "namespace", "namedtuple", "container", "exception"})
 """Kinds of values, see `shapes`, whose attributes are read."""
 
+_SUSPENDED = frozenset({types.GeneratorType, types.AsyncGeneratorType, types.CoroutineType})
 _of_partial = [vars(functools.partial)[name].__get__ for name in ("func", "args", "keywords")]
 """Return what a partial holds, also where a subclass of the program has properties of these names."""
 
@@ -34,7 +37,8 @@ def find_cycles(value: Any, *, of_outcome: bool = False) -> Cycles:
     """
     search = _Search(of_outcome=of_outcome)
     parts = frozenset(search.run(value))
-    return Cycles(parts, {type(part) for part in search.kept if identity(part) in parts} if parts else ())
+    classes = {type(part) for part in search.kept if identity(part) in parts} if parts else ()
+    return Cycles(parts, search.links, classes)
 
 
 class _Search:
@@ -42,6 +46,7 @@ class _Search:
 
     Attributes:
         of_outcome: as in `find_cycles`.
+        links: how often a part was met.
         order: how many parts were met before each part, by its identity.
         lowest: the least `order` that is known to be reached from a part and to lead to it.
         pending: the parts whose component is not complete, in the order in which they were met.
@@ -51,6 +56,7 @@ class _Search:
 
     def __init__(self, *, of_outcome: bool) -> None:
         self.of_outcome = of_outcome
+        self.links = 0
         self.order: dict[int, int] = {}
         self.lowest: dict[int, int] = {}
         self.pending: list[int] = []
@@ -65,6 +71,7 @@ class _Search:
             for part in parts:
                 if type(part) in _ATOMS:
                     continue
+                self.links += 1
                 key = identity(part)
                 if key not in self.order:
                     path.append((key, iter(_parts_of(self._meet(part, key), of_outcome=self.of_outcome))))
@@ -117,12 +124,27 @@ def _parts_of(value: Any, *, of_outcome: bool) -> list[Any]:
         return [function, *arguments, *keywords.values()]
     if kind is types.MappingProxyType and not of_outcome:
         return get_referents(value)
+    if kind in _SUSPENDED and not of_outcome:
+        return _locals_of(value)
+    if kind in ITERATORS and not of_outcome:
+        return [*value.__reduce__()[1:]]
+    if kind is types.BuiltinFunctionType and not of_outcome:
+        return [value.__self__]
     parts = _items_of(value, kind)
     if issubclass(kind, BaseException):
         parts += (*of_error(value, "args"), of_error(value, "__cause__"))
         if of_outcome:
             parts.append(of_error(value, "__context__"))
     return parts + _fields_of(value, kind, frozenset() if of_outcome else _left_out(kind))
+
+
+def _locals_of(suspended: Any) -> list[Any]:
+    """List the local variables of a generator or a coroutine of the user's own."""
+    for name in ("gi_frame", "ag_frame", "cr_frame"):
+        frame = getattr(suspended, name, None)
+        if frame is not None and objects.is_own_file(frame.f_code.co_filename):
+            return list(locals_of(frame).values())
+    return []
 
 
 def _left_out(kind: type) -> frozenset[str]:

@@ -23,23 +23,25 @@ class Cycles:
     it. The numbers follow the order of writing, so whoever writes must use an order that equal values share.
     """
 
-    __slots__ = ("_count", "_numbers", "classes", "parts")
+    __slots__ = ("_count", "_numbers", "classes", "links", "parts")
 
-    def __init__(self, parts: frozenset[int], classes: Collection[type] = ()) -> None:
+    def __init__(self, parts: frozenset[int], links: int, classes: Collection[type] = ()) -> None:
         """Begin without numbers.
 
         Args:
             parts: the identities of all parts that lie on a cycle.
+            links: how many references lead from part to part.
             classes: the classes of these parts.
         """
         self.parts = parts
+        self.links = links
         self.classes = classes
         self._numbers: dict[int, int] = {}
         self._count = 0
 
     def fresh(self) -> Cycles:
         """Return the same parts without numbers, for another text."""
-        return Cycles(self.parts)
+        return Cycles(self.parts, self.links)
 
     def number_of(self, key: int) -> int | None:
         """Return the number of a part that is written already.

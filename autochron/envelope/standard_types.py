@@ -11,7 +11,7 @@ import types
 from _blake2 import blake2b  # not hashlib, which loads OpenSSL
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from autochron._runtime import bare
 from autochron._runtime.frame_locals import locals_of
@@ -143,7 +143,7 @@ def _ordered(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
     return {**walk.mapping(dict(value), depth), "$order": [walk.walk(key) for key in value]}
 
 
-_ITERATORS: tuple[Any, ...] = (
+_EXAMPLES: tuple[Any, ...] = (
     *(
         iter([]),
         iter(()),
@@ -158,7 +158,8 @@ _ITERATORS: tuple[Any, ...] = (
     *(iter({}), iter({}.keys()), iter({}.values()), iter({}.items()), reversed([]), reversed({})),
     *(enumerate([]), zip(), map(str, []), filter(None, [])),
 )
-"""One of each type whose `__reduce__` says what is still to come."""
+ITERATORS: Final = frozenset(map(type, _EXAMPLES))
+"""The types of builtin iterators. The `__reduce__` of each says what is still to come."""
 
 Reader: TypeAlias = Callable[[Walk, Any, int], dict[str, Any]]
 """From the walk, a value and its depth to the parts of the value's tree."""
@@ -170,7 +171,7 @@ READERS: dict[type, Reader] = {
     deque: _deque,
     defaultdict: _default,
     OrderedDict: _ordered,
-    **{type(iterator): _iterator for iterator in _ITERATORS},
+    **dict.fromkeys(ITERATORS, _iterator),
 }
 """Readers for exact types."""
 BASES: tuple[tuple[type, Reader], ...] = (

@@ -39,6 +39,9 @@ from autochron.model import InputForm
 MAX_STATE: Final = 20_000
 """Values that are read of one piece of state, such as the contents of a closure."""
 
+_MOST_LEVELS_OF_STATE = 25
+"""Levels of state on a cycle that are written. Ten frames each, so that no text depends on the stack of the caller."""
+
 _SMALL_STATE = 500
 """Values of a piece of state that is written out. Of a larger one a digest is written."""
 
@@ -50,9 +53,11 @@ class StateWalk(Protocol):
 
     Attributes:
         cycles: the parts that lie on a cycle, if they were searched.
+        depth: the levels around the next value. The stack holds the walk through them as well.
     """
 
     cycles: Cycles | None
+    depth: int
 
     def __call__(self, value: Any) -> Any:
         """Return a value as plain JSON data."""
@@ -189,10 +194,14 @@ class _Walk:
         if depth >= MAX_DEPTH:
             return self.rest(value)
         self.open.add(key)
+        if self.cycles is not None:
+            self.walk.depth = len(self.open)
         try:
             return self._container(value, kind, depth + 1)
         finally:
             self.open.discard(key)
+            if self.cycles is not None:
+                self.walk.depth = len(self.open)
 
     def _container(self, value: Any, kind: type, depth: int) -> Tree | None:
         if kind is list:
@@ -384,9 +393,10 @@ class _Walk:
             tree = self.tree(value, depth)
             return [self.walk(value), tree] if tree is not None else [self.walk(value)]
         cycles = None if self.cycles is None else self.cycles.fresh()
+        is_deep = cycles is not None and len(self.open) > _MOST_LEVELS_OF_STATE
         # What lies on a cycle is written once, so it may be of any size.
-        on_cycle = cycles is not None and identity(value) in cycles.parts
-        if not on_cycle and digest_of(value, _SMALL_STATE, cycles, marks=self.marks) is None:
+        on_cycle = cycles is not None and identity(value) in cycles.parts and not is_deep
+        if is_deep or (not on_cycle and digest_of(value, _SMALL_STATE, cycles, marks=self.marks) is None):
             return self.rest(value, MAX_STATE)  # a digest distinguishes it, and its content is not shown
         tree = self.state_tree(value, depth)
         return [self.walk(value), tree] if tree is not None else [self.walk(value)]

@@ -8,6 +8,9 @@ import functools
 import json
 import random
 import types
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,7 +24,7 @@ from autochron.envelope.cyclic_classes import contains_itself
 from autochron.envelope.type_labels import label
 from autochron.envelope.type_trees import beyond_paths
 from autochron.model import InputForm
-from tests.recording.test_graphs import KINDS, SHARED, graph
+from tests.recording.test_graphs import KINDS, SHARED, calls_of, graph
 
 
 @dataclasses.dataclass(eq=False)
@@ -149,7 +152,7 @@ def test_a_plain_list_is_no_part_of_a_ring_that_looks_like_it() -> None:
 def test_arguments_that_only_together_are_too_large_are_not_said_to_be_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("autochron.envelope.canonical.MOST_PARTS", 100)
+    monkeypatch.setattr("autochron.envelope.budget._MOST_PARTS", 100)
     loops: list[Any] = [[[] for _ in range(60)] for _ in range(2)]
     for loop in loops:
         loop.append(loop)
@@ -387,3 +390,72 @@ def test_a_cycle_has_its_text_of_format_3() -> None:
         '"v":{"_last":[{"_last":null,"handoffs":[{"$cycle":true}],"name":"0"}],'
         '"handoffs":[{"_last":null,"handoffs":[{"$cycle":true}],"name":"0"}],"name":"1"}}'
     )
+
+
+# --- cost
+
+Made = Callable[[list[Any]], Any]
+
+
+def _generator(others: list[Any]) -> Any:
+    def items() -> Iterator[Any]:
+        yield others
+
+    generator = items()
+    next(generator)
+    return generator
+
+
+MAKERS: dict[str, Made] = {
+    "generators": _generator,
+    "iterators": iter,
+    "bound builtins": lambda others: others.append,
+    "views": lambda others: MappingProxyType({"others": others}),
+    "partials": lambda others: partial(print, others),
+    "lists": lambda others: others,
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_parts_that_hold_one_another_are_read_once(kind: str) -> None:
+    """A clique of eight lists of generators took a minute."""
+    lists: list[list[Any]] = [[] for _ in range(12)]
+    parts = [MAKERS[kind](others) for others in lists]
+    for others in lists:
+        others.extend(parts)
+    body, calls = calls_of(lambda: canonical(("v",), (parts[0],)))
+    assert calls < 100_000
+    assert canonical(("v",), (parts[0],)) == body
+
+
+def test_sets_of_parts_that_hold_one_another_have_a_bound() -> None:
+    """Items of sets are written apart, so there is a path for every order. Twenty took seven seconds."""
+    agents = [Agent(str(number)) for number in range(20)]
+    for agent in agents:
+        agent.handoffs = set(agents)
+    _, calls = calls_of(lambda: canonical(("v",), (agents[0],)))
+    assert calls < 2_000_000
+
+
+@dataclasses.dataclass(eq=False)
+class Keeper:
+    """It keeps others in private state."""
+
+    number: int
+    _others: list[Any] = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("links", ["ring", "clique"])
+def test_a_text_does_not_depend_on_the_stack(links: str) -> None:
+    keepers = [Keeper(number) for number in range(60)]
+    for at, keeper in enumerate(keepers):
+        keeper._others.extend(keepers if links == "clique" else [keepers[at - 1]])
+
+    def below(frames: int) -> bytes:
+        return canonical(("v",), (keepers[0],)) if not frames else below(frames - 1)
+
+    body = below(0)
+    assert beyond_paths(body) == ()
+    assert below(300) == body
+    keepers[30]._others.append(1)
+    assert below(0) != body
