@@ -48,7 +48,7 @@ def contains_itself(values: Iterable[Any]) -> bool:
 
     False means nothing.
     """
-    return _any[0] and any(_is_kept(value) and _Search().meets_cycle(value) for value in values)
+    return _any[0] and any(_is_kept(value) and _CycleTest().meets_cycle(value) for value in values)
 
 
 def _is_kept(value: Any) -> bool:
@@ -62,7 +62,7 @@ def _is_kept(value: Any) -> bool:
     return False
 
 
-class _Search:
+class _CycleTest:
     """A search for a cycle by way of what the encoder writes, each part once."""
 
     __slots__ = ("kept", "left", "open")

@@ -18,7 +18,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from math import isfinite
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,7 @@ from autochron.envelope.budget import MOST_VISITS, multiplies
 from autochron.envelope.cycle_search import find_cycles
 from autochron.envelope.cycles import CycleError, Cycles, reference
 from autochron.envelope.plain_json import MAX_DEPTH, MAX_NODES, PLAIN_TYPES
+from autochron.envelope.state_writer import MakeStateWriter, StateWriter
 from autochron.envelope.type_labels import SCALARS, VALUES, label
 from autochron.envelope.type_trees import BEYOND, Tree
 from autochron.envelope.value_digest import TooLargeError, digest_and_cost, digest_of
@@ -48,34 +49,7 @@ _SMALL_STATE = 500
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class StateWalk(Protocol):
-    """Writes the values of one argument's state as plain JSON data, as in the canonical form.
-
-    Attributes:
-        cycles: the parts that lie on a cycle, if they were searched.
-        depth: the levels around the next value. The stack holds the walk through them as well.
-    """
-
-    cycles: Cycles | None
-    depth: int
-
-    def __call__(self, value: Any) -> Any:
-        """Return a value as plain JSON data."""
-
-
-class MakeStateWalk(Protocol):
-    """Returns what writes the state of one argument."""
-
-    def __call__(self, cycles: Cycles | None, *, marks: bool) -> StateWalk:
-        """Return what writes the state of one argument.
-
-        Args:
-            cycles: the parts that lie on a cycle, if they were searched.
-            marks: whether a mark stands for a part that contains itself and has no number.
-        """
-
-
-def types_of(bound: dict[str, Any], state_walk: MakeStateWalk, form: InputForm) -> bytes:
+def types_of(bound: dict[str, Any], state_walk: MakeStateWriter, form: InputForm) -> bytes:
     """Return the tree of bound arguments as JSON; empty where all of them are plain.
 
     Args:
@@ -93,7 +67,7 @@ def types_of(bound: dict[str, Any], state_walk: MakeStateWalk, form: InputForm) 
     return _encode(tree) if tree else b""
 
 
-def _members_of_large(name: str, value: Any, state_walk: MakeStateWalk, *, marks: bool) -> dict[str, Any]:
+def _members_of_large(name: str, value: Any, state_walk: MakeStateWriter, *, marks: bool) -> dict[str, Any]:
     cycles = None if marks else find_cycles(value)
     try:
         if cycles is not None and cycles.parts:
@@ -143,7 +117,9 @@ class _Walk:
         "walk",
     )
 
-    def __init__(self, walk: StateWalk, max_nodes: int, cycles: Cycles | None = None, *, marks: bool) -> None:
+    def __init__(
+        self, walk: StateWriter, max_nodes: int, cycles: Cycles | None = None, *, marks: bool
+    ) -> None:
         self.walk = walk
         self.max_nodes = max_nodes
         self.cycles = cycles

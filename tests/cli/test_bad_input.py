@@ -324,11 +324,11 @@ DAMAGE = {
     ),
     "empty": (lambda lines: [], "edited.jsonl:1: the file is empty; export the trace again (bad-trace)"),
     "a newer version": (
-        lambda lines: [line.replace(b'"autochron":3', b'"autochron":99') for line in lines],
-        "edited.jsonl:1: format 99 was made by a newer autochron (this one knows 3); upgrade autochron (bad-trace)",
+        lambda lines: [line.replace(b'"autochron":4', b'"autochron":99') for line in lines],
+        "edited.jsonl:1: format 99 was made by a newer autochron (this one knows 4); upgrade autochron (bad-trace)",
     ),
     "no version": (
-        lambda lines: [lines[0].replace(b'"autochron":3,', b""), *lines[1:]],
+        lambda lines: [lines[0].replace(b'"autochron":4,', b""), *lines[1:]],
         "edited.jsonl:1: this is no autochron trace: no known version; give the path of a trace file (bad-trace)",
     ),
 }

@@ -236,7 +236,7 @@ def test_a_program_that_no_longer_reaches_the_cut_point_says_so(recorded, forked
 def test_a_trace_of_a_newer_version_is_refused(recorded, forked, tmp_path):
     forked.run(tmp_path, "traces", "export", "last", "trace.jsonl")
     text = (tmp_path / "trace.jsonl").read_text(encoding="utf-8")
-    newer = text.replace('{"autochron":3,', '{"autochron":4,', 1)
+    newer = text.replace('{"autochron":4,', '{"autochron":5,', 1)
     assert newer != text
     (tmp_path / "trace.jsonl").write_text(newer, encoding="utf-8")
     replayed = forked.run(tmp_path, "replay", "trace.jsonl", *trust(), "--live", "refund")
