@@ -62,6 +62,8 @@ def _tagged(tag: str, value: dict[str, Any], depth: int) -> Iterator[str]:
             yield from (args[0][:ENOUGH],) if isinstance(args[0], str) else _items(args, depth)
     elif tag == "$opaque":
         yield f"<{str(content).rpartition(':')[2]}>"
+    elif tag == "$cycle":
+        yield "<cycle>" if content is True else f"<cycle {content}>"
     else:
         yield from (str(content),) if isinstance(content, str) else _pieces(content, depth - 1)
 

@@ -280,6 +280,8 @@ def test_a_tree_in_a_file_has_no_colours():
         ({"$decimal": "1.50"}, "1.50"),
         ({"$dict": [[1, 2]]}, "{[1, 2]}"),
         ({"$enum": "shop:Colour", "name": "RED"}, "shop:Colour"),
+        ({"peers": [{"$cycle": 3}, 3]}, "{peers: [<cycle 3>, 3]}"),
+        ([{"$cycle": True}], "[<cycle>]"),
     ],
 )
 def test_values_are_written_without_type_tags(value, expected):
