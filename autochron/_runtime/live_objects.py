@@ -1,15 +1,15 @@
 """Find objects that the garbage collector knows, with the list of all of them alive as briefly as can be.
 
 The collector also knows a tuple that another thread is building, as by `tuple(generator)`. Python can't finish it while
-something else refers to it: the program would get a SystemError ("bad argument to internal function"). So the list of all
-objects is searched by one call of C, which drops it before another thread runs. Between the call that makes the list and
-that call other threads may still run; there is no way to do both in one.
+something else refers to it: the program would get a SystemError ("bad argument to internal function"). So one call of C
+makes the list of all objects, searches it and drops it. No other thread runs meanwhile.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import chain, compress, repeat
 from operator import call, is_
 from typing import Any
@@ -21,27 +21,36 @@ _subclasses_of: Any = type.__dict__["__subclasses__"]
 
 def instances_of(*bases: type) -> list[Any]:
     """Return the objects whose type is one of these classes or extends one. No code of the program runs."""
-    kinds = {identity(kind) for base in bases for kind in _with_subclasses(base)}
-    return _chosen(lambda types: map(kinds.__contains__, map(identity, types)))
+    return _of_types({identity(kind) for base in bases for kind in _with_subclasses(base)})
 
 
 def exact_instances_of(kind: type) -> list[Any]:
     """Return the objects whose type is a class itself."""
-    return _chosen(lambda types: map(is_, types, repeat(kind)))
+    return _of_types({identity(kind)})
 
 
 def is_known(wanted: object) -> bool:
     """Return whether the collector knows an object: whether it was made after the last `gc.freeze()`."""
     # A sum goes on to the end. `any` would stop, and leave a cycle of the list and its iterator.
-    return bool(sum(map(is_, chain.from_iterable(map(call, (gc.get_objects,))), repeat(wanted))))
+    return bool(sum(map(is_, chain.from_iterable(_lists()), repeat(wanted))))
 
 
-def _chosen(choose: Callable[[Iterator[type]], Iterator[bool]]) -> list[Any]:
-    """Return the objects that are chosen by their types."""
-    objects = gc.get_objects()
-    search = [compress(iter(objects), choose(map(type, iter(objects))))]
-    del objects
-    return list(search.pop())  # nothing refers to the search but this call
+def _of_types(kinds: set[int]) -> list[Any]:
+    """Return the objects whose type has one of these identities.
+
+    Nothing runs before the last call, which drops all that it made. What is made before the list may keep no item of it, as
+    `zip`, `tee` and `tuple` do: the list contains them, so it would be in a cycle.
+    """
+    lists = chain.from_iterable(map(repeat, _lists(), repeat(2)))  # the same list twice
+    choices: Iterator[Any] = lists
+    for function in (type, identity, kinds.__contains__):
+        choices = map(partial(map, function), choices)
+    return list(chain.from_iterable(map(compress, lists, choices)))
+
+
+def _lists() -> Iterator[list[Any]]:
+    """Return an iterator whose only item is the list of all objects, made when it is read."""
+    return map(call, (gc.get_objects,))
 
 
 def _with_subclasses(base: type) -> list[type]:

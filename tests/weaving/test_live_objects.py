@@ -1,5 +1,7 @@
 """Searches of all objects find what they should, and let the program finish a tuple that it is building."""
 
+import sys
+import threading
 from types import FunctionType
 
 import pytest
@@ -68,3 +70,30 @@ def test_a_tuple_can_be_finished_while_the_result_of_a_search_is_kept(search):
 
     assert tuple(items()) == tuple(range(40))
     assert (len(kept), type(desk)) == (1, Desk)
+
+
+@pytest.mark.parametrize("search", ["instances", "functions", "known", "heap"])
+def test_threads_can_finish_their_tuples_during_searches(search):
+    errors, is_over = [], threading.Event()
+
+    def build():
+        while not is_over.is_set():
+            try:
+                tuple(number for number in range(40))
+            except SystemError as error:
+                errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=build) for _ in range(2)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(60):
+            SEARCHES[search]()
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    assert errors == []
