@@ -151,6 +151,12 @@ class UnwovenToolError(AutochronError):
     slug = "unwoven-tool"
 
 
+class UnconfirmedToolError(UnwovenToolError):
+    """A tool was found by its name, and no result that the model got holds what it returned."""
+
+    slug = "unconfirmed-tool"
+
+
 class DeniedError(AutochronError, PermissionError):
     """A live crossing tried to use what the replay denies: the network, another process or a file."""
 

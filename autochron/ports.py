@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
 from autochron.model import (
+    BoundaryRule,
     Child,
     ChildEnd,
     Crossed,
@@ -247,6 +248,22 @@ class Replayer(Protocol):
 
     def clear(self) -> None:
         """Remove the files that such a fork could not remove itself, before the next one makes them."""
+
+
+class ModelListener(Protocol):
+    """Is told of the requests to models and of the ends of their answers. It never raises."""
+
+    def sent(self, crossing: Any, wire: Any) -> None:
+        """Note a request (an `http.exchange.Wire`) of a crossing that is about to be sent."""
+
+    def ended(self, seq: int) -> None:
+        """Note that the answer to a crossing's request has come to its end."""
+
+    def answered(self, crossing: Any, exchange: Exchange) -> None:
+        """Note the recorded answer that a request of a crossing is served."""
+
+    def is_called(self, point: Any, rule: BoundaryRule, arguments: Sequence[Any], current: Any) -> bool:
+        """Return whether a call of a found tool's function answers a call that a model has asked for."""
 
 
 class LiveObserver(Protocol[C_contra]):

@@ -30,6 +30,8 @@ def _compile(rule: BoundaryRule, point: Point) -> CompiledBoundary:
     template, called = name_template(rule.name), point.called
     name = template.fixed(called.rpartition(".")[2], called, point.module, point.captured.get(rule.id, {}))
     passed = None
+    if rule.is_found:
+        fits = fits or _always  # the kernel asks whether the model has asked for the call
     if rule.argument is not None:
         passed = reader(rule.argument, point)
         # The kernel takes a rule without conditions for a crossing at once, and such a call must be none.

@@ -56,6 +56,11 @@ def _leave_unwoven(_rule: BoundaryRule, _value: Any, _passer: Point) -> None:
     """Leave a passed callable as it is."""
 
 
+def _never_called(_point: Point, _rule: BoundaryRule, _arguments: tuple[Any, ...], _current: Any) -> bool:
+    """Return False: without a finder no found tool crosses."""
+    return False
+
+
 class TransportHandler(Protocol):
     """What the kernel calls for each request of an HTTP client: the recorder's or the director's `transport`."""
 
@@ -101,6 +106,8 @@ class Kernel:
         """Called at the points of HTTP clients with the innermost open crossing."""
         self.pass_in: Callable[[BoundaryRule, Any, Point], None] = _leave_unwoven
         """Called with the value of the argument that a rule's `argument` names."""
+        self.is_called: Callable[[Point, BoundaryRule, tuple[Any, ...], Any], bool] = _never_called
+        """Returns whether a call of a found tool's function answers a call that a model has asked for."""
         self.mask_name: Callable[[str], str] = str
         """Masks a name that was formed from a call's values: recording and replay both use the masked name."""
         self._next = numbers or itertools.count(1).__next__
@@ -133,7 +140,9 @@ class Kernel:
                 return request
         compiled = point.compiled
         # Most points have one rule that fits every call.
-        boundary = compiled[0] if compiled and compiled[0].fits is None else self._fitting(point, arguments)
+        boundary = (
+            compiled[0] if compiled and compiled[0].fits is None else self._fitting(point, arguments, current)
+        )
         if boundary is None or (boundary.collapses and current.collapses):
             return None
         if (name := boundary.name) is None:
@@ -164,7 +173,7 @@ class Kernel:
         CURRENT.set(crossing)
         return crossing if point.function == "sync" else tokens.SuspendableToken(crossing)
 
-    def _fitting(self, point: Point, arguments: tuple[Any, ...]) -> CompiledBoundary | None:
+    def _fitting(self, point: Point, arguments: tuple[Any, ...], current: Any) -> CompiledBoundary | None:
         """Return the first rule that fits a call. Errors are reported as problems and never raised in the program."""
         try:
             compiled = point.compiled
@@ -172,6 +181,8 @@ class Kernel:
                 compiled = point.compiled = boundaries.compile_rules(point)
             for boundary in compiled:
                 if boundary.fits is None or boundary.fits(arguments):
+                    if boundary.is_found and not self.is_called(point, boundary.rule, arguments, current):
+                        continue
                     if boundary.passed is not None:
                         for value in boundary.passed(arguments):
                             self.pass_in(boundary.rule, value, point)

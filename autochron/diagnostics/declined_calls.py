@@ -73,7 +73,10 @@ class _DeclineJudge:
         self._points = [
             point
             for point in (*activation.ledger.points, *marked.points)
-            if point.rules and point.signature is None and point.transport is None
+            if point.signature is None
+            and point.transport is None
+            # A found tool may be a helper of the same name, as long as it has answered no call.
+            and any(not rule.is_found or rule.id in answering for rule in point.rules)
         ]
         self._owns = activation.project.owns
         self._sources = ImportedSources(activation.planner.project_files())

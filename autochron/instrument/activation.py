@@ -15,6 +15,7 @@ from autochron.crossing.lane_hooks import LaneHooks
 from autochron.crossing.processes import ProcessHooks
 from autochron.instrument.code_runners import RUNNERS, Runners
 from autochron.instrument.decorators import marked
+from autochron.instrument.found_functions import FoundFunctions
 from autochron.instrument.rule_applier import RulePlanner, program_paths
 from autochron.isolation import network
 from autochron.isolation.event_loops import LOOPS, can_be_watched, watch_loops
@@ -61,6 +62,8 @@ class Activation:
         self._sites_read = 0
         """Number of the ledger's points that `_sites` has."""
         self.values: Values | None = None
+        self.found = FoundFunctions(self.ledger)
+        """The functions of tools that no rule names."""
 
     def _code_cache(self, rules: Rules, folder: str | None) -> CodeCache | None:
         if folder is None or not rules.digest:
@@ -217,6 +220,7 @@ class Activation:
             self._undo.pop()()
         self._hook.uninstall(functions)
         self.planner.passing.undo()
+        self.found.undo()
         while self.planner.undo:
             self.planner.undo.pop()()
 

@@ -157,7 +157,7 @@ class Matcher:
         match rule.selector:
             case Target(module=module):
                 twins = [known for known in self._targets.get(module, ()) if known.selector == rule.selector]
-                if twins and rule.pack is None:
+                if twins and rule.pack is None and not rule.is_found:
                     refuse_twins(rule, twins, str(rule.selector))
                 self._targets.setdefault(module, []).append(rule)
             case Define(modules=modules, qualnames=qualnames, exclude=exclude):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def ranked(rules: list[BoundaryRule], definition: str) -> list[BoundaryRule]:
     """Return the rules of one definition in the order in which they are tried.
 
-    The project's rules come before a pack's, `target` before `decorated` before `define`, and then the order in the file
-    counts. A rule of the project without `when` fits every call, so it ends the list.
+    The project's rules come before a pack's, and these before those of found tools. `target` comes before `decorated` before
+    `define`, and then the order in the file counts. A rule of the project without `when` ends the list: it fits every call.
 
     Args:
         rules: the rules that fit the definition.
@@ -27,12 +27,17 @@ def ranked(rules: list[BoundaryRule], definition: str) -> list[BoundaryRule]:
     """
     kept: list[BoundaryRule] = []
     for rule in sorted(rules, key=_weight):
-        if rule.pack is None:
+        if _is_written(rule):
             refuse_twins(rule, kept, definition)
-        is_closed = kept and kept[-1].pack is None and not kept[-1].when
-        if not is_closed:
+        is_closed = kept and _is_written(kept[-1]) and not kept[-1].when
+        if not is_closed and not (rule.is_found and any(other.id == rule.id for other in kept)):
             kept.append(rule)
     return kept
+
+
+def _is_written(rule: BoundaryRule) -> bool:
+    """Return whether a rule stands in a file of the project."""
+    return rule.pack is None and not rule.is_found
 
 
 def refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) -> None:
@@ -47,7 +52,7 @@ def refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) 
         RuleError: there is such a rule.
     """
     for other in kept:
-        if other.pack is None and _weight(other) == _weight(rule) and other.when == rule.when:
+        if _is_written(other) and _weight(other) == _weight(rule) and other.when == rule.when:
             raise RuleError(
                 f"{rule.place}: `{rule.selector}` fits {definition}, "
                 f"as does `{other.selector}` at {other.place}; "
@@ -58,8 +63,8 @@ def refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) 
 _WEIGHTS = {Target: 0, Decorated: 1, Define: 2}
 
 
-def _weight(rule: BoundaryRule) -> tuple[bool, int]:
-    return rule.pack is not None, _WEIGHTS.get(type(rule.selector), 3)
+def _weight(rule: BoundaryRule) -> tuple[bool, bool, int]:
+    return rule.is_found, rule.pack is not None, _WEIGHTS.get(type(rule.selector), 3)
 
 
 def ranked_sites(sites: list[CallSite], module: str) -> list[CallSite]:

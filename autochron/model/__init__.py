@@ -33,6 +33,7 @@ from autochron.model.replay import (
     Tried,
 )
 from autochron.model.rules import (
+    FOUND,
     KINDS,
     VALUE,
     AmbientRule,
@@ -76,6 +77,7 @@ from autochron.model.trace import (
     FileRead,
     Footer,
     Form,
+    FoundTool,
     Header,
     InputForm,
     Outcome,
@@ -95,6 +97,7 @@ from autochron.model.trace import (
 __all__ = [
     "ADDRESS",
     "CATEGORIES",
+    "FOUND",
     "KINDS",
     "NOT_COMPARED",
     "OUTSIDE",
@@ -130,6 +133,7 @@ __all__ = [
     "Fit",
     "Footer",
     "Form",
+    "FoundTool",
     "Header",
     "Http",
     "IgnoreRule",

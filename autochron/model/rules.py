@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from autochron.model.findings import Category
 
 Kind: TypeAlias = Literal["model", "tool", "router", "ambient"]
 """The kind of a boundary."""
+
+FOUND = "found "
+"""The prefix of the ids of rules for tools that were found in a recorded program. It can't be that of another id, because
+of the space."""
 
 VALUE = "@ambient "
 """The prefix of the ids of rules for ambient values. It can't be that of another id, because of the space."""
@@ -101,6 +105,11 @@ class MetaPaths(Struct, frozen=True):
     tools: tuple[str, ...] = ()
     sdk: str | None = None
     """The distribution whose version is recorded, such as `openai`."""
+    declared: tuple[str, ...] | UnsetType = UNSET
+    """Where a request declares tools: paths to objects with `name` and a JSON schema of the parameters. `UNSET` where there
+    are none, so that the digest of rules without them is that of earlier versions."""
+    results: tuple[str, ...] | UnsetType = UNSET
+    """Where a request has the results of tool calls: paths to objects with the id of the call, or the name of the tool."""
 
 
 class BoundaryRule(Struct, frozen=True, kw_only=True):
@@ -130,6 +139,16 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     state: str | None = None
     argument: str | None = None
     outcome: str | None = None
+
+    @property
+    def keeps_exchanges(self) -> bool:
+        """Whether the HTTP exchanges beneath a crossing are noted."""
+        return self.kind == "model" and self.codec != "value"
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the tool was found in the program, and no table of a file names it."""
+        return self.id.startswith(FOUND)
 
 
 class TraceRule(Struct, frozen=True):
@@ -269,6 +288,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Whether the processes that the program starts are recorded with it."""
     stderr: bool = False
     """Whether standard error is recorded and compared as well."""
+    find: bool = True
+    """Whether tools are found that a model call declares and that no rule names."""
     root: str = ""
     """The absolute folder that paths start from: the rule file's folder by default, or the working folder without a file."""
     file: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.json import decode
 
 from autochron.model.findings import Finding
@@ -309,6 +309,27 @@ class Secrets(Struct, frozen=True, array_like=True):
     digests: tuple[str, ...]
 
 
+class FoundTool(Struct, frozen=True):
+    """A tool that was found in the program: a definition that no rule names, and that ran when the model had asked for it."""
+
+    tool: str
+    """The name by which the model asks for it."""
+    module: str
+    qualname: str
+    file: str
+    """Relative to the rules' root, with `/`."""
+    line: int
+    """The first line of the definition."""
+    how: Literal["by name", "by value"]
+    is_confirmed: bool
+    """Whether a later request of the model carried what it returned."""
+
+    def table(self) -> str:
+        """Return the `[[boundary]]` table that names it."""
+        target = json.encode(f"{self.module}:{self.qualname}").decode()
+        return f'[[boundary]]\nname = {json.encode(self.tool).decode()}\nkind = "tool"\ntarget = {target}'
+
+
 class Footer(Struct, frozen=True, kw_only=True):
     """The facts about a trace that were known when it ended. A trace without a footer was cut off."""
 
@@ -334,6 +355,8 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Tools that the model requested, that have no crossing, and that no boundary is known to cover."""
     declined_tools: tuple[str, ...] = ()
     """Tools that the model requested, that a boundary covers, and that the agent never called."""
+    found_tools: tuple[FoundTool, ...] = ()
+    """The found tools that crossed a boundary."""
     connections: tuple[Connection, ...] = ()
     ledger: tuple[Unwoven, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
@@ -365,6 +388,11 @@ class Footer(Struct, frozen=True, kw_only=True):
     `app`, the application as an attribute of a module; `missing`, why its body is not kept) and `response` (the status and
     the stored body).
     """
+
+    def unconfirmed_tools(self) -> tuple[FoundTool, ...]:
+        """Return the found tools of which no function is known to be the tool. A replay refuses them."""
+        confirmed = {tool.tool for tool in self.found_tools if tool.is_confirmed}
+        return tuple(tool for tool in self.found_tools if tool.tool not in confirmed)
 
 
 class ChildEnd(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from autochron.config import default_store, find_rule_file
 from autochron.diagnostics.woven_tools import refuse_uncovered
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import UsageError
+from autochron.finding.rules import with_found
 from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
@@ -123,6 +124,7 @@ def run_replayed(
             starts.
     """
     record, rules = load_record(options, reference)
+    rules = with_found(rules, record.footer)
     seed = _seed_for(record.header.hash_seed)
     if seed not in {"", hashseed.current()}:
         hashseed.start_again(seed)

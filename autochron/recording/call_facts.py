@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.json import decode
 
 from autochron.envelope import bodies
@@ -23,6 +23,50 @@ from autochron.rules.paths import PathStep, parse_path
 
 _ARGUMENTS = ("arguments", "input", "args")
 """Fields that hold the arguments of a tool call, beside the field of its name."""
+
+_IDS = ("call_id", "tool_call_id", "tool_use_id", "toolUseId", "id")
+"""Fields that hold the id of a tool call, in the call or in its result, in the order in which they are tried."""
+
+_SCHEMAS = (
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+    "json",
+)
+"""Fields that hold the JSON schema of a tool's parameters, or an object that does."""
+
+_LATEST = 128
+"""How many of the last messages of a conversation are searched for results. Earlier requests had the others."""
+
+
+class DeclaredTool(Struct, frozen=True):
+    """A tool that a request declares.
+
+    Attributes:
+        name: the tool.
+        parameters: the names of its parameters; None if the request has no schema of them.
+        required: the names of those that a call must have.
+    """
+
+    name: str
+    parameters: frozenset[str] | None
+    required: frozenset[str]
+
+
+class CallResult(Struct, frozen=True):
+    """The result of a tool call in a request.
+
+    Attributes:
+        id: the id of the call; empty if the provider gives none.
+        name: the tool; empty if the request names the call by its id only.
+        body: the object with the result, decoded.
+    """
+
+    id: str
+    name: str
+    body: dict[str, Any]
 
 
 class CallFacts:
@@ -83,13 +127,58 @@ class CallFacts:
             names = [name for name in self._all(path) if isinstance(name, str) and name]
             parent, _, key = path.rpartition(".")
             holders = self._all(parent) if names and "." in parent else []
+            outer = parent.rpartition(".")[0]
+            owners = self._all(outer) if holders and "." in outer else []
+            if len(owners) != len(holders):
+                owners = holders
             calls = [
-                RequestedCall(name, next((holder[field] for field in _ARGUMENTS if field in holder), None))
-                for holder in holders
+                RequestedCall(
+                    name,
+                    next((holder[field] for field in _ARGUMENTS if field in holder), None),
+                    _id_of(holder) or _id_of(owner),
+                )
+                for holder, owner in zip(holders, owners, strict=True)
                 if isinstance(holder, dict) and isinstance(name := holder.get(key), str) and name
             ]
             requested += calls if len(calls) == len(names) else map(RequestedCall, names)
         return tuple(requested)
+
+    def raw_declarations(self) -> list[bytes]:
+        """Return the JSON of the request's fields that declare tools. It is the same for most requests of a conversation."""
+        if self._request is None:
+            self._request = _fields(self._body_of_request())
+        fields = dict.fromkeys(parse_path(path)[1].key for path in self._paths.declared or ())
+        return [bytes(self._request[field]) for field in fields if field in self._request]
+
+    def declared(self) -> tuple[DeclaredTool, ...]:
+        """Return the tools that the request declares, each name once."""
+        tools: dict[str, DeclaredTool] = {}
+        for path in self._paths.declared or ():
+            for holder in self._all(path):
+                if isinstance(holder, dict) and isinstance(name := holder.get("name"), str) and name:
+                    tools.setdefault(name, DeclaredTool(name, *_parameters(holder)))
+        return tuple(tools.values())
+
+    def results(self) -> tuple[CallResult, ...]:
+        """Return the results of tool calls that the request carries, among the last messages of the conversation."""
+        if self._request is None:
+            self._request = _fields(self._body_of_request())
+        results: list[CallResult] = []
+        for path in self._paths.results or ():
+            steps = parse_path(path)[1:]
+            raw = self._request.get(str(steps[0].key))
+            if raw is None or len(steps) < 2 or bytes(memoryview(raw)[:1]) != b"[":
+                continue
+            latest = decode(raw, type=list[Raw])[-_LATEST:]
+            holders = read_steps(
+                {"latest": [decode(message) for message in latest]}, parse_path("latest") + steps[1:]
+            )
+            results += [
+                CallResult(_id_of(holder), str(holder.get("name") or holder.get("tool_name") or ""), holder)
+                for holder in holders
+                if isinstance(holder, dict)
+            ]
+        return tuple(results)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
         return next((value for path in paths for value in self._all(path)), None)
@@ -164,3 +253,24 @@ def _fields(body: bytes | Raw | None) -> dict[str, Raw]:
         return decode(body, type=dict[str, Raw])
     except ValueError:
         return {}
+
+
+def _id_of(holder: Any) -> str:
+    """Return the id of a call or of a result; empty if it has none."""
+    if not isinstance(holder, dict):
+        return ""
+    return next((value for field in _IDS if isinstance(value := holder.get(field), str) and value), "")
+
+
+def _parameters(holder: dict[str, Any]) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """Return the names of a declared tool's parameters, or None, and of those that are required."""
+    waiting = [holder[field] for field in _SCHEMAS if isinstance(holder.get(field), dict)]
+    while waiting:
+        schema = waiting.pop(0)
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            required = schema.get("required")
+            names = required if isinstance(required, list) else ()
+            return frozenset(properties), frozenset(name for name in names if isinstance(name, str))
+        waiting += [schema[field] for field in _SCHEMAS if isinstance(schema.get(field), dict)]
+    return None, frozenset()

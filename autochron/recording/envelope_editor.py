@@ -29,6 +29,7 @@ from autochron.model import (
 )
 from autochron.recording.call_facts import CallFacts
 from autochron.recording.drafts import Draft, Item
+from autochron.recording.found_tools import FoundTools
 from autochron.recording.requested_tools import RequestedTools
 from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
@@ -99,6 +100,7 @@ class Editor:
         self._site = site
         self._began = began
         self.requested_tools = RequestedTools()
+        self.found_tools = FoundTools()
         self._masked_items: dict[int, dict[str, None]] = {}
         self.streams: dict[int, StreamMasker] = {}
 
@@ -149,6 +151,8 @@ class Editor:
         edited = self._input(crossing, draft, wires, reenters=reenters)
         site = self._site(crossing.point)
         self._match_request(crossing, draft, site, edited.body, begun=begun)
+        if rule.is_found and not begun:
+            self.found_tools.note_crossing(crossing.seq, rule, outcome)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -346,8 +350,12 @@ class Editor:
     ) -> bytes:
         """Return the facts of a model call, as JSON, and note the tools that the model asked for."""
         facts = CallFacts(paths, edited.body, outcome, last, edited.request)
-        fields = facts.read()
-        self.requested_tools.note_calls(seq, facts.calls(), is_open=is_open)
+        fields, calls = facts.read(), facts.calls()
+        self.requested_tools.note_calls(seq, calls, is_open=is_open)
+        if paths.results:
+            self.found_tools.note_calls(calls)
+            if self.found_tools.is_waiting:
+                self.found_tools.note_results(seq, facts.results())
         return encode(fields)
 
 

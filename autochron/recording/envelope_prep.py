@@ -16,6 +16,7 @@ from autochron.weaving.gate import Point
 
 if TYPE_CHECKING:
     from autochron.envelope import type_trees
+    from autochron.model import FoundTool
     from autochron.recording import envelope_editor
     from autochron.recording.drafts import Draft, Item
     from autochron.recording.envelope_editor import Editor
@@ -114,6 +115,10 @@ class Tally:
     def answering(self) -> frozenset[str]:
         """Return the packs, and the rules of the project, whose crossings answered calls; call `unanswered` first."""
         return frozenset(self._editor.requested_tools.answering)
+
+    def found(self) -> tuple[FoundTool, ...]:
+        """Return the found tools that crossed."""
+        return self._editor.found_tools.found() if self._has_begun else ()
 
     def site(self, point: Point) -> str:
         """Return the site of a woven definition as envelopes name it, with `@` before it if no rule file wove it."""

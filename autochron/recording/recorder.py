@@ -18,6 +18,7 @@ from autochron.crossing.crossing import Crossing
 from autochron.crossing.lane_order import note_waiting
 from autochron.crossing.lanes import LaneRoot
 from autochron.model import Closed, Raised, Returned
+from autochron.recording.model_requests import ModelRequests
 from autochron.recording.stdio_notes import StdioNotes
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Recorder:
         """Separates changes made inside boundaries from those made outside; None while nobody observes these."""
         self.weigh: Callable[[int], None] | None = None
         """Called with the size of a large draft in bytes before it is submitted; None for a store in memory."""
+        self.requests = ModelRequests()
         self._lock = unpatched.RLock()
 
     def begin(self, crossing: Crossing[Draft], arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
@@ -88,6 +90,7 @@ class Recorder:
             point = crossing.point
             if point.transport:
                 draft.wires = [point.transport.sent(point.parameters, arguments)]
+                self.requests.sent(crossing, draft.wires[0])
             if crossing.boundary.runs:
                 # Arguments are not watched: the body runs on replay, too, and changes them again.
                 draft.input = canonical.canonical(*inputs.read(arguments))
@@ -328,7 +331,7 @@ class Recorder:
 
     def transport(self, current: Any, point: Any, arguments: tuple[Any, ...]) -> Any:
         """Note a request of an HTTP client and return its token; None if no model crossing is open around the request."""
-        if type(current) is not Crossing or current.handler is not self or not _keeps_exchanges(current):
+        if type(current) is not Crossing or current.handler is not self or not current.rule.keeps_exchanges:
             return None
         if current.record is None:  # the model crossing is written; something it started is still sending
             return exchange_tokens.UNNOTED
@@ -337,6 +340,7 @@ class Recorder:
             draft: Draft = current.record
             if not draft.add_wire(wire):
                 return exchange_tokens.UNNOTED
+            self.requests.sent(current, wire)
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -346,6 +350,7 @@ class Recorder:
 
     def wire_ended(self, crossing: Crossing[Draft]) -> None:
         """Submit the crossing again once a response body is read or dropped, if the crossing itself has ended."""
+        self.requests.ended(crossing.seq)
         draft = crossing.record
         if draft is None or crossing.seq not in self._open:
             return
@@ -493,8 +498,3 @@ def _is_held(crossing: Crossing[Draft], draft: Draft) -> bool:
     return crossing.form.endswith("iterator") or (
         draft.left_to_exchanges and crossing.point.function.endswith("generator")
     )
-
-
-def _keeps_exchanges(crossing: Crossing[Draft]) -> bool:
-    rule = crossing.rule
-    return rule.kind == "model" and rule.codec != "value"

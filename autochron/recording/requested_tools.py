@@ -39,10 +39,16 @@ class RequestedCall(Struct, frozen=True):
     Attributes:
         name: the tool.
         arguments: a JSON object, as text or decoded; None if it is unknown, as in a stream that sends it in parts.
+        id: the provider's id of the call; empty if it has none.
     """
 
     name: str
     arguments: Any = None
+    id: str = ""
+
+    def decoded(self) -> dict[str, Any]:
+        """Return the arguments as an object; an empty one if they are unknown."""
+        return _object(self.arguments)
 
 
 class Unanswered(Struct, frozen=True):
@@ -332,7 +338,7 @@ _NO_FEATURES = _Features(set(), set())
 
 
 def _features(tree: Any) -> _Features:
-    return _Features(set(_scalars(tree)), set(_keys(tree)))
+    return _Features(set(scalars(tree)), set(_keys(tree)))
 
 
 def _count_shared(requested: _Features, crossing: _Features | None, *, needs_all: bool) -> int | None:
@@ -368,7 +374,8 @@ def _decoded(text: str) -> Any:
         return None
 
 
-def _scalars(value: Any) -> Iterator[str]:
+def scalars(value: Any) -> Iterator[str]:
+    """Yield the scalars of decoded JSON as texts, at any depth and also in strings that hold JSON, without nulls."""
     for member in _walk(value):
         if isinstance(member, float) and member.is_integer():
             yield str(int(member))

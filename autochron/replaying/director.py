@@ -21,6 +21,7 @@ from autochron.redaction.redactor import Redactor
 from autochron.replaying import compare
 from autochron.replaying.child_reports import ChildEvent, ChildReport
 from autochron.replaying.divergence_log import MASKED
+from autochron.replaying.live_request import LiveRequest
 from autochron.replaying.log import LogEntry
 from autochron.replaying.lookup import Finder
 from autochron.replaying.plan import FULL, ReplayPlan
@@ -316,10 +317,19 @@ class Director:
         if running.mode == "live" and not running.compared and current.rule.kind == "model":
             self.runs.compare_request(running, point.transport.sent(point.parameters, arguments), current)
         if not running.answers:
-            return None
+            return self._live_request(current, point, arguments)
         if _process[0] != self._process:
             raise self._refuse_child(current.address)
         return ServedRequest(self.state, self.runs, running, current, point, arguments)
+
+    def _live_request(self, crossing: Crossing[Running], point: Any, arguments: tuple[Any, ...]) -> Any:
+        """Return the token of a request that is really sent; None if nobody listens to it."""
+        listener, rule = self.state.listener, crossing.rule
+        if listener is None or rule.kind != "model" or not rule.meta.declared:
+            return None
+        wire = point.transport.sent(point.parameters, arguments)
+        listener.sent(crossing, wire)
+        return LiveRequest(crossing.seq, wire, listener)
 
     def take_over(self) -> None:
         """Serve this process, which was forked from the one that was served so far."""

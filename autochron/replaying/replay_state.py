@@ -19,7 +19,7 @@ from autochron.replaying.shared_state import States
 
 if TYPE_CHECKING:
     from autochron.model import Envelope
-    from autochron.ports import Record
+    from autochron.ports import ModelListener, Record
     from autochron.redaction.redactor import Redactor
     from autochron.replaying.child_reports import ChildReport
     from autochron.replaying.plan import ReplayPlan
@@ -51,6 +51,7 @@ class ReplayState:
         printing: what served crossings are still to print.
         streams: the served streams that are being read, by the `seq` of their record.
         report: where a child process reports to the first process; None in the first process.
+        listener: is told of the requests to models; None if the record has no found tools.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ReplayState:
         self.printing = Printing()
         self.streams: dict[int, OpenStream] = {}
         self.report: ChildReport | None = None
+        self.listener: ModelListener | None = None
 
     def _reader(self, turns: Turns) -> Callable[[Envelope], None]:
         """Return the function that takes each envelope of the record as it is read, in order of start."""

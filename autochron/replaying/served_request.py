@@ -74,6 +74,8 @@ class ServedRequest:
     def _compared(self) -> exchange.Wire:
         wire: exchange.Wire = self._point.transport.sent(self._point.parameters, self._arguments)
         self._runs.compare_request(self._running, wire, self._crossing)
+        if self._state.listener is not None:
+            self._state.listener.sent(self._crossing, wire)
         return wire
 
     def _serving(self) -> ServedCrossing:
@@ -94,6 +96,8 @@ class ServedRequest:
             message = f"{envelope.address} sends {wire.method} {path}, which was not recorded"
             self._state.divergence_log.note("extra", envelope.address, message, envelope=envelope)
             return DivergenceError(message), None
+        if self._state.listener is not None:
+            self._state.listener.answered(self._crossing, answer)
         try:
             door = self._point.transport
             if answer.status == 0 and answer.error is not None:

@@ -73,17 +73,7 @@ def _write(summary: RunSummary, page: Page) -> None:
             f"  and {plural(summary.requests, 'trace')} of calls that have one each: autochron traces list"
         )
     footer = summary.footer
-    for tool in footer.unwoven_tools:
-        page.line(
-            f"  not woven: the model asked for {tool}, and no boundary is known to cover it; a replay may run it for real "
-            "(unwoven-tool)",
-            "yellow",
-        )
-    if footer.declined_tools:
-        tools = ", ".join(footer.declined_tools)
-        page.line(
-            f"  declined: {tools}: asked for by the model, covered by a boundary, and not called by the agent"
-        )
+    _write_tools(footer, page)
     _write_few(page, [_entry(entry) for entry in footer.ledger])
     _write_few(page, [f"not rebuilt on replay: {path} (opaque)" for path in summary.opaque])
     _write_few(page, [f"compared by type only: {path} (opaque-input)" for path in summary.by_type])
@@ -107,6 +97,31 @@ def _write(summary: RunSummary, page: Page) -> None:
     _write_findings(summary, page)
     _write_lost(summary, page)
     _write_few(page, list(summary.problems))
+
+
+def _write_tools(footer: Footer, page: Page) -> None:
+    """Write which tools have no boundary, were found, or were declined."""
+    for tool in footer.unwoven_tools:
+        page.line(
+            f"  not woven: the model asked for {tool}, and no boundary is known to cover it; a replay may run it for real "
+            "(unwoven-tool)",
+            "yellow",
+        )
+    for found in footer.found_tools:
+        page.line(f"  found: {found.tool} is {found.file}:{found.line} {found.qualname}, {found.how}")
+    for found in footer.unconfirmed_tools():
+        page.line(
+            f"  not confirmed: no result that the model got holds what {found.qualname} at {found.file}:{found.line} "
+            f"returned, so {found.tool} may be another function; a replay refuses it (unconfirmed-tool)",
+            "yellow",
+        )
+        for line in found.table().splitlines():
+            page.line(f"        {line}", "dim")
+    if footer.declined_tools:
+        tools = ", ".join(footer.declined_tools)
+        page.line(
+            f"  declined: {tools}: asked for by the model, covered by a boundary, and not called by the agent"
+        )
 
 
 def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:

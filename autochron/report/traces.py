@@ -122,6 +122,9 @@ def _write_foot(page: Page, footer: Footer | None) -> None:
         )
     for tool in footer.unwoven_tools if footer else ():
         page.line(f"not woven: the model asked for {tool} (unwoven-tool)", "yellow")
+    for found in footer.found_tools if footer else ():
+        known = "" if found.is_confirmed else "; no result that the model got holds what it returned"
+        page.line(f"found: {found.tool} is {found.file}:{found.line} {found.qualname}, {found.how}{known}")
     for tool in footer.declined_tools if footer else ():
         page.line(
             f"declined: {tool}: asked for by the model, covered by a boundary, and not called by the agent"

@@ -17,7 +17,8 @@ _KEYS = (
     *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
     *("changes", "codec", "observe", "state", "argument", "outcome"),
 )
-_META_KEYS = ("model", "sampling", "usage", "tools", "sdk")
+_META_PATHS = ("model", "sampling", "usage", "tools", "declared", "results")
+_META_KEYS = (*_META_PATHS, "sdk")
 _META_ROOTS = ("request", "response", "path", "input", "outcome")
 _CODECS = ("auto", "http", "value", "channel")
 
@@ -143,7 +144,7 @@ def _changes(table: Table) -> tuple[str, ...] | None:
 def _meta(table: Table) -> MetaPaths:
     table.check_keys(_META_KEYS)
     paths: dict[str, tuple[str, ...]] = {}
-    for key in _META_KEYS[:-1]:
+    for key in filter(table.__contains__, _META_PATHS):
         paths[key] = table.texts(key, single=True)
         for path in paths[key]:
             steps = table.parsed(key, path, parse_path)

@@ -29,11 +29,12 @@ class CompiledBoundary:
         collapses: whether a call directly inside another crossing of this kind is no crossing of its own.
         is_tool: whether it is not a model.
         runs: whether the body runs on every replay, even if nothing is live.
+        is_found: whether only calls count that a model has asked for: no rule names the tool.
         inputs: the handler's reader of a call's input; opaque to the kernel.
     """
 
     __slots__ = (
-        "_models", "collapses", "fits", "inputs", "is_tool", "name", "outcome", "passed", "rule",
+        "_models", "collapses", "fits", "inputs", "is_found", "is_tool", "name", "outcome", "passed", "rule",
         "runs", "template",
     )  # fmt: skip
 
@@ -68,6 +69,7 @@ class CompiledBoundary:
         self.collapses = rule.pack is not None and rule.kind == "model"
         self.is_tool = rule.kind != "model"
         self.runs = rule.observe or outcome is not None
+        self.is_found = rule.is_found
         self.inputs: Any = None
         self._models = models
 

@@ -33,7 +33,7 @@ VERSION = 1
 
 AUTO = "auto"
 _KEYS = (
-    *("version", "root", "packs", "project", "disable", "children", "ambient", "stderr"),
+    *("version", "root", "packs", "project", "disable", "children", "ambient", "stderr", "find"),
     *("boundary", "trace", "ignore", "snapshot", "effect", "output", "redact"),
 )
 
@@ -78,6 +78,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         snapshot=table.values.get("snapshot") is not False,
         children=table.flag("children", default=True),
         stderr=table.flag("stderr", default=False),
+        find=table.flag("find", default=True),
         root=folder,
         file=file,
     )

@@ -17,6 +17,7 @@ from autochron.model import (
     FileRead,
     Finding,
     Footer,
+    FoundTool,
     OutsideEffect,
     Secrets,
     Snapshot,
@@ -67,6 +68,7 @@ class Ending(Struct, frozen=True):
         joined: list[Child],
         unwoven_tools: tuple[str, ...],
         declined_tools: tuple[str, ...],
+        found_tools: tuple[FoundTool, ...],
         connections: Iterable[Connection],
         lost: int,
         mask_key: Callable[[], MaskKey | None],
@@ -78,6 +80,7 @@ class Ending(Struct, frozen=True):
             joined: the child processes that were recorded.
             unwoven_tools: tools with a call that no crossing answers, which may have run unwoven.
             declined_tools: tools with a call that no crossing answers, because the program declined it.
+            found_tools: the found tools that crossed.
             connections: connections outside every boundary.
             lost: how many crossings are not in the store.
             mask_key: returns the user's key for masks.
@@ -100,6 +103,7 @@ class Ending(Struct, frozen=True):
             stdin_kind=transcript.stdin_kind,
             unwoven_tools=unwoven_tools,
             declined_tools=declined_tools,
+            found_tools=found_tools,
             connections=tuple(connections),
             ledger=(
                 *self.ledger,

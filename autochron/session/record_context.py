@@ -10,7 +10,7 @@ from autochron._runtime import std_streams, unpatched
 from autochron._runtime.unpatched import os
 from autochron.config import default_store, find_rule_file
 from autochron.crossing.processes import attending
-from autochron.errors import UnwovenToolError, UsageError
+from autochron.errors import UnconfirmedToolError, UnwovenToolError, UsageError
 from autochron.instrument.activation import activate
 from autochron.model import Command, Finding, Footer, Rules, Trace
 from autochron.ports import Store
@@ -213,6 +213,15 @@ def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") 
         UnwovenToolError: there is such a tool.
     """
     footer = record.footer
+    unsure = () if footer is None else footer.unconfirmed_tools()
+    if unsure:
+        places = ", ".join(f"{tool.tool} ({tool.file}:{tool.line})" for tool in unsure)
+        tables = "\n\n".join(tool.table() for tool in unsure)
+        raise UnconfirmedToolError(
+            f"trace {record.header.id}: {places} was found by its name, and no result that the model got holds what it "
+            f"returned, so the tool may be another function; if it is this one, write its table and record again{remedy}\n\n"
+            f"{tables}\n\n"
+        )
     if footer is not None and footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(

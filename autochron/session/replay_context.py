@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.woven_tools import refuse_uncovered
 from autochron.errors import DivergenceError, UsageError
+from autochron.finding.rules import with_found
 from autochron.instrument.activation import activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
@@ -150,6 +151,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """Read the trace and weave, so that beginning takes less time. A parent does this once for all of its forks."""
         rules = rules_for(self._rules)
         record = self._open(rules)
+        rules = with_found(rules, record.footer)
         plan = plan_for(record, self._live, inputs=self._inputs, deny=self._deny)
         swaps = swaps_for(self._swap, rules) if self._swap else ()
         activate(with_swaps(rules, swaps) if swaps else rules)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from autochron.crossing.kernels import Kernels
     from autochron.instrument.swap import Swapping
     from autochron.instrument.watching import Watching
-    from autochron.ports import CrossingHandler
+    from autochron.ports import CrossingHandler, ModelListener
     from autochron.session.children import Children
 
 
@@ -67,6 +67,8 @@ class Session(ABC):
         self.children: Children | None = None
         """Hands child processes their contexts; None if they don't join."""
         self._token: Any = None
+        self.listener: ModelListener | None = None
+        """Knows in a replay which calls of found tools are under way; None if the record has no found tools."""
         self.watching: Watching | None = None
         """Looks for calls that escape the record; None if nobody asked for that."""
 
@@ -101,6 +103,8 @@ class Session(ABC):
         self.kernel.mask_name = self.redactor.mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
+        if self.listener is not None:
+            self.kernel.is_called = self.listener.is_called
         self._token = CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
         lane_hooks.carry(handler_of_all.current)
@@ -135,6 +139,8 @@ class Session(ABC):
         self.kernel.mask_name = self.redactor.mask_name
         self.kernel.transport = transport
         self.kernel.pass_in = self.activation.planner.passing.weave
+        if self.listener is not None:
+            self.kernel.is_called = self.listener.is_called
         self._token = None
         CURRENT.set(self.kernel.base)
         handler_of_all = self.over(self.kernel)
@@ -144,6 +150,21 @@ class Session(ABC):
     def over(self, kernel: Kernel) -> Kernel | Kernels | Swapping:
         """Return the handler that woven code calls: the kernel, or a wrapper of it for traced calls or swaps."""
         return kernel
+
+    def make_listener(self) -> Callable[[], ModelListener] | None:
+        """Return what makes the finder of tools; None if the rules switch it off."""
+        if not self.activation.rules.find:
+            return None
+        activation, problem = self.activation, self.problem
+
+        def make() -> ModelListener:
+            from autochron.finding.finder import (
+                ToolFinder,
+            )  # lazy: with the first request that may declare tools
+
+            return ToolFinder(activation, problem)
+
+        return make
 
     @property
     def is_child(self) -> bool:

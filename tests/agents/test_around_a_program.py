@@ -43,6 +43,7 @@ def count_lines(path):
 
 def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(forked, tmp_path):
     write(tmp_path, PAYS)
+    (tmp_path / "autochron.toml").write_text("version = 1\nfind = false\n")
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
     assert recorded.status == 0

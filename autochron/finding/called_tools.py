@@ -1,0 +1,82 @@
+"""Keep the tool calls that a model has asked for and that no request has answered yet.
+
+A found tool crosses only while such a call is under way. Recording and replay decide it alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from autochron._runtime import unpatched
+from autochron.recording.call_facts import CallResult
+from autochron.recording.requested_tools import RequestedCall
+
+_MOST_CALLS = 4_096
+"""Calls that are kept at most. A program may end many conversations at a tool call."""
+
+
+class OpenCall(Struct, frozen=True):
+    """A call that no request has answered.
+
+    Attributes:
+        model: the `seq` of the model crossing that asked for it.
+        call: the call.
+    """
+
+    model: int
+    call: RequestedCall
+
+
+class CalledTools:
+    """The calls of tools that models have asked for in one session. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, list[OpenCall]] = {}
+        self._count = 0
+        self._lock = unpatched.RLock()
+
+    def ask(self, model: int, calls: Iterable[RequestedCall]) -> None:
+        """Note the calls that a model asked for; they replace those that were noted for it before."""
+        with self._lock:
+            for name in list(self._open):
+                self._keep(name, [known for known in self._open[name] if known.model != model])
+            for call in calls:
+                self._open.setdefault(call.name, []).append(OpenCall(model, call))
+                self._count += 1
+            while self._count > _MOST_CALLS:
+                name = next(iter(self._open))
+                self._keep(name, self._open[name][1:])
+
+    def answer(self, model: int, results: Iterable[CallResult]) -> None:
+        """Forget the calls that a request answers.
+
+        Args:
+            model: the crossing of the request. Calls that it asks for itself stay.
+            results: the results that it carries.
+        """
+        with self._lock:
+            for result in results:
+                for name in [result.name] if result.name in self._open else list(self._open):
+                    self._keep(name, _without_answered(self._open[name], model, result))
+
+    def calls_of(self, tool: str) -> tuple[OpenCall, ...]:
+        """Return the open calls of a tool."""
+        return tuple(self._open.get(tool, ()))
+
+    def _keep(self, name: str, calls: list[OpenCall]) -> None:
+        self._count -= len(self._open[name]) - len(calls)
+        if calls:
+            self._open[name] = calls
+        else:
+            del self._open[name]
+
+
+def _without_answered(calls: list[OpenCall], model: int, result: CallResult) -> list[OpenCall]:
+    """Return the calls that a result does not answer. Without an id it answers the first call of its tool."""
+    if result.id:
+        return [known for known in calls if known.call.id != result.id or known.model >= model]
+    if result.name and calls and calls[0].model < model and calls[0].call.name == result.name:
+        return calls[1:]
+    return calls

@@ -1,0 +1,267 @@
+"""Look for the functions that may be a tool: those that the project keeps under the tool's name.
+
+No code of the program runs: attributes are read from dictionaries.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from types import FrameType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of
+from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
+from autochron._runtime.frame_locals import locals_of
+from autochron.project import Project
+from autochron.recording.call_facts import DeclaredTool
+
+_MOST_OBJECTS = 20_000
+"""Objects that one search looks at, at most."""
+
+_MOST_FRAMES = 400
+"""Frames that are searched at most, from the model call outward."""
+
+_DEEPEST = 3
+"""How many containers or objects deep a search goes from a variable."""
+
+_RENAMED = re.compile(r"--|__|[-./:]")
+"""What separates the name of a tool from that of its plugin or server in the name that the model gets."""
+
+_NAMES = ("name", "tool_name", "__name__")
+"""Attributes and keys by which objects of the project tell the name of their tool."""
+
+_METHODS = (
+    *("__call__", "run", "execute", "invoke", "call", "handle", "forward", "arun", "_run", "_arun", "acall"),
+    *("ainvoke", "aexecute"),
+)
+"""Methods that run the tool that an object of the project is."""
+
+_CONTAINERS = (list, tuple, deque)
+
+_Cached = type(functools.lru_cache(len))
+
+
+class DefinitionSearch:
+    """One search for the functions of some declared tools.
+
+    Attributes:
+        is_cut: whether the project has more objects than a search looks at.
+    """
+
+    def __init__(self, tools: Iterable[DeclaredTool], project: Project) -> None:
+        """Make one.
+
+        Args:
+            tools: the tools.
+            project: whose functions count.
+        """
+        self._project = project
+        self._tools: dict[str, list[DeclaredTool]] = {}
+        for tool in tools:
+            for name in names_of(tool.name):
+                self._tools.setdefault(name, []).append(tool)
+        self._found: dict[str, dict[int, FunctionType]] = {}
+        self._seen: set[int] = set()
+        self._left = _MOST_OBJECTS
+        self.is_cut = False
+
+    def functions(self, frame: FrameType | None) -> dict[str, list[FunctionType]]:
+        """Return, by tool, the functions that the project keeps under its name.
+
+        Args:
+            frame: the frame of the model call. The variables of its callers are searched, too.
+        """
+        for namespace in _namespaces(frame, self._project):
+            self._look_up(namespace)
+            for value in list(namespace.values()):  # a copy: another thread may change it
+                self._look_at(value, 0)
+        return {name: list(functions.values()) for name, functions in self._found.items()}
+
+    def _look_up(self, namespace: Mapping[Any, Any]) -> None:
+        """Take the entries of a dictionary that have the name of a tool."""
+        for name, tools in self._tools.items():
+            if name in namespace:
+                for tool in tools:
+                    self._take(tool, namespace[name], 0)
+
+    def _look_at(self, value: Any, depth: int) -> None:
+        """Search a value that has no tool's name: a container, an object or a class of the project."""
+        kind = type(value)
+        if kind is FunctionType:
+            self._look_at_function(value)
+            return
+        if depth >= _DEEPEST or kind in _PLAIN or identity(value) in self._seen:
+            return
+        if self._left <= 0:
+            self.is_cut = True
+            return
+        self._left -= 1
+        self._seen.add(identity(value))
+        if issubclass(kind, dict):
+            self._look_at_dictionary(value, depth)
+        elif issubclass(kind, _CONTAINERS):
+            for item in list(kind.__iter__(value)) if kind in _CONTAINERS else ():
+                self._look_at(item, depth + 1)
+        elif issubclass(kind, type):
+            if self._owns_class(value):
+                self._look_up(space_of(value))
+        elif self._owns_class(kind):
+            self._look_at_object(value, depth)
+
+    def _look_at_function(self, function: FunctionType) -> None:
+        for tool in self._tools.get(function.__name__, ()):
+            self._take(tool, function, 0)
+
+    def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
+        entries = list(dict.items(value))
+        self._look_up({key: entry for key, entry in entries if type(key) is str and key in self._tools})
+        for tool in self._named({key: entry for key, entry in entries if key in _NAMES}):
+            for _, entry in entries:
+                self._take(tool, entry, 1)
+        for _, entry in entries:
+            self._look_at(entry, depth + 1)
+
+    def _look_at_object(self, value: Any, depth: int) -> None:
+        attributes = dictionary_of(value) or {}
+        for base in bases_of(type(value)):
+            if self._owns_class(base):
+                self._look_up(space_of(base))
+        told = {name: attributes.get(name, class_attribute(type(value), name)) for name in _NAMES[:2]}
+        for tool in self._named(told):
+            self._take(tool, value, 0)
+        self._look_up(attributes)
+        for attribute in list(attributes.values()):
+            self._look_at(attribute, depth + 1)
+
+    def _named(self, names: Mapping[str, Any]) -> list[DeclaredTool]:
+        """Return the tools that the `name` among some attributes is the name of."""
+        return [tool for value in names.values() if type(value) is str for tool in self._tools.get(value, ())]
+
+    def _take(self, tool: DeclaredTool, value: Any, depth: int) -> None:
+        """Take the function that runs when a value is called; of an object, a method or an attribute that fits the tool."""
+        function = _function_of(value)
+        if function is not None:
+            if self._project.owns(function.__code__.co_filename) and fits(function, tool, exactly=depth > 0):
+                self._found.setdefault(tool.name, {})[identity(function.__code__)] = function
+            return
+        kind = type(value)
+        if depth > 1:
+            return
+        if issubclass(kind, dict):
+            values = list(dict.values(value))
+        elif kind in _CONTAINERS:
+            values = list(value)
+        elif issubclass(kind, type):
+            values = [space_of(value)[name] for name in _METHODS if name in space_of(value)]
+        elif self._owns_class(kind):
+            methods = [class_attribute(kind, name) for name in _METHODS]
+            values = [*(dictionary_of(value) or {}).values(), *methods]
+        else:
+            values = []
+        for inner in values[:64]:
+            if type(inner) is not type:
+                self._take(tool, inner, depth + 1)
+
+    def _owns_class(self, kind: type) -> bool:
+        module = sys.modules.get(str(space_of(kind).get("__module__", "")))
+        file = None if module is None else module.__dict__.get("__file__")
+        return type(file) is str and self._project.owns(file)
+
+
+_PLAIN = frozenset(
+    {
+        str,
+        int,
+        float,
+        bool,
+        bytes,
+        complex,
+        type(None),
+        ModuleType,
+        MethodType,
+        property,
+        staticmethod,
+        classmethod,
+    }
+)
+"""Types of values that hold no tool, or are looked up by name only."""
+
+
+def names_of(tool: str) -> tuple[str, ...]:
+    """Return the names that the function of a tool may have: its own, and what frameworks make of it in `Plugin-function`."""
+    parts = _RENAMED.split(tool)
+    endings = ["_".join(parts)] if all(parts) else []
+    if len(parts) > 1 and parts[-1]:
+        endings.append(parts[-1])
+    return tuple(dict.fromkeys((tool, *endings)))
+
+
+def fits(function: FunctionType, tool: DeclaredTool, *, exactly: bool = False) -> bool:
+    """Return whether a function can be called with the parameters that a tool declares.
+
+    Args:
+        function: the function.
+        tool: the tool.
+        exactly: whether it must have the same parameters. Else it may also take all arguments as one object.
+    """
+    code = function.__code__
+    names, (variadic, _) = parameter_names(code)
+    names = names[: code.co_argcount + code.co_kwonlyargcount]
+    if names[:1] in (("self",), ("cls",)):
+        names = names[1:]
+    if code.co_flags & CO_VARKEYWORDS or (tool.parameters is not None and tool.parameters <= {*names}):
+        return True
+    if exactly:
+        return False
+    # A dictionary, a text or a model with all arguments, and perhaps a context.
+    needed = len(names) - len(function.__defaults__ or ())
+    return tool.parameters is None or variadic is not None or (len(names) >= 1 and needed <= 2)
+
+
+def _function_of(value: Any) -> FunctionType | None:
+    """Return the function behind a callable, through what binds or decorates it; None if it is no such callable."""
+    for _ in range(16):
+        kind = type(value)
+        if kind is FunctionType:
+            inner = value.__dict__.get("__wrapped__") if value.__dict__ else None
+            if inner is None:
+                return value  # type: ignore[no-any-return]
+            value = inner
+        elif kind is MethodType:
+            value = value.__func__
+        elif issubclass(kind, functools.partial):
+            value = functools.partial.func.__get__(value)
+        elif kind in {staticmethod, classmethod}:
+            value = value.__func__
+        elif kind is _Cached:
+            value = value.__wrapped__
+        else:
+            return None
+    return None
+
+
+def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables of the project's frames, from one outward, and those of the project's modules."""
+    seen: set[int] = set()
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            break
+        if project.owns(frame.f_code.co_filename):
+            if frame.f_globals is not frame.f_locals:
+                yield locals_of(frame)
+            seen.add(identity(frame.f_globals))
+            yield frame.f_globals
+        frame = frame.f_back
+    for module in list(sys.modules.values()):
+        if type(module) is not ModuleType and not issubclass(type(module), ModuleType):
+            continue
+        namespace = (
+            module.__dict__ if type(module) is ModuleType else ModuleType.__getattribute__(module, "__dict__")
+        )
+        file = namespace.get("__file__")
+        if type(file) is str and identity(namespace) not in seen and project.owns(file):
+            yield namespace

@@ -1,0 +1,220 @@
+"""Find the tools that a model call declares, weave them, and know when the model has asked for one.
+
+What a finder does happens in the program's own calls of a model, so it does little where nothing is new: it compares the
+declarations with those that it has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from autochron._runtime import unpatched
+from autochron._runtime.signals import is_interruption
+from autochron._runtime.unpatched import getframe
+from autochron.finding.called_tools import CalledTools, OpenCall
+from autochron.finding.definitions import DefinitionSearch
+from autochron.finding.rules import found_rule
+from autochron.http.exchange import stored_exchange
+from autochron.instrument.found_functions import points_of
+from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
+from autochron.recording.call_facts import CallFacts, DeclaredTool
+from autochron.recording.requested_tools import RequestedCall
+from autochron.weaving.gate import Point
+
+if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
+    from autochron.http.exchange import Wire
+    from autochron.instrument.activation import Activation
+
+_MOST_CANDIDATES = 12
+"""Functions of one tool that are woven at most. A name that fits more says nothing."""
+
+_MOST_DECLARATIONS = 64
+"""Texts of declarations that are remembered."""
+
+
+class _Answer(Struct):
+    """A request whose answer is not complete."""
+
+    paths: MetaPaths
+    wire: Wire
+
+
+class ToolFinder:
+    """Finds tools in one session, and knows which calls of them are under way.
+
+    Attributes:
+        called: the calls that the models have asked for.
+        unclear: by tool, why its function was not taken.
+    """
+
+    def __init__(
+        self, activation: Activation, report: Callable[[str], None], *, searches: bool = True
+    ) -> None:
+        """Make one.
+
+        Args:
+            activation: weaves what is found.
+            report: called with a problem on our side, in one line.
+            searches: whether tools are sought. Without, only those of the rules count: in a replay, those of its record.
+        """
+        self._activation = activation
+        self._report = report
+        self._searches = searches
+        self._serves = any(rule.is_found for rule in activation.rules.boundaries)
+        self.called = CalledTools()
+        self.unclear: dict[str, str] = {}
+        self._sought: set[DeclaredTool] = set()
+        self._declarations: list[bytes] = []
+        self._answers: dict[int, _Answer] = {}
+        self._fields: dict[MetaPaths, tuple[bytes, ...]] = {}
+        self._lock = unpatched.RLock()
+
+    # --- called by the handler of crossings, around a model's requests -----------------------------------------------
+
+    def sent(self, crossing: Crossing[Any], wire: Wire) -> None:
+        """Note a request to a model that is about to be sent. New tools that it declares are sought."""
+        paths = crossing.rule.meta
+        if not paths.declared or crossing.rule.kind != "model":
+            return
+        try:
+            if self._searches:
+                self._note_declarations(paths, wire.content)
+            if self._has_found():
+                facts = CallFacts(paths, b"{}", Returned(), None, wire.content)
+                self.called.answer(crossing.seq, facts.results())
+                with self._lock:
+                    self._answers[crossing.seq] = _Answer(paths, wire)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._report(f"tools were not found: {type(error).__name__}: {error} (tools-not-found)")
+
+    def ended(self, seq: int) -> None:
+        """Note that the answer to a model's request has come to its end."""
+        with self._lock:
+            answer = self._answers.pop(seq, None)
+        if answer is not None:
+            self._read(seq, answer)
+
+    def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
+        """Note the recorded answer that a request is served."""
+        with self._lock:
+            answer = self._answers.pop(crossing.seq, None)
+        if answer is not None:
+            self._note_calls(crossing.seq, answer.paths, exchange)
+
+    # --- called by the kernel ----------------------------------------------------------------------------------------
+
+    def is_called(self, point: Point, rule: BoundaryRule, arguments: Sequence[Any], current: Any) -> bool:
+        """Return whether a call of a found tool's function answers a call that a model has asked for.
+
+        Args:
+            point: the woven function.
+            rule: the rule of the tool.
+            arguments: the bound arguments.
+            current: the innermost open crossing, or the lane's root.
+        """
+        with self._lock:
+            unread = list(self._answers.items())
+        for seq, answer in unread:  # a stream: its tool may run before its end
+            if answer.wire.chunks:
+                self._read(seq, answer)
+        calls = [call for call in self.called.calls_of(rule.name) if not _is_inside(call, current)]
+        if not calls:
+            return False
+        others = [other for other in point.rules if other.is_found and other.name != rule.name]
+        if not others:
+            return True
+        best = max(_agreement(call.call, point, arguments) for call in calls)
+        return all(
+            _agreement(call.call, point, arguments) <= best
+            for other in others
+            for call in self.called.calls_of(other.name)
+        )
+
+    # --- inside --------------------------------------------------------------------------------------------------------
+
+    def _has_found(self) -> bool:
+        return self._activation.found.has_rules or self._serves
+
+    def _read(self, seq: int, answer: _Answer) -> None:
+        try:
+            self._note_calls(seq, answer.paths, stored_exchange(answer.wire, with_request=False))
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._report(f"an answer was not read: {type(error).__name__}: {error} (tools-not-found)")
+
+    def _note_calls(self, seq: int, paths: MetaPaths, exchange: Exchange) -> None:
+        self.called.ask(seq, CallFacts(paths, b"{}", Returned(), exchange).calls())
+
+    def _note_declarations(self, paths: MetaPaths, body: bytes) -> None:
+        """Seek the tools of a request, unless it declares what an earlier one did."""
+        fields = self._fields.get(paths)
+        if fields is None:
+            names = {path.split(".")[1] for path in paths.declared or ()}
+            fields = self._fields[paths] = tuple(f'"{name}"'.encode() for name in names)
+        if not any(field in body for field in fields) or any(known in body for known in self._declarations):
+            return
+        facts = CallFacts(paths, b"{}", Returned(), None, body)
+        declared = facts.declared()
+        with self._lock:
+            self._declarations = [*self._declarations[1 - _MOST_DECLARATIONS :], *facts.raw_declarations()]
+            tools = [tool for tool in declared if tool not in self._sought]
+            self._sought.update(tools)
+        if tools:
+            self._find(tools)
+
+    def _find(self, tools: Sequence[DeclaredTool]) -> None:
+        activation = self._activation
+        search = DefinitionSearch(tools, activation.project)
+        functions = search.functions(getframe(2))
+        for name, candidates in functions.items():
+            if any(_is_ruled(function) for function in candidates):
+                continue  # a table of the project covers it
+            if len(candidates) > _MOST_CANDIDATES:
+                self.unclear[name] = f"{len(candidates)} functions of the project have its name"
+                continue
+            for function in candidates:
+                activation.found.weave(function, found_rule(name, function, activation, "by name"))
+
+
+def _is_ruled(function: FunctionType) -> bool:
+    """Return whether a rule of a file covers a function."""
+    return any(not rule.is_found for point in points_of(function.__code__) for rule in point.rules)
+
+
+def _is_inside(call: OpenCall, current: Any) -> bool:
+    """Return whether what runs is inside a tool that began after the model asked: then that one answers it."""
+    crossing = current if hasattr(current, "rule") else current.parent
+    while crossing is not None:
+        rule = getattr(crossing, "rule", None)
+        if rule is not None and rule.kind == "tool" and crossing.seq > call.model:
+            return True
+        crossing = getattr(crossing, "parent", None)
+    return False
+
+
+def _agreement(call: RequestedCall, point: Point, arguments: Sequence[Any]) -> int:
+    """Count the arguments of a requested call that a call of a function has."""
+    requested = call.decoded()
+    bound = dict(zip(point.parameters, arguments, strict=False))
+    for value in list(bound.values()):
+        if type(value) is dict:
+            bound |= {str(key): entry for key, entry in value.items() if type(key) is str}
+    return sum(
+        1
+        for name, value in requested.items()
+        if name in bound
+        and type(bound[name]) is type(value)
+        and type(value) in _SCALARS
+        and bound[name] == value
+    )
+
+
+_SCALARS = frozenset({str, int, float, bool})

@@ -1,0 +1,81 @@
+"""Make rules of found tools, and add those of a trace to the rules of its replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Literal
+
+from msgspec import structs
+
+from autochron._runtime.unpatched import os
+from autochron.instrument.activation import Activation
+from autochron.model import FOUND, BoundaryRule, Footer, FoundTool, Place, Rules, Target
+from autochron.project import Project
+
+
+def found_rule(
+    tool: str, function: FunctionType, activation: Activation, how: Literal["by name", "by value"]
+) -> BoundaryRule:
+    """Return the rule of a found tool.
+
+    Args:
+        tool: the name by which the model asks for it.
+        function: its function.
+        activation: names its file and its module.
+        how: how it was found.
+    """
+    code = function.__code__
+    module = str(function.__globals__.get("__name__", ""))
+    return rule_of(
+        FoundTool(
+            tool,
+            (*activation.planner.aliases.get(module, ()), module)[
+                0
+            ],  # not `__main__`: a test imports it by name
+            code.co_qualname,
+            activation.project.name(code.co_filename),
+            code.co_firstlineno,
+            how,
+            is_confirmed=False,
+        )
+    )
+
+
+def rule_of(tool: FoundTool) -> BoundaryRule:
+    """Return the rule of a found tool, as a trace keeps it."""
+    return BoundaryRule(
+        id=f"{FOUND}{tool.how} {tool.file}:{tool.qualname} {tool.tool}",
+        name=tool.tool.replace("{", "{{").replace("}", "}}"),
+        kind="tool",
+        selector=Target(tool.module, tool.qualname),
+        place=Place(tool.file, tool.line),
+    )
+
+
+def with_found(rules: Rules, footer: Footer | None) -> Rules:
+    """Return rules that weave the tools that were found in a recorded run.
+
+    Args:
+        rules: the rules of a replay.
+        footer: of the trace.
+    """
+    tools: Iterable[FoundTool] = () if footer is None else footer.found_tools
+    found = tuple(
+        rule_of(structs.replace(tool, module=name)) for tool in tools for name in _names_of(tool, rules)
+    )
+    if not found:
+        return rules
+    return structs.replace(
+        rules,
+        boundaries=(*rules.boundaries, *found),
+        digest="+".join((rules.digest, *(rule.id for rule in found))),
+    )
+
+
+def _names_of(tool: FoundTool, rules: Rules) -> tuple[str, ...]:
+    """Return the names that the module of a tool may have: a test imports `__main__` by another one."""
+    path = os.path.join(rules.root, tool.file)
+    return tuple(
+        dict.fromkeys((tool.module, *Project(rules.project or (rules.root,), rules.root).names_of(path)))
+    )

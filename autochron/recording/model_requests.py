@@ -1,0 +1,41 @@
+"""Pass the requests to models on to a listener, which is made with the first request that may declare tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autochron.http.exchange import Wire
+    from autochron.ports import ModelListener
+
+
+class ModelRequests:
+    """The requests to models in one recording.
+
+    Attributes:
+        make_listener: makes the listener; None if nobody is to listen.
+    """
+
+    __slots__ = ("_listener", "make_listener")
+
+    def __init__(self) -> None:
+        self.make_listener: Callable[[], ModelListener] | None = None
+        self._listener: ModelListener | None = None
+
+    def sent(self, crossing: Any, wire: Wire) -> None:
+        """Note a request of a model crossing that is about to be sent."""
+        listener = self._listener
+        if listener is None:
+            if self.make_listener is None or not crossing.rule.meta.declared:
+                return
+            listener = self._listener = self.make_listener()
+            kernel: Any = crossing.root.kernel
+            if kernel is not None:
+                kernel.is_called = listener.is_called
+        listener.sent(crossing, wire)
+
+    def ended(self, seq: int) -> None:
+        """Note that the answer to a crossing's request has come to its end."""
+        if self._listener is not None:
+            self._listener.ended(seq)
