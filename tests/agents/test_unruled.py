@@ -1,0 +1,157 @@
+"""Agents without a rules file: their tools are found, or refused with the table to write."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+
+import pytest
+
+from autochron import provider
+from autochron.store import open_store
+from tests.agents.footprint import VARIABLE, Footprints
+from tests.agents.unruled_cases import CASES, FAST, UNRULED
+from tests.agents.workshop import assert_same, environment
+
+
+@pytest.fixture
+def footprints():
+    """Return the file in which tools leave footprints."""
+    file = Footprints()
+    yield file
+    file.close()
+
+
+class Agent:
+    """A case's program in a folder of its own, and the commands that run it."""
+
+    def __init__(self, case, runner, folder, footprints):
+        self.case, self.folder = case, folder
+        self._runner, self._footprints = runner, footprints
+        name = case.program.partition(".")[0]
+        if (UNRULED / name).is_dir():
+            shutil.copytree(UNRULED / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(UNRULED / f"{name}.py", folder)
+
+    def run(self, *words, model=None):
+        """Run a command, and return it with the footprints that tools left."""
+        variables = {VARIABLE: str(self._footprints.path)}
+        completed = self._runner.run(self.folder, *words, model=model, **variables)
+        return completed, self._footprints.taken()
+
+    def record(self):
+        """Record the program, stop its provider, and check that each tool ran as often as it was asked for."""
+        with provider.serve(script=self.case.script()) as model:
+            recorded, ran = self.run("run", *self.case.command(), model=model)
+        assert (recorded.status, ran) == (0, self.case.recorded_footprints()), recorded.stderr
+        return recorded
+
+    def replay(self, *words):
+        return self.run("replay", "last", *words)
+
+    def crossings(self):
+        """Return the crossings of the last trace that are no calls of models."""
+        trace = open_store(str(self.folder / ".autochron" / "traces.db")).load("last")
+        return [envelope for envelope in trace.envelopes if envelope.kind != "model"]
+
+
+def tried(case):
+    return case if case.program in FAST else pytest.param(case, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", [tried(case) for case in CASES], ids=str)
+def test_tools_without_a_rule_are_found_or_refused(case, forked, footprints, tmp_path):
+    agent = Agent(case, forked, tmp_path, footprints)
+    recorded = agent.record()
+    refused = assert_found(agent, recorded)
+    if refused:
+        recorded = assert_refused_until_written(agent, refused)
+        if recorded is None:
+            return
+    replayed, ran = agent.replay()
+    assert_same(recorded, replayed, 0)
+    assert ran == case.replayed_footprints()
+    if any(envelope.kind == "tool" for envelope in agent.crossings()):
+        replayed, ran = agent.replay("--live", "kind:tool")
+        assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr
+        assert ran == case.live_footprints(), replayed.stderr
+
+
+def assert_found(agent, recorded):
+    """Check which tools crossed and how they were found, and return those that were not found."""
+    case, envelopes = agent.case, agent.crossings()
+    assert_only_tools(case, envelopes)
+    counts = Counter(envelope.name for envelope in envelopes)
+    refused = [tool for tool in case.tools if not counts[tool.name] and tool.times]
+    for tool in case.tools:
+        allowed = tool.allowed()
+        if tool in refused:
+            assert "refused" in allowed or "nowhere" in allowed, (
+                f"{tool.name} was not found: {recorded.stderr}"
+            )
+        elif tool.times:
+            assert way_told(recorded.stderr, tool.name) in allowed, recorded.stderr
+    assert bool(refused) == ("(unwoven-tool)" in recorded.stderr), recorded.stderr
+    return refused
+
+
+def assert_only_tools(case, envelopes):
+    """Check that each crossing is of a tool that the model asked for, as often as expected, and defined where expected."""
+    sites = {tool.name: tool.sites.split() for tool in case.tools}
+    left_alone = [envelope.site for envelope in envelopes if envelope.site in case.left_alone]
+    assert left_alone == []
+    assert {(envelope.name, envelope.kind) for envelope in envelopes} <= {(name, "tool") for name in sites}
+    elsewhere = [e.site for e in envelopes if sites[e.name] and e.site not in sites[e.name]]
+    assert elsewhere == []
+    expected = {tool.name: tool.times for tool in case.tools}
+    counts = Counter(envelope.name for envelope in envelopes)
+    assert {name: expected[name] for name in counts} == dict(counts)
+
+
+def way_told(text, name):
+    """Return how a run says that it found a tool: `name` or `value`; None if it doesn't."""
+    lines = [line for line in text.splitlines() if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line)]
+    ways = [way[1] for line in lines if (way := re.search(r"\bby (name|value)\b", line))]
+    return ways[0] if ways else None
+
+
+def assert_refused_until_written(agent, refused):
+    """Check that a replay is refused, and what it says to write. Return the run with it; None if nothing can be written."""
+    replayed, ran = agent.replay()
+    assert (replayed.status, ran) == (2, []), replayed.stderr
+    for tool in refused:
+        assert tool.name in replayed.stderr
+    if any("nowhere" in tool.allowed() for tool in refused):
+        return None
+    tables = tables_in(replayed.stderr)
+    assert "boundary" in tomllib.loads(tables), replayed.stderr
+    if not all(tool.is_writable() for tool in refused):
+        return None
+    (agent.folder / "autochron.toml").write_text(f"version = 1\n\n{tables}", encoding="utf-8")
+    recorded = agent.record()
+    counts = Counter(envelope.name for envelope in agent.crossings())
+    assert [tool.name for tool in agent.case.tools if tool.times and not counts[tool.name]] == []
+    return recorded
+
+
+def tables_in(text):
+    """Return the tables that a message says are missing, as TOML."""
+    tables, is_inside = [], False
+    for line in map(str.strip, text.splitlines()):
+        is_inside = line.startswith("[[") or (is_inside and bool(re.match(r"[\w.-]+ *=|[\]\"'}#]", line)))
+        tables += [line] if is_inside else []
+    return "".join(f"{line}\n" for line in tables)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_programs_run_their_tools_as_the_table_says(case, forked, footprints, tmp_path):
+    Agent(case, forked, tmp_path, footprints)
+    with provider.serve(script=case.script()) as model:
+        variables = environment(model, **{VARIABLE: str(footprints.path)})
+        command = [sys.executable, *case.command()]
+        completed = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert (completed.returncode, footprints.taken()) == (0, case.recorded_footprints()), completed.stderr

@@ -1,0 +1,1 @@
+"""A garage's assistant, as a package."""
