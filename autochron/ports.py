@@ -259,6 +259,9 @@ class ModelListener(Protocol):
     def ended(self, seq: int) -> None:
         """Note that the answer to a crossing's request has come to its end."""
 
+    def closed(self) -> None:
+        """Note that the session ends."""
+
     def answered(self, crossing: Any, exchange: Exchange) -> None:
         """Note the recorded answer that a request of a crossing is served."""
 

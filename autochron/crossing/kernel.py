@@ -232,6 +232,11 @@ class Kernel:
         CURRENT.set(root)
         return root
 
+    def take_back(self, name: str, count: int) -> None:
+        """Forget that the last crossings of a name were: their numbers are used again."""
+        used = self._occurrences[name]() - 1 - count
+        self._occurrences[name] = itertools.count(used + 1).__next__
+
     def current(self) -> Any:
         """Return the innermost open crossing, or the lane's root."""
         current = CURRENT.get(None)

@@ -6,6 +6,7 @@ A found tool crosses only while such a call is under way. Recording and replay d
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import Struct
 
@@ -80,3 +81,19 @@ def _without_answered(calls: list[OpenCall], model: int, result: CallResult) -> 
     if result.name and calls and calls[0].model < model and calls[0].call.name == result.name:
         return calls[1:]
     return calls
+
+
+def is_inside(call: OpenCall, current: Any) -> bool:
+    """Return whether what runs is inside a tool that began after the model asked: then that one answers the call.
+
+    Args:
+        call: the call.
+        current: the innermost open crossing, or the lane's root.
+    """
+    crossing = current if hasattr(current, "rule") else current.parent
+    while crossing is not None:
+        rule = getattr(crossing, "rule", None)
+        if rule is not None and rule.kind == "tool" and crossing.seq > call.model:
+            return True
+        crossing = getattr(crossing, "parent", None)
+    return False

@@ -121,7 +121,7 @@ class DefinitionSearch:
         self._look_up({key: entry for key, entry in entries if type(key) is str and key in self._tools})
         for tool in self._named({key: entry for key, entry in entries if key in _NAMES}):
             for _, entry in entries:
-                self._take(tool, entry, 1)
+                self._take(tool, entry, depth=1)
         for _, entry in entries:
             self._look_at(entry, depth + 1)
 
@@ -141,27 +141,28 @@ class DefinitionSearch:
         """Return the tools that the `name` among some attributes is the name of."""
         return [tool for value in names.values() if type(value) is str for tool in self._tools.get(value, ())]
 
-    def _take(self, tool: DeclaredTool, value: Any, depth: int) -> None:
+    def _take(self, tool: DeclaredTool, value: Any, depth: int, *, exactly: bool | None = None) -> None:
         """Take the function that runs when a value is called; of an object, a method or an attribute that fits the tool."""
         function = _function_of(value)
         if function is not None:
-            if self._project.owns(function.__code__.co_filename) and fits(function, tool, exactly=depth > 0):
+            if self._project.owns(function.__code__.co_filename) and fits(
+                function, tool, exactly=depth > 0 if exactly is None else exactly
+            ):
                 self._found.setdefault(tool.name, {})[identity(function.__code__)] = function
             return
         kind = type(value)
         if depth > 1:
             return
+        values: list[Any] = []
         if issubclass(kind, dict):
             values = list(dict.values(value))
         elif kind in _CONTAINERS:
             values = list(value)
-        elif issubclass(kind, type):
-            values = [space_of(value)[name] for name in _METHODS if name in space_of(value)]
-        elif self._owns_class(kind):
-            methods = [class_attribute(kind, name) for name in _METHODS]
-            values = [*(dictionary_of(value) or {}).values(), *methods]
-        else:
-            values = []
+        elif issubclass(kind, type) or self._owns_class(kind):
+            owner = value if issubclass(kind, type) else kind
+            for method in [class_attribute(owner, name) for name in _METHODS]:
+                self._take(tool, method, depth + 1, exactly=False)
+            values = [] if owner is value else list((dictionary_of(value) or {}).values())
         for inner in values[:64]:
             if type(inner) is not type:
                 self._take(tool, inner, depth + 1)

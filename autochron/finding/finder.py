@@ -7,23 +7,28 @@ declarations with those that it has seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from autochron._runtime import unpatched
+from autochron._runtime.live_objects import exact_instances_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
-from autochron.finding.called_tools import CalledTools, OpenCall
+from autochron.errors import WeavingError
+from autochron.finding.called_tools import CalledTools, is_inside
 from autochron.finding.definitions import DefinitionSearch
+from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
 from autochron.http.exchange import stored_exchange
 from autochron.instrument.found_functions import points_of
+from autochron.instrument.mark import mark_of
 from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
-from autochron.recording.call_facts import CallFacts, DeclaredTool
+from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool
 from autochron.recording.requested_tools import RequestedCall
 from autochron.weaving.gate import Point
+from autochron.weaving.weave import point_of
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
@@ -42,6 +47,7 @@ class _Answer(Struct):
 
     paths: MetaPaths
     wire: Wire
+    kernel: Any
 
 
 class ToolFinder:
@@ -71,6 +77,9 @@ class ToolFinder:
         self._sought: set[DeclaredTool] = set()
         self._declarations: list[bytes] = []
         self._answers: dict[int, _Answer] = {}
+        self._unknown: set[str] = set()
+        """The declared tools of which no function is known."""
+        self._watch: ReturnWatch | None = None
         self._fields: dict[MetaPaths, tuple[bytes, ...]] = {}
         self._lock = unpatched.RLock()
 
@@ -84,11 +93,13 @@ class ToolFinder:
         try:
             if self._searches:
                 self._note_declarations(paths, wire.content)
-            if self._has_found():
-                facts = CallFacts(paths, b"{}", Returned(), None, wire.content)
-                self.called.answer(crossing.seq, facts.results())
+            if self._has_found() or self._watches():
+                results = CallFacts(paths, b"{}", Returned(), None, wire.content).results()
+                if self._watch is not None:
+                    self._learn(self._watch, results)
+                self.called.answer(crossing.seq, results)
                 with self._lock:
-                    self._answers[crossing.seq] = _Answer(paths, wire)
+                    self._answers[crossing.seq] = _Answer(paths, wire, crossing.root.kernel)
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -100,6 +111,13 @@ class ToolFinder:
             answer = self._answers.pop(seq, None)
         if answer is not None:
             self._read(seq, answer)
+            if self._watches() and answer.kernel is not None:
+                self._watch_calls(seq, answer.kernel)
+
+    def closed(self) -> None:
+        """Note that the session ends."""
+        if self._watch is not None:
+            self._watch.off()
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""
@@ -124,7 +142,9 @@ class ToolFinder:
         for seq, answer in unread:  # a stream: its tool may run before its end
             if answer.wire.chunks:
                 self._read(seq, answer)
-        calls = [call for call in self.called.calls_of(rule.name) if not _is_inside(call, current)]
+        if self._watch is not None and self._watch.opening.get(unpatched.get_ident()) is rule:
+            return True
+        calls = [call for call in self.called.calls_of(rule.name) if not is_inside(call, current)]
         if not calls:
             return False
         others = [other for other in point.rules if other.is_found and other.name != rule.name]
@@ -141,6 +161,36 @@ class ToolFinder:
 
     def _has_found(self) -> bool:
         return self._activation.found.has_rules or self._serves
+
+    def _watches(self) -> bool:
+        return CAN_WATCH and self._searches and bool(self._unknown)
+
+    def _watch_calls(self, seq: int, kernel: Any) -> None:
+        """Watch for the functions of the unknown tools that an answer asks for."""
+        names = {
+            name for name in self._unknown if any(call.model == seq for call in self.called.calls_of(name))
+        }
+        if names:
+            if self._watch is None:
+                self._watch = ReturnWatch(self.called, self._activation.project, self._make_point)
+            self._watch.asked(kernel, names)
+
+    def _make_point(self, tool: str, code: CodeType, module: str) -> Point | None:
+        rule = found_rule(tool, code, module, self._activation, "by value")
+        try:
+            return point_of(code, module, mark_of((rule,)))
+        except WeavingError:
+            return None
+
+    def _learn(self, watch: ReturnWatch, results: Sequence[CallResult]) -> None:
+        """Weave the functions whose return values are in these results."""
+        found = watch.decide(results)
+        for function in exact_instances_of(FunctionType) if found else ():
+            for rule, code in found:
+                if function.__code__ is code:
+                    self._activation.found.weave(function, rule)
+                    self._unknown.discard(rule.name)
+        self._unknown -= watch.known
 
     def _read(self, seq: int, answer: _Answer) -> None:
         try:
@@ -174,6 +224,7 @@ class ToolFinder:
         activation = self._activation
         search = DefinitionSearch(tools, activation.project)
         functions = search.functions(getframe(2))
+        self._unknown |= {tool.name for tool in tools} - functions.keys()
         for name, candidates in functions.items():
             if any(_is_ruled(function) for function in candidates):
                 continue  # a table of the project covers it
@@ -181,23 +232,17 @@ class ToolFinder:
                 self.unclear[name] = f"{len(candidates)} functions of the project have its name"
                 continue
             for function in candidates:
-                activation.found.weave(function, found_rule(name, function, activation, "by name"))
+                activation.found.weave(function, _rule_by_name(name, function, activation))
+
+
+def _rule_by_name(tool: str, function: FunctionType, activation: Activation) -> BoundaryRule:
+    module = str(function.__globals__.get("__name__", ""))
+    return found_rule(tool, function.__code__, module, activation, "by name")
 
 
 def _is_ruled(function: FunctionType) -> bool:
     """Return whether a rule of a file covers a function."""
     return any(not rule.is_found for point in points_of(function.__code__) for rule in point.rules)
-
-
-def _is_inside(call: OpenCall, current: Any) -> bool:
-    """Return whether what runs is inside a tool that began after the model asked: then that one answers it."""
-    crossing = current if hasattr(current, "rule") else current.parent
-    while crossing is not None:
-        rule = getattr(crossing, "rule", None)
-        if rule is not None and rule.kind == "tool" and crossing.seq > call.model:
-            return True
-        crossing = getattr(crossing, "parent", None)
-    return False
 
 
 def _agreement(call: RequestedCall, point: Point, arguments: Sequence[Any]) -> int:

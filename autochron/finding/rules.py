@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FunctionType
+from types import CodeType
 from typing import Literal
 
 from msgspec import structs
@@ -15,18 +15,17 @@ from autochron.project import Project
 
 
 def found_rule(
-    tool: str, function: FunctionType, activation: Activation, how: Literal["by name", "by value"]
+    tool: str, code: CodeType, module: str, activation: Activation, how: Literal["by name", "by value"]
 ) -> BoundaryRule:
     """Return the rule of a found tool.
 
     Args:
         tool: the name by which the model asks for it.
-        function: its function.
+        code: of its function.
+        module: of its function.
         activation: names its file and its module.
         how: how it was found.
     """
-    code = function.__code__
-    module = str(function.__globals__.get("__name__", ""))
     return rule_of(
         FoundTool(
             tool,

@@ -223,12 +223,14 @@ class Matcher:
         own_names = tuple(name for name in modules if name != "__main__") or (module,)
         decorated, undecided = decorated_functions(rules.decorated, own_names, code, source)
         lambdas, twins = _named_lambdas(rules, code)
+        found_lambdas = list(_found_lambdas(rules, code, module))
         calls, unread = fitting_calls(rules.calls, own_names, code, source)
         deriving = self._deriving_patterns(rules, own_names, code, source)
         return ModuleMatches(
             matches=(
                 *_definition_matches(rules, all_definitions, decorated, deriving, module),
                 *_lambda_matches(rules, lambdas, module),
+                *found_lambdas,
             ),
             traces=tuple(
                 TraceMatch(rule, name, line, shape)
@@ -236,7 +238,14 @@ class Matcher:
                 for rule in rules.traces
                 if rule.target.qualname == name
             ),
-            absent=_absent(rules, {*(name for name, *_ in all_definitions), *(name for name, _ in lambdas)}),
+            absent=_absent(
+                rules,
+                {
+                    *(name for name, *_ in all_definitions),
+                    *(name for name, _ in lambdas),
+                    *(match.qualname for match in found_lambdas),
+                },
+            ),
             calls=calls,
             ledger=(*undecided, *(_two_lambdas(name, inner, module) for name, inner in twins), *unread),
             decorators=frozenset().union(*decorated.values()),
@@ -399,6 +408,25 @@ def _named_lambdas(
     )
     is_alone = [counts[inner.co_qualname, inner.co_firstlineno] == 1 for _, inner in named]
     return list(compress(named, is_alone)), list(compress(named, map(not_, is_alone)))
+
+
+def _found_lambdas(rules: _ModuleRules, code: CodeType, module: str) -> Iterator[Match]:
+    """Yield the matches of lambdas that were found to be tools: they are known by their line, and have no name."""
+    found = [rule for rule in rules.targets if rule.is_found and _last_named(rule.selector) == "<lambda>"]
+    if not found:
+        return
+    lambdas = list(_all_lambdas(code))
+    counts = Counter((inner.co_qualname, inner.co_firstlineno) for inner in lambdas)
+    for inner in lambdas:
+        place = (inner.co_qualname, inner.co_firstlineno)
+        fitting = [
+            rule
+            for rule in found
+            if isinstance(rule.selector, Target) and (rule.selector.qualname, rule.place.line) == place
+        ]
+        if counts[place] == 1:  # two of one line can't be told apart
+            for rule in ranked(fitting, f"{module}:{inner.co_qualname}"):
+                yield Match(rule, inner.co_qualname, inner.co_firstlineno, definitions.shape_of(inner))
 
 
 def _all_lambdas(code: CodeType) -> Iterator[CodeType]:

@@ -254,3 +254,10 @@ class Item:
         self.seq = seq
         self.rule = rule
         self.body = body
+
+
+def is_read_later(crossing: Crossing[Draft], draft: Draft) -> bool:
+    """Return whether the caller holds a stream whose items come from exchanges: it may leave that open for ever."""
+    return crossing.form.endswith("iterator") or (
+        draft.left_to_exchanges and crossing.point.function.endswith("generator")
+    )

@@ -61,7 +61,7 @@ class FoundTools:
         if candidate is None:
             candidate = self._candidates[rule.id] = _Candidate(rule)
         if not candidate.is_confirmed:
-            candidate.waiting = [*candidate.waiting[1 - _MOST_WAITING :], (seq, _telling(outcome))]
+            candidate.waiting = [*candidate.waiting[1 - _MOST_WAITING :], (seq, telling(outcome))]
 
     @property
     def is_waiting(self) -> bool:
@@ -78,11 +78,11 @@ class FoundTools:
         texts: dict[str, list[str]] = {}
         for result in results:
             name = result.name or self._names.get(result.id, "")
-            texts.setdefault(name, []).append("\n".join([str(result.body), *scalars(result.body)]))
+            texts.setdefault(name, []).append(result_text(result))
         for candidate in self._candidates.values():
             known = texts.get(candidate.rule.name, ())
             if any(
-                earlier < seq and any(_carries(text, values) for text in known)
+                earlier < seq and any(not values or carries(text, values) for text in known)
                 for earlier, values in candidate.waiting
             ):
                 candidate.is_confirmed = True
@@ -110,7 +110,12 @@ def how_found(rule: BoundaryRule) -> Any:
     return "by value" if rule.id.startswith("found by value ") else "by name"
 
 
-def _telling(outcome: Outcome) -> frozenset[str]:
+def result_text(result: CallResult) -> str:
+    """Return all texts and numbers of a result."""
+    return "\n".join([str(result.body), *scalars(result.body)])
+
+
+def telling(outcome: Outcome) -> frozenset[str]:
     """Return the parts of an outcome that can be recognised in a result; an empty set if it says nothing."""
     body = (
         outcome.value
@@ -124,8 +129,6 @@ def _telling(outcome: Outcome) -> frozenset[str]:
     )
 
 
-def _carries(text: str, values: frozenset[str]) -> bool:
-    """Return whether a result carries one of these values, or may: where there are none, any result does."""
-    return not values or any(
-        value in text or (len(value) > _PREFIX and value[:_PREFIX] in text) for value in values
-    )
+def carries(text: str, values: frozenset[str]) -> bool:
+    """Return whether a result carries one of these values."""
+    return any(value in text or (len(value) > _PREFIX and value[:_PREFIX] in text) for value in values)

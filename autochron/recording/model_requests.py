@@ -35,6 +35,11 @@ class ModelRequests:
                 kernel.is_called = listener.is_called
         listener.sent(crossing, wire)
 
+    def close(self) -> None:
+        """Note that the recording ends."""
+        if self._listener is not None:
+            self._listener.closed()
+
     def ended(self, seq: int) -> None:
         """Note that the answer to a crossing's request has come to its end."""
         if self._listener is not None:

@@ -18,6 +18,7 @@ from autochron.crossing.crossing import Crossing
 from autochron.crossing.lane_order import note_waiting
 from autochron.crossing.lanes import LaneRoot
 from autochron.model import Closed, Raised, Returned
+from autochron.recording.held_crossings import HeldCrossings
 from autochron.recording.model_requests import ModelRequests
 from autochron.recording.stdio_notes import StdioNotes
 
@@ -67,6 +68,7 @@ class Recorder:
         self.weigh: Callable[[int], None] | None = None
         """Called with the size of a large draft in bytes before it is submitted; None for a store in memory."""
         self.requests = ModelRequests()
+        self.held = HeldCrossings(submit)
         self._lock = unpatched.RLock()
 
     def begin(self, crossing: Crossing[Draft], arguments: tuple[Any, ...]) -> Serving | None:  # noqa: C901 - the hot path
@@ -319,7 +321,7 @@ class Recorder:
         draft = crossing.record
         if crossing.done or crossing.seq not in self._open or type(draft) is not drafts.Draft:
             return
-        if not draft.streamed and _is_held(crossing, draft):
+        if not draft.streamed and drafts.is_read_later(crossing, draft):
             if draft.left_to_exchanges:
                 return
             self._begin_stream(crossing, draft)  # nobody read it, so it never sent its request
@@ -361,11 +363,12 @@ class Recorder:
 
     def submit_open(self) -> list[str]:
         """Submit open crossings with an outcome, and open streams so far. Return the addresses of the others."""
+        self.held.release_all()
         unfinished = []
         for crossing in list(self._open.values()):
             draft = crossing.record
             assert draft is not None  # noqa: S101 - an open crossing has one
-            if draft.outcome is None and not draft.streamed and _is_held(crossing, draft):
+            if draft.outcome is None and not draft.streamed and drafts.is_read_later(crossing, draft):
                 if draft.left_to_exchanges:
                     draft.outcome, draft.ended = Returned(), _now()
                 else:  # nobody read it, so it never sent its request
@@ -382,6 +385,7 @@ class Recorder:
 
     def close(self) -> list[str]:
         """End the recording: submit open streams as abandoned; return the addresses of crossings that are lost."""
+        self.requests.close()
         unfinished = self.submit_open()
         for crossing in list(self._open.values()):  # a copy: releasing one may drop another out of the dict
             if crossing.record is not None:
@@ -436,7 +440,8 @@ class Recorder:
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
         draft.waiting += 1  # `_submit_again`, inlined
-        self._submit(crossing)
+        if not (self.held and self.held.has_ended(crossing)):
+            self._submit(crossing)
 
     def _submit_again(self, crossing: Crossing[Draft], draft: Draft) -> None:
         draft.waiting += 1
@@ -491,10 +496,3 @@ def _note_order(root: LaneRoot, draft: Draft) -> None:
     if root.task is not None:
         draft.is_attended = True
         note_waiting(root)
-
-
-def _is_held(crossing: Crossing[Draft], draft: Draft) -> bool:
-    """Return whether the caller holds a stream whose items come from exchanges: it may leave that open for ever."""
-    return crossing.form.endswith("iterator") or (
-        draft.left_to_exchanges and crossing.point.function.endswith("generator")
-    )
