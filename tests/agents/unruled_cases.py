@@ -30,7 +30,8 @@ class Tool:
     Attributes:
         name: its name in the model's requests, which its crossings have, too.
         sites: where it may be defined, each as FILE:NAME; empty where that is not asked.
-        times: how many crossings it has.
+        times: how many crossings it has; none where it is never called.
+        or_times: another number of crossings that is right; None for none.
         how: the ways in which it may be found, separated by spaces; see above.
         runs: how often its function runs in a recording, outside of its crossings included; None for as often as it crosses.
         outside: how often it runs outside of every call of a model, and so in each replay.
@@ -44,6 +45,7 @@ class Tool:
     runs: int | None = None
     outside: int = 0
     live_runs: int | None = None
+    or_times: int | None = None
 
     def allowed(self) -> tuple[str, ...]:
         """Return the ways in which this Python may find it."""
@@ -54,7 +56,7 @@ class Tool:
 
     def is_writable(self) -> bool:
         """Return whether the table of a refusal must work as it is. What only values tell, 3.11 can't know."""
-        return LEARNS or "refused" in self.how
+        return LEARNS or "name" in self.how.split()
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ class Unruled:
         tools: the tools that the answers ask for.
         left_alone: functions that must not be taken for tools, each as FILE:NAME.
         unasked: names of footprints that are left in each run and each replay.
+        candidates: functions that a refusal must name, since it can't tell which of them is the tool.
+        status: the program's exit status.
+        is_opaque: whether a tool returns what can't be kept, so that it can only be live.
     """
 
     program: str
@@ -74,6 +79,9 @@ class Unruled:
     tools: tuple[Tool, ...]
     left_alone: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    status: int = 0
+    is_opaque: bool = False
 
     def __str__(self) -> str:
         return self.program
@@ -391,6 +399,24 @@ CASES = (
             Tool("statement", "dataclass_args.py:Bank._statement", how="value refused"),
         ),
     ),
+    Unruled(
+        "coerced_arguments",
+        talk(
+            ask("schedule_payment", date="2026-07-01", amount="950.00", iban="NL91 ABNA 0417 1643 00"),
+            "It is scheduled.",
+        ),
+        (Tool("schedule_payment", "coerced_arguments.py:Payments.schedule", how="value refused"),),
+        left_alone=("coerced_arguments.py:perform",),
+    ),
+    Unruled(
+        "popped_arguments",
+        talk(
+            ask("render", template="report", size=4),
+            ask("mail", to="joan@example.com", attachment="report.pdf"),
+            "Joan has it.",
+        ),
+        (Tool("render", "popped_arguments.py:render"), Tool("mail", "popped_arguments.py:mail")),
+    ),
     # Errors.
     Unruled(
         "tool_raises",
@@ -437,6 +463,581 @@ CASES = (
             Tool("get_horoscope", "responses_api.py:get_horoscope"),
             Tool("lucky_numbers", "responses_api.py:lucky_numbers"),
         ),
+    ),
+    Unruled(
+        "responses_chained",
+        talk(ask("inventory"), ask("order_food", item="milk", count=2), "Milk comes on Friday."),
+        (
+            Tool("inventory", "responses_chained.py:Fridge.inventory"),
+            Tool("order_food", "responses_chained.py:Fridge.order_food"),
+        ),
+    ),
+    Unruled(
+        "async_stream_agent",
+        talk((ask("move_to", x=2, y=5), ask("take_photo", zoom=4)), "See photo_4x.jpg."),
+        (
+            Tool("move_to", "async_stream_agent.py:Robot.move_to"),
+            Tool("take_photo", "async_stream_agent.py:Robot.take_photo"),
+        ),
+    ),
+    Unruled(
+        "anthropic_stream_agent",
+        talk(
+            ask("get_temperature", bed="tomatoes"),
+            ask("set_heating", bed="tomatoes", celsius=22),
+            "It will be 22 degrees soon.",
+        ),
+        (
+            Tool("get_temperature", "anthropic_stream_agent.py:Greenhouse.get_temperature"),
+            Tool("set_heating", "anthropic_stream_agent.py:Greenhouse.set_heating"),
+        ),
+        left_alone=("anthropic_stream_agent.py:Gardener.use",),
+    ),
+    Unruled(
+        "anthropic_async",
+        talk(
+            (ask("departures", station="Bern"), ask("free_seats", train="IC 61", date="2026-06-01")),
+            "At 10:04, and there are 41 seats.",
+        ),
+        (
+            Tool("departures", "anthropic_async.py:_timetable", how="value"),
+            Tool("free_seats", "anthropic_async.py:_seats", how="value"),
+        ),
+        left_alone=("anthropic_async.py:use_tool",),
+    ),
+    # Other names than the functions have.
+    Unruled(
+        "mcp_like",
+        talk(
+            ask("files__read", path="TODO"),
+            ask("files__write", path="TODO", text="harpoon, rope, whale"),
+            ask("git__commit", message="Add a whale"),
+            "Committed.",
+        ),
+        (
+            Tool("files__read", "mcp_like.py:read", how="name value"),
+            Tool("files__write", "mcp_like.py:write", how="name value"),
+            Tool("git__commit", "mcp_like.py:commit", how="name value"),
+        ),
+        left_alone=("mcp_like.py:ToolServer.call_tool",),
+    ),
+    Unruled(
+        "plugin_dash",
+        talk(
+            ask("WeatherPlugin-get_forecast", city="Bergen", days=2),
+            ask("MailPlugin-send", to="joan@example.com", body="18, then 19 degrees"),
+            "Joan knows.",
+        ),
+        (
+            Tool("WeatherPlugin-get_forecast", "plugin_dash.py:WeatherPlugin.get_forecast"),
+            Tool("MailPlugin-send", "plugin_dash.py:MailPlugin.send"),
+        ),
+        left_alone=("plugin_dash.py:Kernel.invoke", "plugin_dash.py:MailPlugin.count"),
+    ),
+    Unruled(
+        "namespaced",
+        talk(
+            (ask("math__add", a=12.5, b=30), ask("text__shout", s="hello")),
+            ask("math__multiply", a=42.5, b=17),
+            "722.5, and HELLO!",
+        ),
+        (
+            Tool("math__add", "namespaced.py:add", how="name value"),
+            Tool("text__shout", "namespaced.py:shout", how="name value"),
+            Tool("math__multiply", "namespaced.py:multiply", how="name value"),
+        ),
+    ),
+    Unruled(
+        "camel_case",
+        talk(
+            ask("daysLeft", employeeId=311),
+            ask("requestLeave", employeeId=311, firstDay="2026-05-04", lastDay="2026-05-08"),
+            "It is requested.",
+        ),
+        (
+            Tool("daysLeft", "camel_case.py:VacationTools.days_left", how="name value"),
+            Tool("requestLeave", "camel_case.py:VacationTools.request_leave", how="name value"),
+        ),
+    ),
+    Unruled(
+        "toolfiles.main",
+        talk(ask("zip_code", town="Bonn"), ask("parcel_price", zip=53111, grams=1500), "5.49 euros."),
+        (
+            Tool("zip_code", "toolfiles/tools/zip_code.py:run", how="name value"),
+            Tool("parcel_price", "toolfiles/tools/parcel_price.py:run", how="name value"),
+        ),
+    ),
+    Unruled(
+        "tool_objects",
+        talk(
+            (ask("increase_counter", by=2), ask("reverse_word", word="stressed")),
+            "42, and desserts.",
+        ),
+        (
+            Tool("increase_counter", "tool_objects.py:Counter.bump", how="name value"),
+            Tool("reverse_word", "tool_objects.py:<lambda> tool_objects.py:_reverse", how="name value"),
+        ),
+    ),
+    Unruled(
+        "parsed_tools",
+        talk(
+            ask("FindRoute", start="Otley", kilometres=12),
+            ask("RateRoute", route="Otley - Old Mill - Otley", stars=4),
+            "Enjoy it.",
+        ),
+        (
+            Tool(
+                "FindRoute",
+                "parsed_tools.py:Walks.do_find parsed_tools.py:Walks.apply",
+                how="name value refused",
+            ),
+            Tool(
+                "RateRoute",
+                "parsed_tools.py:Walks.do_rate parsed_tools.py:Walks.apply",
+                how="name value refused",
+            ),
+        ),
+        left_alone=("parsed_tools.py:FindRoute", "parsed_tools.py:RateRoute"),
+    ),
+    # Wrapped, layered, replaced, local.
+    Unruled(
+        "unwrapped_decorator",
+        talk(
+            ask("detect_language", text="lang geleden aan de dijk"),
+            ask("translate", text="lang geleden aan de dijk", language="fr"),
+            "kjid ed naa.",
+        ),
+        (
+            Tool(
+                "detect_language",
+                "unwrapped_decorator.py:detect_language unwrapped_decorator.py:logged.<locals>.inner",
+            ),
+            Tool(
+                "translate",
+                "unwrapped_decorator.py:translate unwrapped_decorator.py:checked.<locals>.inner",
+            ),
+        ),
+    ),
+    Unruled(
+        "template_method",
+        talk(
+            (ask("sunrise", city="Turku", date="2026-09-01"), ask("moon_phase", date="2026-09-01")),
+            "At 6:42, with a waxing moon.",
+        ),
+        (
+            Tool(
+                "sunrise",
+                "template_method.py:SunriseTool._run template_method.py:StructuredTool.invoke",
+                1,
+                "value",
+            ),
+            Tool(
+                "moon_phase",
+                "template_method.py:MoonTool._run template_method.py:StructuredTool.invoke",
+                1,
+                "value",
+            ),
+        ),
+        left_alone=("template_method.py:Executor.execute",),
+    ),
+    Unruled(
+        "layered",
+        talk(
+            (ask("get_population", country="NL", year=2025), ask("get_population", country="BE", year=2025)),
+            "More Dutch.",
+        ),
+        (Tool("get_population", "layered.py:Facade.statistics", 2, "value"),),
+        left_alone=("layered.py:Service.population", "layered.py:Repository.fetch", "layered.py:on_call"),
+    ),
+    Unruled(
+        "cached_tool",
+        talk(
+            ask("whois", domain="otters.example"),
+            ask("whois", domain="badgers.example"),
+            ask("whois", domain="otters.example"),
+            "Two societies.",
+        ),
+        (Tool("whois", "cached_tool.py:whois", 2, "name refused", or_times=3, runs=2),),
+    ),
+    Unruled(
+        "replaced_tool",
+        talk(ask("get_quota", project="apollo"), ask("get_quota", project="gemini"), "10 and 25."),
+        (Tool("get_quota", "replaced_tool.py:get_quota replaced_tool.py:get_quota_v2", 2),),
+    ),
+    Unruled(
+        "local_functions",
+        talk((ask("add_goal", team="home"), ask("get_score")), "Two all."),
+        (
+            Tool("add_goal", "local_functions.py:main.<locals>.add_goal"),
+            Tool("get_score", "local_functions.py:main.<locals>.get_score"),
+        ),
+    ),
+    Unruled(
+        "static_methods",
+        talk(
+            (ask("open_incident", title="Database down"), ask("page_oncall", team="dba", message="wake up")),
+            "INC-403 is open.",
+        ),
+        (
+            Tool("open_incident", "static_methods.py:Tools.open_incident"),
+            Tool("page_oncall", "static_methods.py:Tools.page_oncall"),
+        ),
+    ),
+    Unruled(
+        "injected_context",
+        talk(ask("list_devices", room="den"), ask("power", device="tv-1", state="off"), "The TV is off."),
+        (
+            Tool("list_devices", "injected_context.py:list_devices"),
+            Tool("power", "injected_context.py:power"),
+        ),
+        left_alone=("injected_context.py:Home.call",),
+    ),
+    Unruled(
+        "sqlite_tools",
+        talk(
+            ask("lend", book="Emma", reader="Charlotte"),
+            ask("lend", book="Persuasion", reader="Charlotte"),
+            ask("loans_of", reader="Charlotte"),
+            "She has Persuasion.",
+        ),
+        (Tool("lend", "sqlite_tools.py:lend", 2), Tool("loans_of", "sqlite_tools.py:loans_of")),
+    ),
+    # Threads.
+    Unruled(
+        "to_thread",
+        talk(ask("load_series", name="rain"), ask("render_chart", kind="bars", points=3), "See bars-3.png."),
+        (
+            Tool("load_series", "to_thread.py:load_series"),
+            Tool("render_chart", "to_thread.py:render_chart"),
+        ),
+    ),
+    Unruled(
+        "queue_worker",
+        talk(
+            (ask("drive", dx=3, dy=4), ask("grip", force=2)), ask("drive", dx=-3, dy=-4), "Here is the cup."
+        ),
+        (Tool("drive", "queue_worker.py:Robot.drive", 2), Tool("grip", "queue_worker.py:Robot.grip")),
+    ),
+    Unruled(
+        "agents_in_threads",
+        (
+            *talk(ask("get_document", name="charter"), "With we.", when="First worker"),
+            *talk(ask("get_document", name="syllogism"), "That all men are mortal.", when="Second worker"),
+        ),
+        (
+            Tool(
+                "get_document",
+                "agents_in_threads.py:OpenAIWorker.get_document agents_in_threads.py:ClaudeWorker.get_document",
+                2,
+            ),
+        ),
+    ),
+    # Several agents.
+    Unruled(
+        "two_agents",
+        (
+            *talk(ask("search", query="purchase"), "To hand over the thing.", when="Lawyer"),
+            *talk(ask("search", query="knee sprain"), "Three weeks.", when="Doctor"),
+        ),
+        (Tool("search", "two_agents.py:Lawyer.search two_agents.py:Physician.search", 2),),
+    ),
+    Unruled(
+        "agent_as_tool",
+        (
+            *talk(
+                ask("ask_researcher", question="How many people live there?"),
+                "Chile is larger.",
+                when="Write a line",
+            ),
+            *talk(
+                (ask("lookup_population", country="Norway"), ask("lookup_population", country="Chile")),
+                "5.6 and 19.7 million.",
+                when="How many people",
+            ),
+        ),
+        (
+            Tool("ask_researcher", "agent_as_tool.py:ask_researcher"),
+            Tool("lookup_population", "agent_as_tool.py:lookup_population", 2),
+        ),
+        left_alone=("agent_as_tool.py:loop",),
+    ),
+    # What comes back.
+    Unruled(
+        "many_results",
+        talk(
+            ask("list_invoices", year=2026),
+            (ask("invoice_total", number=8), ask("mark_paid", number=8)),
+            (ask("count_customers"), ask("logo")),
+            "Invoice 8 is settled.",
+        ),
+        (
+            Tool("list_invoices", "many_results.py:list_invoices"),
+            Tool("invoice_total", "many_results.py:invoice_total"),
+            Tool("mark_paid", "many_results.py:mark_paid", how="name refused"),
+            Tool("count_customers", "many_results.py:count_customers"),
+            Tool("logo", "many_results.py:logo"),
+        ),
+    ),
+    Unruled(
+        "opaque_result",
+        talk(ask("connect", host="mars"), "In 3 ms."),
+        (Tool("connect", "opaque_result.py:connect"),),
+        is_opaque=True,
+    ),
+    Unruled(
+        "same_results",
+        talk(
+            (ask("lock_door", door="front"), ask("arm_alarm", zone="ground floor", delay=30)), "Sleep well."
+        ),
+        (
+            Tool("lock_door", "same_results.py:lock", how="value refused"),
+            Tool("arm_alarm", "same_results.py:arm", how="value refused"),
+        ),
+        left_alone=("same_results.py:act",),
+    ),
+    Unruled(
+        "large_results",
+        talk(
+            (ask("fetch_page", url="https://salt.example"), ask("search_archive", words=["salt", "price"])),
+            "Nobody knows.",
+        ),
+        (
+            Tool("fetch_page", "large_results.py:fetch_page"),
+            Tool("search_archive", "large_results.py:search_archive"),
+        ),
+        left_alone=("large_results.py:cut",),
+    ),
+    Unruled(
+        "enveloped_results",
+        talk(
+            ask("geocode", place="Oslo"),
+            ask("distance", origin="Oslo", destination="Oslo"),
+            ask("distance", origin="Oslo", destination="Stockholm"),
+            "416.7 kilometres.",
+        ),
+        (
+            Tool("geocode", "enveloped_results.py:Handlers.do_geo", how="value"),
+            Tool("distance", "enveloped_results.py:Handlers.do_dist", 2, "value refused"),
+        ),
+        left_alone=("enveloped_results.py:route", "enveloped_results.py:envelope"),
+    ),
+    Unruled(
+        "formatted_results",
+        talk(ask("observe", station="HOPEN"), "Cold."),
+        (
+            Tool(
+                "observe",
+                "formatted_results.py:_station formatted_results.py:on_tool_call",
+                how="value refused",
+            ),
+        ),
+        left_alone=("formatted_results.py:_describe",),
+    ),
+    Unruled(
+        "generator_tool",
+        talk(ask("tail_log", service="mailer", lines=3), "It retries."),
+        (Tool("tail_log", "generator_tool.py:tail_log"),),
+    ),
+    # Calls again, at once, outside, and inside.
+    Unruled(
+        "retried_tool",
+        talk(ask("warehouse_stock", sku="A-17"), "37."),
+        (Tool("warehouse_stock", "retried_tool.py:warehouse_stock", 2),),
+        left_alone=("retried_tool.py:with_retries",),
+    ),
+    Unruled(
+        "parallel_calls",
+        talk(
+            (
+                ask("create_label", address="Kiel"),
+                ask("create_label", address="Kiel"),
+                ask("create_label", address="Bonn"),
+                ask("create_label", address="Ulm"),
+            ),
+            "Four labels.",
+        ),
+        (Tool("create_label", "parallel_calls.py:create_label", 4),),
+    ),
+    Unruled(
+        "warm_start",
+        talk(ask("exchange_rate", base="EUR", quote="GBP"), "0.8571 euros."),
+        (Tool("exchange_rate", "warm_start.py:exchange_rate", outside=2),),
+    ),
+    Unruled(
+        "tool_helps_tool",
+        talk(
+            ask("plan_meeting", first="ada", second="emmy"),
+            ask("find_person", name="emmy"),
+            "In London. Emmy does rings.",
+        ),
+        (
+            Tool("plan_meeting", "tool_helps_tool.py:plan_meeting"),
+            Tool("find_person", "tool_helps_tool.py:find_person", runs=3),
+        ),
+    ),
+    # One code for several tools.
+    Unruled(
+        "one_class",
+        talk((ask("get_user", id=7), ask("get_invoices", id=7)), "Ada owes 118.50."),
+        (
+            Tool("get_user", "one_class.py:RestTool.run", how="value refused"),
+            Tool("get_invoices", "one_class.py:RestTool.run", how="value refused"),
+        ),
+        left_alone=("one_class.py:ToolBox.run",),
+    ),
+    Unruled(
+        "tool_factory",
+        talk(
+            (ask("sun_distance", planet="mars"), ask("count_moons", planet="mars")),
+            "228 million km, and two.",
+        ),
+        (
+            Tool("sun_distance", "tool_factory.py:make_lookup.<locals>.lookup"),
+            Tool("count_moons", "tool_factory.py:make_lookup.<locals>.lookup"),
+        ),
+    ),
+    Unruled(
+        "partials_of_one",
+        talk(ask("get_rooms", floor=3), ask("post_bookings", room="3.14", hour=10), "Room 3.14 is yours."),
+        (
+            Tool("get_rooms", "partials_of_one.py:call_api", how="name value"),
+            Tool("post_bookings", "partials_of_one.py:call_api", how="name value"),
+        ),
+    ),
+    Unruled(
+        "proxy_object",
+        talk(ask("ping_node", node="n4"), ask("drain_node", node="n4"), "It is draining."),
+        (
+            Tool(
+                "ping_node",
+                "proxy_object.py:Remote.__getattr__.<locals>.method proxy_object.py:Remote._request",
+                how="name value refused",
+            ),
+            Tool(
+                "drain_node",
+                "proxy_object.py:Remote.__getattr__.<locals>.method proxy_object.py:Remote._request",
+                how="name value refused",
+            ),
+        ),
+        left_alone=("proxy_object.py:Remote.__getattr__",),
+    ),
+    Unruled(
+        "twenty_functions",
+        talk(ask("convert", celsius=21.5), "70.7."),
+        (
+            Tool(
+                "convert",
+                "twenty_functions.py:Adapter.convert twenty_functions.py:adapter.<locals>.RegionAdapter.convert",
+                how="name value refused",
+            ),
+        ),
+    ),
+    # Ends.
+    Unruled(
+        "last_call",
+        talk(ask("book_taxi", pickup="the station", people=2), "Done."),
+        (Tool("book_taxi", "last_call.py:book_taxi", how="name refused"),),
+    ),
+    Unruled(
+        "crashing_tool",
+        talk(ask("sell", item="lamp", count=1), ask("sell", item="lamp", count=2), "Sold."),
+        (Tool("sell", "crashing_tool.py:sell", 2),),
+        status=1,
+    ),
+    Unruled(
+        "submit_answer",
+        talk(ask("read_meter", kind="electricity"), ask("submit_answer", answer="4312.5 kWh"), "Done."),
+        (Tool("read_meter", "submit_answer.py:read_meter"), Tool("submit_answer", times=0, how="nowhere")),
+    ),
+    # What is no tool.
+    Unruled(
+        "bookshop.agent",
+        talk(ask("search", text="middle"), "We have Middlemarch."),
+        (Tool("search", "bookshop/backend.py:search", how="name value"),),
+        left_alone=("bookshop/ui.py:search",),
+    ),
+    Unruled(
+        "decoy_helper",
+        talk(ask("transfer_funds", account="77-100", amount=950), "The rent is paid."),
+        (Tool("transfer_funds", "decoy_helper.py:_post", how="value refused"),),
+        left_alone=("decoy_helper.py:Audit.transfer_funds",),
+        unasked=("audit",),
+    ),
+    Unruled(
+        "value_decoys",
+        talk(ask("position_value", ticker="AVO", shares=40), "7500 dollars."),
+        (Tool("position_value", "value_decoys.py:_value_position", how="value"),),
+        left_alone=(
+            "value_decoys.py:validate",
+            "value_decoys.py:log",
+            "value_decoys.py:remember",
+            "value_decoys.py:handle",
+        ),
+    ),
+    Unruled(
+        "text_protocol",
+        talk("I look it up.\nAction: wiki[The Lena]", "Answer: a river."),
+        (),
+        left_alone=("text_protocol.py:wiki",),
+        unasked=("wiki",),
+    ),
+    Unruled(
+        "never_called",
+        (
+            *talk("Hello.", when="Hello there"),
+            *talk(ask("disk_usage", device="sda1"), "83 percent.", when="sda1"),
+        ),
+        (
+            Tool("disk_usage", "never_called.py:disk_usage"),
+            Tool("format_disk", times=0),
+        ),
+        left_alone=("never_called.py:format_disk",),
+    ),
+    Unruled(
+        "agent_refuses",
+        talk((ask("read_table", name="regions"), ask("drop_table", name="regions")), "I may not drop it."),
+        (Tool("read_table", "agent_refuses.py:read_table"), Tool("drop_table", times=0)),
+        left_alone=("agent_refuses.py:drop_table", "agent_refuses.py:gate"),
+    ),
+    Unruled(
+        "unknown_tool",
+        talk(ask("roll_polyhedron", faces=20), ask("roll dice!", n=1), ask("roll_dice", sides=20), "18."),
+        (
+            Tool("roll_polyhedron", times=0, how="nowhere"),
+            Tool("roll dice!", times=0, how="nowhere"),
+            Tool("roll_dice", "unknown_tool.py:roll_dice"),
+        ),
+        left_alone=("unknown_tool.py:answer",),
+    ),
+    # What can't be found.
+    Unruled(
+        "twins",
+        talk(ask("price_of", item="cello"), "1999 euros."),
+        (Tool("price_of", "twins.py:from_store twins.py:from_mirror", how="refused"),),
+        left_alone=("twins.py:checked_price",),
+        candidates=("from_store", "from_mirror"),
+    ),
+    Unruled(
+        "silent_ladder",
+        talk(ask("set_blinds", room="office", percent=80), "They are down."),
+        (Tool("set_blinds", "silent_ladder.py:_lower", how="refused"),),
+    ),
+    Unruled(
+        "inline_in_dispatcher",
+        talk(
+            ask("list_events", day="2026-05-05"),
+            ask("add_event", day="2026-05-05", title="run"),
+            "You have time, and run.",
+        ),
+        (
+            Tool("list_events", "inline_in_dispatcher.py:execute_tool", how="value refused"),
+            Tool("add_event", "inline_in_dispatcher.py:execute_tool", how="value refused"),
+        ),
+    ),
+    Unruled(
+        "inline_in_loop",
+        talk(ask("redeem_points", points=100), "Here is your voucher."),
+        (Tool("redeem_points", times=0, runs=1, how="nowhere"),),
     ),
 )
 
