@@ -259,6 +259,9 @@ class ModelListener(Protocol):
     def ended(self, seq: int) -> None:
         """Note that the answer to a crossing's request has come to its end."""
 
+    def began(self, crossing: Any, arguments: tuple[Any, ...]) -> bool:
+        """Note that a found tool's crossing begins, and return whether it is known to be of the tool."""
+
     def closed(self) -> None:
         """Note that the session ends."""
 

@@ -232,9 +232,9 @@ class Kernel:
         CURRENT.set(root)
         return root
 
-    def take_back(self, name: str, count: int) -> None:
-        """Forget that the last crossings of a name were: their numbers are used again."""
-        used = self._occurrences[name]() - 1 - count
+    def take_back(self, name: str) -> None:
+        """Forget the last crossing of a name: its number is used again."""
+        used = self._occurrences[name]() - 2
         self._occurrences[name] = itertools.count(used + 1).__next__
 
     def current(self) -> Any:

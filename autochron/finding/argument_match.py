@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import CodeType
+from collections.abc import Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 from autochron._runtime.bare import dictionary_of
 from autochron._runtime.codeflags import parameter_names
+from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.unpatched import getframe
 from autochron.recording.requested_tools import RequestedCall
+from autochron.weaving.gate import Point
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -80,3 +83,30 @@ def _is_same(value: Any, wanted: Any) -> bool:
     if type(value) is tuple:
         value = list(value)
     return bool(value == wanted)
+
+
+def agreement(call: RequestedCall, point: Point, arguments: Sequence[Any]) -> int:
+    """Count the arguments of a tool call that a call of a function has."""
+    bound = dict(zip(point.parameters, arguments, strict=False))
+    for value in list(bound.values()):
+        if type(value) is dict:
+            bound |= {key: item for key, item in value.items() if type(key) is str}
+    return sum(name in bound and _is_same(bound[name], value) for name, value in call.decoded().items())
+
+
+def is_named(point: Point, arguments: Sequence[Any], name: str) -> bool:
+    """Return whether the receiver of a call, or a variable of the enclosing function, has the name of a tool."""
+    if point.parameters[:1] == ("self",):
+        attributes = dictionary_of(arguments[0]) or {}
+        if any(type(value) is str and value == name for value in attributes.values()):
+            return True
+    frame: FrameType | None = getframe(1)
+    while frame is not None and frame.f_code.co_filename != point.file:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    variables = locals_of(frame)
+    return any(
+        type(value) is str and value == name
+        for value in [variables.get(variable) for variable in frame.f_code.co_freevars]
+    )

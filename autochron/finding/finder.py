@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from autochron._runtime import unpatched
+from autochron._runtime.bare import identity
 from autochron._runtime.live_objects import exact_instances_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.errors import WeavingError
-from autochron.finding.called_tools import CalledTools, is_inside
+from autochron.finding.argument_match import agreement, is_named
+from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
+from autochron.finding.decisions import Decisions
 from autochron.finding.definitions import DefinitionSearch
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
@@ -26,7 +29,6 @@ from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
 from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
 from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool
-from autochron.recording.requested_tools import RequestedCall
 from autochron.weaving.gate import Point
 from autochron.weaving.weave import point_of
 
@@ -73,6 +75,11 @@ class ToolFinder:
         self._searches = searches
         self._serves = any(rule.is_found for rule in activation.rules.boundaries)
         self.called = CalledTools()
+        self._decisions = Decisions()
+        self._chosen: dict[int, OpenCall] = {}
+        """By thread, the call that the crossing answers which is about to begin."""
+        self._taken: set[int] = set()
+        """Identities of the calls that crossings have answered."""
         self.unclear: dict[str, str] = {}
         self._sought: set[DeclaredTool] = set()
         self._declarations: list[bytes] = []
@@ -95,8 +102,8 @@ class ToolFinder:
                 self._note_declarations(paths, wire.content)
             if self._has_found() or self._watches():
                 results = CallFacts(paths, b"{}", Returned(), None, wire.content).results()
-                if self._watch is not None:
-                    self._learn(self._watch, results)
+                if self._decisions:
+                    self._decide(results)
                 self.called.answer(crossing.seq, results)
                 with self._lock:
                     self._answers[crossing.seq] = _Answer(paths, wire, crossing.root.kernel)
@@ -118,6 +125,7 @@ class ToolFinder:
         """Note that the session ends."""
         if self._watch is not None:
             self._watch.off()
+        self._decisions.close()
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""
@@ -137,25 +145,52 @@ class ToolFinder:
             arguments: the bound arguments.
             current: the innermost open crossing, or the lane's root.
         """
+        ident = unpatched.get_ident()
+        if self._watch is not None and (opening := self._watch.opening.get(ident)) is not None:
+            self._chosen[ident] = opening[1]
+            return opening[0] is rule
+        if rule.id in self._decisions.rejected:
+            return False
         with self._lock:
             unread = list(self._answers.items())
         for seq, answer in unread:  # a stream: its tool may run before its end
             if answer.wire.chunks:
                 self._read(seq, answer)
-        if self._watch is not None and self._watch.opening.get(unpatched.get_ident()) is rule:
+        call = self._call_for(point, rule, arguments, current)
+        if call is not None:
+            self._chosen[ident] = call
+            self._taken.add(identity(call))
+        return call is not None
+
+    def began(self, crossing: Crossing[Any], arguments: Sequence[Any]) -> bool:
+        """Hold a crossing whose function is not known to be the tool; return whether it is known to be."""
+        call = self._chosen.pop(unpatched.get_ident(), None)
+        if crossing.rule.id in self._decisions.confirmed or call is None:
             return True
-        calls = [call for call in self.called.calls_of(rule.name) if not is_inside(call, current)]
-        if not calls:
-            return False
-        others = [other for other in point.rules if other.is_found and other.name != rule.name]
-        if not others:
-            return True
-        best = max(_agreement(call.call, point, arguments) for call in calls)
-        return all(
-            _agreement(call.call, point, arguments) <= best
-            for other in others
-            for call in self.called.calls_of(other.name)
-        )
+        self._decisions.hold(call, crossing, crossing.rule)
+        return False
+
+    def _call_for(
+        self, point: Point, rule: BoundaryRule, arguments: Sequence[Any], current: Any
+    ) -> OpenCall | None:
+        """Return the open call of a tool that a call of its function answers best.
+
+        None if there is none, or if a call of another tool with the same function is answered better.
+        """
+        names = dict.fromkeys(other.name for other in point.rules if other.is_found)
+        best: tuple[tuple[int, int, bool], str, OpenCall] | None = None
+        for name in names:
+            for call in self.called.calls_of(name):
+                if is_inside(call, current):
+                    continue
+                score = (
+                    is_named(point, arguments, name) if len(names) > 1 else 0,
+                    agreement(call.call, point, arguments),
+                    identity(call) not in self._taken,
+                )
+                if best is None or score > best[0]:
+                    best = score, name, call
+        return None if best is None or best[1] != rule.name else best[2]
 
     # --- inside --------------------------------------------------------------------------------------------------------
 
@@ -172,7 +207,9 @@ class ToolFinder:
         }
         if names:
             if self._watch is None:
-                self._watch = ReturnWatch(self.called, self._activation.project, self._make_point)
+                self._watch = ReturnWatch(
+                    self.called, self._decisions, self._activation.project, self._make_point
+                )
             self._watch.asked(kernel, names)
 
     def _make_point(self, tool: str, code: CodeType, module: str) -> Point | None:
@@ -182,15 +219,26 @@ class ToolFinder:
         except WeavingError:
             return None
 
-    def _learn(self, watch: ReturnWatch, results: Sequence[CallResult]) -> None:
-        """Weave the functions whose return values are in these results."""
-        found = watch.decide(results)
-        for function in exact_instances_of(FunctionType) if found else ():
-            for rule, code in found:
-                if function.__code__ is code:
+    def _decide(self, results: Sequence[CallResult]) -> None:
+        """Decide which functions are tools by what is in these results, and weave those that were found by value."""
+        for entry in self._decisions.decide(results):
+            rule, point = entry.rule, entry.crossing.point
+            self._unknown.discard(rule.name)
+            if not rule.id.startswith("found by value "):
+                continue
+            for function in exact_instances_of(FunctionType):
+                code = function.__code__
+                if (code.co_filename, code.co_firstlineno, code.co_qualname) == (
+                    point.file,
+                    point.line,
+                    point.qualname,
+                ):
                     self._activation.found.weave(function, rule)
-                    self._unknown.discard(rule.name)
-        self._unknown -= watch.known
+        self._unknown |= self._decisions.missed()
+        if self._watch is not None:
+            self._unknown -= self._watch.known
+            if not self._decisions:
+                self._watch.off()
 
     def _read(self, seq: int, answer: _Answer) -> None:
         try:
@@ -213,12 +261,12 @@ class ToolFinder:
             return
         facts = CallFacts(paths, b"{}", Returned(), None, body)
         declared = facts.declared()
-        with self._lock:
-            self._declarations = [*self._declarations[1 - _MOST_DECLARATIONS :], *facts.raw_declarations()]
+        with self._lock:  # until they are woven: another thread may declare the same tools
             tools = [tool for tool in declared if tool not in self._sought]
+            if tools:
+                self._find(tools)
             self._sought.update(tools)
-        if tools:
-            self._find(tools)
+            self._declarations = [*self._declarations[1 - _MOST_DECLARATIONS :], *facts.raw_declarations()]
 
     def _find(self, tools: Sequence[DeclaredTool]) -> None:
         activation = self._activation
@@ -243,23 +291,3 @@ def _rule_by_name(tool: str, function: FunctionType, activation: Activation) -> 
 def _is_ruled(function: FunctionType) -> bool:
     """Return whether a rule of a file covers a function."""
     return any(not rule.is_found for point in points_of(function.__code__) for rule in point.rules)
-
-
-def _agreement(call: RequestedCall, point: Point, arguments: Sequence[Any]) -> int:
-    """Count the arguments of a requested call that a call of a function has."""
-    requested = call.decoded()
-    bound = dict(zip(point.parameters, arguments, strict=False))
-    for value in list(bound.values()):
-        if type(value) is dict:
-            bound |= {str(key): entry for key, entry in value.items() if type(key) is str}
-    return sum(
-        1
-        for name, value in requested.items()
-        if name in bound
-        and type(bound[name]) is type(value)
-        and type(value) in _SCALARS
-        and bound[name] == value
-    )
-
-
-_SCALARS = frozenset({str, int, float, bool})

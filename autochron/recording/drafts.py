@@ -61,6 +61,7 @@ class Draft(Struct, eq=False):
         steps: arguments that were changed in place before an item, by the number of items before.
         aliases: the places of arguments in the outcome, with their names.
         waiting: how many times it was submitted and is not written yet.
+        is_confirmed: whether a result has confirmed that it is of a found tool.
         taken: reads from standard input inside the crossing: (kind of read, amount).
         is_attended: whether `Recorder._finish` has more to do than to note the outcome.
         undo: stops listening to a stream that replaced standard output.
@@ -94,6 +95,7 @@ class Draft(Struct, eq=False):
     undo: Callable[[], None] | None = None
     is_attended: bool = False
     waiting: int = 0
+    is_confirmed: bool = False
     aliases: list[tuple[list[str | int], str]] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:

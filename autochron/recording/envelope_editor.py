@@ -152,7 +152,7 @@ class Editor:
         site = self._site(crossing.point)
         self._match_request(crossing, draft, site, edited.body, begun=begun)
         if rule.is_found and not begun:
-            self.found_tools.note_crossing(crossing.seq, rule, outcome)
+            self.found_tools.note_crossing(rule, is_confirmed=draft.is_confirmed)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None
         if draft.changed is not None and not begun:
@@ -350,12 +350,8 @@ class Editor:
     ) -> bytes:
         """Return the facts of a model call, as JSON, and note the tools that the model asked for."""
         facts = CallFacts(paths, edited.body, outcome, last, edited.request)
-        fields, calls = facts.read(), facts.calls()
-        self.requested_tools.note_calls(seq, calls, is_open=is_open)
-        if paths.results:
-            self.found_tools.note_calls(calls)
-            if self.found_tools.is_waiting:
-                self.found_tools.note_results(seq, facts.results())
+        fields = facts.read()
+        self.requested_tools.note_calls(seq, facts.calls(), is_open=is_open)
         return encode(fields)
 
 

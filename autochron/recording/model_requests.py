@@ -35,6 +35,10 @@ class ModelRequests:
                 kernel.is_called = listener.is_called
         listener.sent(crossing, wire)
 
+    def began(self, crossing: Any, arguments: tuple[Any, ...]) -> bool:
+        """Note that a found tool's crossing begins, and return whether it is known to be of the tool."""
+        return self._listener is not None and self._listener.began(crossing, arguments)
+
     def close(self) -> None:
         """Note that the recording ends."""
         if self._listener is not None:

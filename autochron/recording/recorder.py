@@ -84,6 +84,8 @@ class Recorder:
         root = crossing.root
         if root.is_ordered:
             _note_order(root, draft)
+        if crossing.boundary.is_found:
+            draft.is_confirmed = self.requests.began(crossing, arguments)
         try:
             inputs: Inputs | None = crossing.boundary.inputs
             if inputs is None:

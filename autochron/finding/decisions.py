@@ -1,0 +1,231 @@
+"""Decide which crossings are those of a tool: what a function returned has to be in the result that the model gets.
+
+The crossings of functions that may be a tool are held until a request carries the result of the call. A helper of the tool's
+name, or one that gets the same arguments, returns something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.json import decode
+
+from autochron._runtime import unpatched
+from autochron.finding.called_tools import OpenCall
+from autochron.model import BoundaryRule, Raised, Returned
+from autochron.recording.call_facts import CallResult
+from autochron.recording.requested_tools import scalars
+
+if TYPE_CHECKING:
+    from autochron.crossing.crossing import Crossing
+    from autochron.recording.held_crossings import HeldCrossings
+
+_MOST_MISSES = 3
+"""How often a function may return what is in no result, until it counts as another one."""
+
+_SHORTEST = 2
+"""Characters. A shorter value says nothing: it may be in any result."""
+
+_PREFIX = 40
+"""Characters of a long text that have to be in the result, which may be cut."""
+
+_SAYS_NOTHING = frozenset({"True", "False", "None", "null", "true", "false"})
+
+
+class HeldCrossing(Struct, eq=False):
+    """A crossing of a function that may be a tool.
+
+    Attributes:
+        call: the call that it may answer.
+        crossing: the crossing.
+        rule: the rule by which it crossed.
+    """
+
+    call: OpenCall
+    crossing: Crossing[Any]
+    rule: BoundaryRule
+
+    @property
+    def store(self) -> HeldCrossings:
+        """Where the recorder keeps it."""
+        recorder: Any = self.crossing.handler
+        held: HeldCrossings = recorder.held
+        return held
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """The file, the line and the name of its function."""
+        point = self.crossing.point
+        return point.file, point.line, point.qualname
+
+
+class Decisions:
+    """The held crossings of one session. Any thread may use it.
+
+    Attributes:
+        confirmed: ids of the rules of functions that are known to be a tool.
+        rejected: ids of the rules of functions that are known to be none.
+    """
+
+    def __init__(self) -> None:
+        self.confirmed: set[str] = set()
+        self.rejected: set[str] = set()
+        self._held: dict[int, HeldCrossing] = {}
+        self._misses: dict[str, int] = {}
+        self._lock = unpatched.RLock()
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def hold(self, call: OpenCall, crossing: Crossing[Any], rule: BoundaryRule) -> None:
+        """Hold a crossing that has begun, until it is decided on."""
+        entry = HeldCrossing(call, crossing, rule)
+        with self._lock:
+            self._held[crossing.seq] = entry
+            entry.store.hold(crossing)
+
+    def drop(self, crossing: Crossing[Any]) -> None:
+        """Drop a held crossing."""
+        with self._lock:
+            entry = self._held.pop(crossing.seq, None)
+            if entry is not None:
+                self._forget([entry])
+
+    def decide(self, results: Iterable[CallResult]) -> list[HeldCrossing]:
+        """Keep the crossings whose return value is in a result, and drop other ones of the same call.
+
+        Returns:
+            For each function that is known to be a tool now, one crossing.
+        """
+        kept: list[HeldCrossing] = []
+        with self._lock:
+            for result in results:
+                entries = [entry for entry in self._held.values() if _answers(result, entry.call)]
+                chosen = _chosen(entries, result)
+                if chosen:
+                    self.confirmed.add(chosen[0].rule.id)
+                    kept.append(chosen[0])
+                    self._let_go([entry for entry in entries if entry.rule.id != chosen[0].rule.id], chosen)
+                for entry in () if chosen else entries:
+                    self._miss(entry)
+            # What the same function returned before, and was in no result, is that of the tool as well.
+            self._let_go([], [entry for entry in self._held.values() if entry.rule.id in self.confirmed])
+        return kept
+
+    def missed(self) -> set[str]:
+        """Return the tools of whose functions one returned what was in no result."""
+        return {entry.rule.name for entry in self._held.values() if entry.rule.id in self._misses}
+
+    def close(self) -> None:
+        """Decide on the rest at the end: a call that no result answers may have been the last one."""
+        with self._lock:
+            entries = list(self._held.values())
+            self._let_go(
+                [entry for entry in entries if entry.rule.id in self._misses],
+                [entry for entry in entries if entry.rule.id not in self._misses],
+            )
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _miss(self, entry: HeldCrossing) -> None:
+        """Count a crossing whose return value is not in the result."""
+        rule = entry.rule.id
+        self._misses[rule] = self._misses.get(rule, 0) + 1
+        if self._misses[rule] >= _MOST_MISSES:
+            self.rejected.add(rule)
+
+    def _let_go(self, dropped: list[HeldCrossing], kept: list[HeldCrossing]) -> None:
+        """Submit the kept crossings, and drop the others."""
+        for entry in (*dropped, *kept):
+            self._held.pop(entry.crossing.seq, None)
+        # What crossed inside names it as its parent, so it stays.
+        enclosing = [entry for entry in dropped if entry.crossing.counts]
+        kept = [*kept, *enclosing]
+        self._forget([entry for entry in dropped if not entry.crossing.counts], kept)
+        for entry in kept:
+            if entry.crossing.record is not None:
+                entry.crossing.record.is_confirmed = entry.rule.id in self.confirmed
+            entry.store.release(entry.crossing.seq)
+
+    def _forget(self, dropped: list[HeldCrossing], kept: Iterable[HeldCrossing] = ()) -> None:
+        """Drop crossings, and give those that remain of their names the numbers that they have without them."""
+        left = [entry.crossing for entry in (*kept, *self._held.values())]
+        for entry in dropped:
+            entry.store.pop(entry.crossing.seq, None)
+            gone = entry.crossing
+            later = [other for other in left if other.name == gone.name and other.seq > gone.seq]
+            for crossing in later:
+                crossing.nth -= 1
+                crossing.within -= crossing.previous is gone.previous
+            gone.previous.counts[gone.name] -= 1
+            kernel: Any = gone.root.kernel
+            if kernel is not None:
+                kernel.take_back(gone.name)
+
+
+def _answers(result: CallResult, call: OpenCall) -> bool:
+    return result.id == call.call.id if result.id else result.name == call.call.name
+
+
+def _chosen(entries: list[HeldCrossing], result: CallResult) -> list[HeldCrossing]:
+    """Return the crossings of the one function whose return value is in a result; an empty list if it is not clear."""
+    text = "\n".join([str(result.body), *scalars(result.body)])
+    ended = [entry for entry in entries if _outcome_of(entry) is not None]
+    told = {id(entry): _telling(entry) for entry in ended}
+    for is_enough in (_is_whole, _is_part):
+        fitting = [entry for entry in ended if told[id(entry)] and is_enough(told[id(entry)], text)]
+        if fitting:
+            return fitting if len({entry.place for entry in fitting}) == 1 else []
+    # Nothing that was returned says anything. If the result doesn't either, a name that fits is enough.
+    silent = [entry for entry in ended if not told[id(entry)] and entry.rule.id.startswith("found by name")]
+    is_only = len({entry.place for entry in ended}) == 1
+    return silent if is_only and silent and _is_written(silent[-1], result) else []
+
+
+def _outcome_of(entry: HeldCrossing) -> Returned | Raised | None:
+    draft = entry.crossing.record
+    return None if draft is None else draft.outcome
+
+
+def _telling(entry: HeldCrossing) -> frozenset[str]:
+    """Return the parts of an outcome that can be recognised in a result: not the arguments, which any helper may return."""
+    outcome = _outcome_of(entry)
+    body = b"null" if outcome is None else outcome.value if isinstance(outcome, Returned) else outcome.error
+    echoed = {*scalars(entry.call.call.decoded())}
+    return frozenset(
+        value
+        for value in scalars(decode(body))
+        if len(value) >= _SHORTEST and value not in _SAYS_NOTHING and value not in echoed
+    )
+
+
+def _is_in(value: str, text: str) -> bool:
+    return value in text or (len(value) > _PREFIX and value[:_PREFIX] in text)
+
+
+def _is_whole(values: frozenset[str], text: str) -> bool:
+    return all(_is_in(value, text) for value in values)
+
+
+def _is_part(values: frozenset[str], text: str) -> bool:
+    return any(_is_in(value, text) for value in values)
+
+
+def _is_written(entry: HeldCrossing, result: CallResult) -> bool:
+    """Return whether a result is nothing but what was returned, as text or as JSON."""
+    outcome = _outcome_of(entry)
+    if not isinstance(outcome, Returned):
+        return False
+    value = decode(outcome.value)
+    contents = {
+        content for key, content in result.body.items() if key in _CONTENTS and isinstance(content, str)
+    }
+    return bool(
+        contents & {str(value), outcome.value.decode(), str(value).lower(), *([""] if value is None else [])}
+    )
+
+
+_CONTENTS = ("content", "output", "result", "text")
+"""Fields with the text of a result."""
