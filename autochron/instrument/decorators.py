@@ -99,10 +99,9 @@ def wrap(client: Any, name: str | None = None, *, kind: Kind = "model") -> Any:
     """
     if kind not in KINDS:
         raise UsageError(f"wrap(kind={kind!r}): a kind is one of {', '.join(KINDS)}")
-    library = type(client).__module__.partition(".")[0]
-    from autochron.rules.packs import pack_index  # lazy: as above
+    from autochron.rules.packs import packs_of  # lazy: as above
 
-    if any(library == module.partition(".")[0] for modules in pack_index().values() for module in modules):
+    if packs_of(type(client).__module__):
         return client
     from autochron.weaving import wrapping  # lazy: it imports wrapt
 

@@ -88,12 +88,13 @@ class RulePlanner:
         self._reasons: dict[str, tuple[int, str]] = {}
         """By id of a rule without a match: how many files were imported when the reason was found, and the reason."""
         self._decorators: set[str] = set()
-        self._waiting = (
-            {module.partition(".")[0]: name for name, modules in pack_index().items() for module in modules}
-            if rules.auto
-            else {}
-        )
-        """By top-level module: the name of the pack that waits for its import."""
+        self._waiting: dict[str, tuple[str, ...]] = {}
+        """By top-level module: the modules in it whose import takes up a pack, as long as none has been imported."""
+        for module in (
+            (module for modules in pack_index().values() for module in modules) if rules.auto else ()
+        ):
+            top = module.partition(".")[0]
+            self._waiting[top] = (*self._waiting.get(top, ()), module)
         self._http = tuple(
             rule
             for rule in (*rules.boundaries, *(rule for pack in rules.packs for rule in pack.boundaries))
@@ -107,9 +108,7 @@ class RulePlanner:
         """Return whether any rule may match in a module, or a hook of ours waits for it."""
         top = module.partition(".")[0]
         if top in self._waiting:
-            del self._waiting[top]
-            self.rules = with_imported(self.rules, module)
-            self._matcher = matcher_for(self.rules, self.project)
+            self._take_up_packs(top, module)
         if module in DOORS or module in _SPAWNING or module in self.watched:
             return True
         if self._http and module in _OTHER_CLIENTS:
@@ -120,6 +119,19 @@ class RulePlanner:
             self._files[file] = module
         names = (module, *self.aliases.get(module, ()))
         return any(self._matcher.may_match(name, is_project=is_project) for name in names)
+
+    def _take_up_packs(self, top: str, module: str) -> None:
+        """Add the packs that wait for a module or a package around it. `google.auth` is not what `google.genai` waits for."""
+        waiting = self._waiting[top]
+        left = tuple(name for name in waiting if module != name and not module.startswith(f"{name}."))
+        if len(left) == len(waiting):
+            return
+        if left:
+            self._waiting[top] = left
+        else:
+            del self._waiting[top]
+        self.rules = with_imported(self.rules, module)
+        self._matcher = matcher_for(self.rules, self.project)
 
     def places(self, module: str, file: str | None, code: CodeType) -> Places:
         """Return the definitions of a module that rules fit, each with its mark."""

@@ -89,16 +89,21 @@ def named_variables(names: Iterable[str]) -> frozenset[str]:
     return frozenset(variables)
 
 
+def packs_of(module: str) -> list[str]:
+    """Return the names of the shipped packs that a module's import adds to the rules."""
+    return [
+        name
+        for name, modules in pack_index().items()
+        if any(module == known or module.startswith(f"{known}.") for known in modules)
+    ]
+
+
 def with_imported(rules: Rules, module: str) -> Rules:
     """Return rules with the packs for an imported module; the same object if there are none to add."""
     if not rules.auto:
         return rules
     present = {pack.name for pack in rules.packs}
-    imported = [
-        load_pack(name, rules.disable)
-        for name, modules in pack_index().items()
-        if name not in present and any(module == top or module.startswith(f"{top}.") for top in modules)
-    ]
+    imported = [load_pack(name, rules.disable) for name in packs_of(module) if name not in present]
     return msgspec.structs.replace(rules, packs=(*rules.packs, *imported)) if imported else rules
 
 
