@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from types import FrameType, FunctionType
@@ -24,7 +25,8 @@ _abspath = os.path.abspath
 class Project:
     """The user's files: those below the rules' `project`, by default below the program's folder.
 
-    Files in a site-packages folder, in the standard library or in autochron never belong to it.
+    Files in a site-packages folder belong to it only below a path that lies in that folder itself, as that of an installed
+    program does. Files of the standard library and of autochron never belong to it.
 
     Attributes:
         root: the folder that names of files are relative to.
@@ -39,6 +41,10 @@ class Project:
         self._files = {path for path in paths if not os.path.isdir(path)}
         # Files, too: an archive holds modules as a folder does.
         self._folders = tuple(os.path.join(path, "") for path in paths)
+        self._installed = tuple(
+            folder for folder in self._folders if _SITE in folder and not folder.endswith(_SITE)
+        )
+        """The folders of programs that are installed."""
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
         self.name = lru_cache(maxsize=None)(self._name)
@@ -46,7 +52,8 @@ class Project:
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return all names that a file's module may have, also in namespace packages, which have no `__init__.py`."""
         full = _abspath(path)
-        tops = (self.root, *self.paths, *map(os.path.dirname, self._files))
+        sites = (site for site in map(_site_of, self.paths) if site)
+        tops = (self.root, *self.paths, *map(os.path.dirname, self._files), *sites)
         return tuple(
             dict.fromkeys((*module_names(full), *filter(None, (_dotted(full, top) for top in tops))))
         )
@@ -59,20 +66,52 @@ class Project:
             (file.startswith(self._libraries) or _SITE in file)
             and ".." not in file
             and file not in self._files
+            and not file.startswith(self._installed)
         ):
             return False
         path = _abspath(file)
-        if path in self._files:
+        if path in self._files or self._is_installed(path):
             return True
         if not path.startswith(self._folders):
             return False
         return not path.startswith(self._libraries) and _SITE not in path
 
+    def _is_installed(self, path: str) -> bool:
+        """Return whether a file belongs to an installed program that is the user's own code."""
+        return any(
+            path.startswith(folder) and _SITE not in path[len(folder) - 1 :] for folder in self._installed
+        )
+
     def _name(self, file: str) -> str:
-        """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root."""
+        """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root.
+
+        A file of an installed program is named from its site-packages folder, so that it has one name in all environments.
+        """
         path = _abspath(file)
+        if _SITE in path and self._owns(path):
+            return os.path.relpath(path, _site_of(path)).replace(os.sep, "/")
         inside = path.startswith(os.path.join(self.root, ""))
         return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
+
+
+def path_of(root: str, name: str) -> str:
+    """Return the path of a file of the project from the name that `Project.name` returned for it.
+
+    Args:
+        root: the folder that names are relative to.
+        name: the name: a path below the root, or below a site-packages folder for a program that is installed.
+    """
+    path = os.path.join(root, name)
+    if os.path.isabs(name) or os.path.exists(path):
+        return path
+    folders = (folder for folder in sys.path if os.path.join(folder, "").endswith(_SITE))
+    return next(filter(os.path.exists, (os.path.join(folder, name) for folder in folders)), path)
+
+
+def _site_of(path: str) -> str:
+    """Return the site-packages folder that a path lies in; empty if there is none."""
+    at = path.rfind(_SITE)
+    return path[: at + len(_SITE) - 1] if at >= 0 else ""
 
 
 def _dotted(path: str, top: str) -> str:

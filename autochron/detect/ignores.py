@@ -10,6 +10,7 @@ from autochron._runtime.unpatched import os
 from autochron.detect.catalogue import BY_NAME
 from autochron.detect.line_hash import hash_of, source_lines
 from autochron.model import AmbientRule, Finding, IgnoreRule, Rules
+from autochron.project import path_of
 
 
 def ignored(
@@ -61,7 +62,7 @@ def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None
     """
     path, line = _split(rule.site)
     file = os.path.normpath(path).replace(os.sep, "/")
-    return file, *_lines(rule, os.path.join(root, file), file, line)
+    return file, *_lines(rule, path_of(root, file), file, line)
 
 
 def _split(site: str) -> tuple[str, int | None]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autochron._runtime.unpatched import os
 from autochron.diagnostics.rule_survey import compiled
 from autochron.inputs import RECEIVERS
 from autochron.matching.definitions import definitions
 from autochron.model import Envelope, Place
-from autochron.project import read_source
+from autochron.project import path_of, read_source
 
 
 def place_of(root: str, site: str) -> str:
@@ -52,7 +51,7 @@ def misfit(root: str, envelope: Envelope) -> str | None:
     """
     file, qualname, _ = parts_of(envelope.site)
     place = definition_of(root, envelope.site)
-    source = None if place is None else read_source(os.path.join(root, file))
+    source = None if place is None else read_source(path_of(root, file))
     if source is None or place is None:
         return None
     for node in ast.walk(ast.parse(source)):
@@ -106,7 +105,7 @@ def _receiver(node: ast.FunctionDef | ast.AsyncFunctionDef, qualname: str) -> st
 def definition_of(root: str, site: str) -> Place | None:
     """Find the definition of a recorded site in the project's present source; for a bound call, the one around it."""
     file, qualname, _ = parts_of(site)
-    code = compiled(os.path.join(root, file)) if file.endswith(".py") else None
+    code = compiled(path_of(root, file)) if file.endswith(".py") else None
     if code is None:
         return None
     return next(

@@ -17,7 +17,7 @@ from autochron.instrument.activation import Activation
 from autochron.matching.derived_classes import matcher_for
 from autochron.matching.sites import CallSite, label_of
 from autochron.model import Define, Http, Rules, Target
-from autochron.project import Project, read_source
+from autochron.project import Project, path_of, read_source
 from autochron.replaying.plan import ReplayPlan
 from autochron.rules.globs import dotted_glob
 from autochron.rules.packs import with_imported
@@ -127,7 +127,7 @@ def _defines(pattern: Define, module: str, qualname: str) -> bool:
 
 def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
     """Return the qualified names in a file that rules weave; None if marks by hand make that unknowable."""
-    path = os.path.join(root, place)
+    path = path_of(root, place)
     source = read_source(path)
     if source is not None and b"autochron" in source:
         return None

@@ -36,7 +36,7 @@ from autochron.model import Category, Effect, Finding, Impact, Impacts, Rules, S
 from autochron.ports import Record
 from autochron.program.main_module import Program
 from autochron.program.replay import enter_folder, load_record
-from autochron.program.run import Options
+from autochron.program.run import Options, with_own_code
 from autochron.project import read_source
 from autochron.replaying.command_trust import refuse_foreign
 from autochron.replaying.plan import FULL
@@ -114,6 +114,7 @@ def _prepare(record: Record, rules: Rules) -> tuple[Probe, Rules]:
         )
     enter_folder(rules, command)
     program = Program(command)
+    rules = with_own_code(rules, command)
     set_environment(record, FULL)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})
     return Probe(activation, record, command, program.path), rules

@@ -15,7 +15,7 @@ from autochron.crossing.tokens import SuspendableToken
 from autochron.errors import PlanError
 from autochron.instrument.swapped import INSIDE, Swapped
 from autochron.model import Place, Rules, SwapRule, Target
-from autochron.project import module_names
+from autochron.project import module_names, path_of
 
 if TYPE_CHECKING:
     from autochron.crossing.kernel import Kernel
@@ -72,7 +72,7 @@ class Swap:
             raise PlanError(f"swap {self.old}: there is no file {module}, in which {qualname} was to be")
 
     def _path(self, module: str) -> str:
-        return module if os.path.isabs(module) else os.path.join(self._root, module)
+        return path_of(self._root, module)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the modules that may have the old function.

@@ -71,6 +71,8 @@ class Joining:
         if context.mode == "replay":
             self._swaps = read_swaps(os.path.join(context.place, SWAPS), rules)
             rules = with_swaps(rules, self._swaps)
+        if context.project:
+            rules = structs.replace(rules, project=context.project)
         self._activation = activate(rules, context.program)
 
     def run(self, event: str, path: Any) -> None:

@@ -119,8 +119,7 @@ class Program:
 
     def _find_console_script(self) -> None:
         target = self.command.target
-        beside = os.path.join(os.path.dirname(sys.executable), target)
-        path = beside if os.path.isfile(beside) and os.sep not in target else _which(target)
+        path = find_command(target)
         if path is None:
             raise UsageError(
                 f"there is no command {target}; a console script stands beside {sys.executable} or on PATH"
@@ -197,6 +196,12 @@ def _replace_path(first: str) -> None:
     if getattr(sys.flags, "safe_path", False):
         return
     sys.path[0] = first
+
+
+def find_command(name: str) -> str | None:
+    """Return the path of a console script: beside the interpreter, or on PATH; None if there is none."""
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return beside if os.path.isfile(beside) and os.sep not in name else _which(name)
 
 
 def _which(name: str) -> str | None:

@@ -24,7 +24,7 @@ from autochron.isolation.environment import set_environment
 from autochron.isolation.live_observation import StateScope
 from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
-from autochron.program.run import Options, weave_into
+from autochron.program.run import Options, weave_into, with_own_code
 from autochron.program.standstill import Standstill
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.command_trust import refuse_foreign
@@ -187,6 +187,7 @@ def _set_up(
     command_to_run = _command_of(record, command)
     enter_folder(rules, record.header.command)
     program = Program(command_to_run)
+    rules = with_own_code(rules, command_to_run)
     redactor = Redactor.of(rules)
     set_environment(record, plan)
     activation = activate(rules, program.own, aliases={"__main__": program.aliases})

@@ -58,6 +58,15 @@ class Options:
         return rules if self.children else structs.replace(rules, children=False)
 
 
+def with_own_code(rules: Rules, command: Command) -> Rules:
+    """Return rules whose project includes the package that `-m` or a console script runs."""
+    if command.mode == "script":
+        return rules
+    from autochron.program.own_package import with_own_package  # lazy: scripts don't need it
+
+    return with_own_package(rules, command)
+
+
 def weave_into(activation: Activation, program: Program) -> Callable[..., object]:
     """Return a function that weaves the program's own code as it is loaded."""
 
@@ -129,7 +138,7 @@ def _set_up(
     Returns:
         What ends the recording.
     """
-    rules = options.load_rules(program.own)
+    rules = with_own_code(options.load_rules(program.own), program.command)
     url = options.store or default_store(rules.file)
     shown = _place(url)  # before the program changes the working folder
     impacts = os.path.join(os.path.dirname(os.path.abspath(url.removeprefix("sqlite:///"))), "impact.json")

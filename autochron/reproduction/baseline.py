@@ -21,6 +21,7 @@ from msgspec import Struct
 from autochron.effects.changes import LOG
 from autochron.errors import StoreError
 from autochron.model import StateEffect
+from autochron.project import path_of
 from autochron.reproduction.prints import (
     ValuePrint,
     flatten,
@@ -325,7 +326,7 @@ def digests_of(root: str, files: Iterable[str]) -> dict[str, str]:
     digests: dict[str, str] = {}
     for path in files:
         try:
-            with open(os.path.join(root, path), "rb") as source:
+            with open(path_of(root, path), "rb") as source:
                 digests[path] = hashlib.sha256(source.read()).hexdigest()
         except OSError:
             digests[path] = ""

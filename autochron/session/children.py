@@ -42,6 +42,7 @@ class ChildContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
         root: folder of the rules.
         digest: digest of the rules that are in force.
         program: the first process's program. All processes of a trace have the same project.
+        project: the first process's project, if that is not the default.
         began: when the trace began, in nanoseconds of a clock that all processes of a machine share.
         sync: whether each envelope is durable before its crossing's caller goes on.
         only_failed: whether the traces of calls that returned are dropped.
@@ -64,6 +65,7 @@ class ChildContext(Struct, frozen=True, kw_only=True, omit_defaults=True):
     root: str = ""
     digest: str = ""
     program: str | None = None
+    project: tuple[str, ...] = ()
     began: int = 0
     sync: bool = False
     only_failed: bool = False

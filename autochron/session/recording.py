@@ -450,6 +450,7 @@ def _context(
         root=rules.root,
         digest=header.rules,
         program=activation.program,
+        project=rules.project,
         began=began,
         lane=lane,
         sync=sync,

@@ -128,6 +128,7 @@ class ReplayedProcesses:
             root=rules.root,
             digest=header.rules,
             program=self._activation.program,
+            project=rules.project,
             scratch=None if state is None else state.scratch.folder,
             snapshots=tuple(self._snapshots),
         )

@@ -1,6 +1,13 @@
 """Which code is a library's, which pack is for it, and which code is the user's own."""
 
-from tests.cli.processes import autochron, write
+import json
+import os
+import sys
+
+import pytest
+
+from autochron.store import open_store
+from tests.cli.processes import ROOT, autochron, write
 
 GENAI = """\
 class BaseApiClient:
@@ -36,3 +43,125 @@ def test_a_pack_is_taken_up_by_its_own_module_and_not_by_its_namespace(tmp_path)
         done = autochron(tmp_path, "run", "agent.py")
         crossed[way] = (done.status, "  model ×1\n" in done.said)
     assert crossed == dict.fromkeys(FIRST, (0, True))
+
+
+CLI = """\
+import sys
+import time
+
+from shopbot.tools import refund
+
+
+def main():
+    print(refund(3), time.time() > 0, sys.argv[1:])
+"""
+
+INSTALLED = {
+    "env/site-packages/shopbot/__init__.py": "",
+    "env/site-packages/shopbot/__main__.py": "from shopbot.cli import main\n\nmain()\n",
+    "env/site-packages/shopbot/cli.py": CLI,
+    "env/site-packages/shopbot/tools.py": (
+        'def refund(cents):\n    open("ran", "a").close()\n    return cents * 2\n'
+    ),
+    "bin/shopbot": "#!{python}\nimport sys\nfrom shopbot.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n",
+}
+"""A program that is installed, with its console script."""
+
+TOOLS = """\
+version = 1
+packs = []
+{project}
+[[boundary]]
+name = "{{__name__}}"
+kind = "tool"
+define = "shopbot.tools:*"
+"""
+
+RECORDED = (["refund[1]"], ["shopbot/cli.py:8"])
+"""The crossings of the installed program, and the lines of its findings."""
+
+
+@pytest.fixture
+def home(tmp_path):
+    write(tmp_path, {**INSTALLED, "autochron.toml": TOOLS.format(project="")})
+    script = tmp_path / "bin/shopbot"
+    script.write_text(script.read_text().format(python=sys.executable))
+    script.chmod(0o755)
+    return tmp_path
+
+
+def variables(folder):
+    path = os.pathsep.join([ROOT, str(folder / "env/site-packages")])
+    return {"PYTHONPATH": path, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def run(folder, *command):
+    """Record a program, and return its crossings and the lines of its findings."""
+    done = autochron(folder, "run", "--report", "found.json", *command, env=variables(folder))
+    assert done.status == 0, done.said
+    findings = json.loads((folder / "found.json").read_bytes())["findings"]
+    lines = [f"{finding['site']['file']}:{finding['site']['line']}" for finding in findings]
+    store = open_store(str(folder / ".autochron" / "traces.db"))
+    return [envelope.address for envelope in store.envelopes("last")], lines
+
+
+WAYS = {
+    "module": ("-m", "shopbot"),
+    "module inside": ("-m", "shopbot.__main__"),
+    "console script": ("--", "shopbot"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_installed_program_that_is_run_is_the_users_own_code(way, home):
+    assert run(home, *WAYS[way]) == RECORDED
+    os.unlink(home / "ran")
+    done = autochron(home, "replay", "last", env=variables(home))
+    assert (done.status, (home / "ran").exists()) == (0, False), done.said
+
+
+def test_what_is_not_run_stays_a_library(home):
+    write(home, {"agent.py": "from shopbot.cli import main\n\nmain()\n"})
+    assert run(home, "agent.py") == ([], ["agent.py:3"])
+
+
+def test_the_projects_paths_in_the_rules_decide(home):
+    write(home, {"autochron.toml": TOOLS.format(project='project = ["bin"]')})
+    assert run(home, "-m", "shopbot") == ([], [])
+    write(home, {"autochron.toml": TOOLS.format(project='project = ["env/site-packages/shopbot"]')})
+    assert run(home, "-m", "shopbot") == RECORDED
+    write(home, {"agent.py": "from shopbot.cli import main\n\nmain()\n"})
+    assert run(home, "agent.py") == RECORDED
+
+
+LAUNCHING = {
+    "a known launcher": ("gunicorn", ("-m", "gunicorn")),
+    "a command that is given code": ("serve", ("-m", "serve", "app:app")),
+}
+
+
+@pytest.mark.parametrize("way", LAUNCHING)
+def test_a_launcher_of_the_users_code_is_a_library(way, home):
+    name, command = LAUNCHING[way]
+    launcher = "import time\nimport app\n\nprint(time.time() > 0, app.app())\n"
+    write(
+        home,
+        {
+            f"env/site-packages/{name}/__init__.py": "",
+            f"env/site-packages/{name}/__main__.py": launcher,
+            "app.py": "import time\n\ndef app():\n    return time.time() > 0\n",
+        },
+    )
+    assert run(home, *command) == ([], ["app.py:4"])
+
+
+def test_processes_of_an_installed_program_have_its_project(home):
+    again = "import subprocess, sys\n\ndef main():\n    subprocess.run([sys.executable, '-m', 'shopbot.child'], check=True)\n"
+    write(
+        home,
+        {
+            "env/site-packages/shopbot/cli.py": again,
+            "env/site-packages/shopbot/child.py": "from shopbot.tools import refund\n\nprint(refund(2))\n",
+        },
+    )
+    assert run(home, "-m", "shopbot")[0] == ["refund[1]"]
