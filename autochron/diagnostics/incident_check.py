@@ -147,14 +147,14 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
             f"  it was given {arguments_words(envelope)}",
             f"  and {outcome_words(envelope)}",
             *_effects(crossing),
-            f"the fix goes into {place_of(root, envelope.site)}, or into what calls it; {next_step}",
+            f"the fix goes into {place_of(root, envelope)}, or into what calls it; {next_step}",
         ]
         return "\n".join(lines)
     lines = [f"all {len(crossings)} live crossings did again what they did in the incident:"]
     for crossing in crossings[:_FEW]:
         envelope = crossing.envelope
         lines += [
-            f"  {envelope.address} ({place_of(root, envelope.site)})",
+            f"  {envelope.address} ({place_of(root, envelope)})",
             f"    was given {arguments_words(envelope)}",
         ]
         lines += [f"    and {outcome_words(envelope)}", *(f"  {line}" for line in _effects(crossing))]

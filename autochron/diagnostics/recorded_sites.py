@@ -6,19 +6,33 @@ import ast
 from typing import Any
 
 from autochron.diagnostics.rule_survey import compiled
+from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.inputs import RECEIVERS
 from autochron.matching.definitions import definitions
 from autochron.model import Envelope, Place
-from autochron.project import path_of, read_source
+from autochron.project import Project, path_of, read_source
 
 
-def place_of(root: str, site: str) -> str:
-    """Return a text that says where the definition of a site is now, such as `issue_refund, agent.py:51`."""
-    file, _, label = parts_of(site)
-    place = definition_of(root, site)
-    if place is None:
-        return label if file.endswith(".py") else f"{label} of the library {file.partition('.')[0]}"
-    return f"{label}, {place}"
+def place_of(root: str, envelope: Envelope) -> str:
+    """Return a text that says where the code of a crossing is in the project now, such as `issue_refund, agent.py:51`.
+
+    A crossing in a library is no place for a fix. So of a tool that a library calls, these are the project's definitions of
+    that name.
+    """
+    file, _, label = parts_of(envelope.site)
+    if not file.endswith(".py"):
+        found = " or ".join(f"{tool.qualname}, {tool.file}:{tool.line}" for tool in tools_of(root, envelope))
+        library = file.partition(".")[0]
+        return found or f"the project's code around {envelope.name} (it crosses in the library {library})"
+    place = definition_of(root, envelope.site)
+    return label if place is None else f"{label}, {place}"
+
+
+def tools_of(root: str, envelope: Envelope) -> tuple[ToolDefinition, ...]:
+    """Return the project's definitions that a tool which crossed in a library may be; none for other crossings."""
+    if envelope.kind != "tool" or envelope.site.partition(":")[0].endswith(".py"):
+        return ()
+    return find_definitions(Project((root,), root), {envelope.name: None})[envelope.name]
 
 
 def parts_of(site: str) -> tuple[str, str, str]:

@@ -442,14 +442,15 @@ class _IncidentText:
         return "\n".join([f"{begin} What is live:\n", *rows, *more])
 
     def _suspect_line(self, suspect: Envelope) -> str:
-        place = recorded_sites.place_of(self._project_root, suspect.site)
+        place = recorded_sites.place_of(self._project_root, suspect)
         arguments, outcome = markdown_code(arguments_words(suspect)), markdown_code(outcome_words(suspect))
         return f"- {markdown_code(suspect.address)}: {markdown_text(place)}. It was given {arguments} and {outcome}."
 
     def _trial_of_fix(self) -> str:
         for suspect in self._suspects:
-            file, qualname, label = recorded_sites.parts_of(suspect.site)
-            if file.endswith(".py") and label == qualname and "<locals>" not in qualname:
+            function = self._function_of(suspect)
+            if function is not None:
+                file, qualname = function
                 options = " ".join(f"--live {shell_word(word)}" for word in self._request.live)
                 options += " --allow-unwoven" if self._request.allow_unwoven else ""
                 trace, swap = (
@@ -459,3 +460,15 @@ class _IncidentText:
                 line = f"$ autochron replay {shell_word(trace)} {options} --swap {shell_word(swap)}"
                 return fill_template("candidate.md.txt", line=markdown_block(line, "console"))
         return ""
+
+    def _function_of(self, suspect: Envelope) -> tuple[str, str] | None:
+        """Return the file and the qualified name of a suspect's function in the project; None if no swap can name it."""
+        file, qualname, label = recorded_sites.parts_of(suspect.site)
+        if not file.endswith(".py"):
+            tools = recorded_sites.tools_of(self._project_root, suspect)
+            if len(tools) != 1:
+                return None
+            file, qualname = tools[0].file, tools[0].qualname
+        elif label != qualname:
+            return None
+        return None if "<locals>" in qualname else (file, qualname)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec.json import decode
 from autochron.errors import PlanError
 from autochron.model import KINDS, Crossed, Envelope, Kind
 from autochron.rules.nearest import nearest
+from autochron.rules.packs import observed_sites
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -30,6 +31,9 @@ REACHES: tuple[Reach, ...] = get_args(Reach)
 Selector: TypeAlias = str | Callable[[Envelope], bool]
 """`NAME`, `NAME[K]`, `kind:KIND`, `after:NAME[K]`, or a function that returns whether a recorded crossing is live."""
 
+_FEW = 4
+"""How many names of boundaries an error lists."""
+
 _ADDRESS = re.compile(r"(.+)\[(\d+)\]")
 
 
@@ -45,7 +49,9 @@ class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: frozenset[str] = frozenset()
     """The boundaries of which every crossing is live, by name."""
     kinds: frozenset[Kind] = frozenset()
-    """The kinds of which every crossing is live."""
+    """The kinds of which every crossing is live, but for those at `observed` sites."""
+    observed: frozenset[str] = frozenset()
+    """The sites that a pack only observes. Their bodies run in every replay, so a kind doesn't mean them."""
     after: int | None = None
     """The `seq` after which every crossing is live."""
     opened: frozenset[int] = frozenset()
@@ -64,14 +70,18 @@ class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def means(self, crossed: Crossed) -> bool:
         """Return whether a boundary is live by its name or kind, or has a crossing that is."""
-        return crossed.name in self.names or crossed.kind in self.kinds or crossed.name in self.singled
+        return (
+            crossed.name in self.names
+            or (crossed.kind in self.kinds and crossed.site not in self.observed)
+            or crossed.name in self.singled
+        )
 
     def is_live(self, envelope: Envelope) -> bool:
         """Return whether a recorded crossing is live."""
         return (
             envelope.seq in self.seqs
             or envelope.name in self.names
-            or envelope.kind in self.kinds
+            or (envelope.kind in self.kinds and envelope.site not in self.observed)
             # Ambient values are served in live code, too. The recorded time fits the recorded inputs.
             or (self.after is not None and envelope.seq > self.after and not envelope.is_value)
         )
@@ -135,6 +145,7 @@ class _Parts:
         self.chosen = False
         self.names: set[str] = set()
         self.kinds: set[Kind] = set()
+        self.observed: frozenset[str] = frozenset()
         self.after: int | None = None
 
     def add(self, selector: Selector) -> None:
@@ -148,7 +159,9 @@ class _Parts:
             return
         head, colon, rest = selector.partition(":")
         if colon and head == "kind":
-            self.kinds.add(_kind(selector, rest, self._record.boundaries()))
+            boundaries = self._record.boundaries()
+            self.observed |= observed_sites([boundary.site for boundary in boundaries])
+            self.kinds.add(_kind(selector, rest, boundaries, self.observed))
         elif colon and head == "after":
             point = _envelope_at(selector, rest, self._record).seq
             self.after = point if self.after is None else min(point, self.after)
@@ -181,6 +194,7 @@ class _Parts:
             singled=frozenset([envelope.name for envelope in single]),
             names=frozenset(self.names),
             kinds=frozenset(self.kinds),
+            observed=self.observed,
             after=self.after,
             opened=frozenset(self._opened()),
             models="model" in kinds or self.after is not None,
@@ -230,12 +244,27 @@ def _reaches(deny: str | Iterable[str]) -> Iterable[Reach]:
         yield name
 
 
-def _kind(selector: str, kind: str, crossed: Sequence[Crossed]) -> Kind:
+def _kind(selector: str, kind: str, crossed: Sequence[Crossed], observed: Collection[str]) -> Kind:
+    """Return a kind that a selector names.
+
+    Args:
+        selector: the selector, for messages.
+        kind: the name of the kind.
+        crossed: the recorded boundaries.
+        observed: the sites that a pack only observes.
+
+    Raises:
+        PlanError: there is no such kind, or no crossing of it could be live.
+    """
     if kind not in KINDS:
         raise PlanError(f"live {selector}: a kind is one of {', '.join(KINDS)}")
-    if not any(boundary.kind == kind for boundary in crossed):
-        recorded = ", ".join(sorted({boundary.kind for boundary in crossed})) or "nothing"
-        raise PlanError(f"live {selector}: the trace has no crossing of kind {kind}; it has {recorded}")
+    others = [boundary for boundary in crossed if boundary.site not in observed]
+    if not any(boundary.kind == kind for boundary in others):
+        recorded = ", ".join(sorted({boundary.kind for boundary in others})) or "nothing"
+        names = list(dict.fromkeys(boundary.name for boundary in crossed if boundary.kind == kind))
+        shown = ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
+        but = f" but {shown}, which a pack only observes and every replay runs" if names else ""
+        raise PlanError(f"live {selector}: the trace has no crossing of kind {kind}{but}; it has {recorded}")
     return kind
 
 

@@ -98,6 +98,22 @@ def packs_of(module: str) -> list[str]:
     ]
 
 
+def observed_sites(sites: Iterable[str]) -> frozenset[str]:
+    """Return those of these recorded sites that the shipped packs only observe.
+
+    Args:
+        sites: sites of definitions, as in a trace. Those of files are the project's, and no pack is for them.
+    """
+    observed = set()
+    for site in sites:
+        module, _, _ = site.partition(":")
+        names = [] if module.endswith(".py") else packs_of(module)
+        rules = [rule for name in names for rule in load_pack(name).boundaries if str(rule.selector) == site]
+        if rules and all(rule.observe for rule in rules):
+            observed.add(site)
+    return frozenset(observed)
+
+
 def with_imported(rules: Rules, module: str) -> Rules:
     """Return rules with the packs for an imported module; the same object if there are none to add."""
     if not rules.auto:

@@ -165,3 +165,83 @@ def test_processes_of_an_installed_program_have_its_project(home):
         },
     )
     assert run(home, "-m", "shopbot")[0] == ["refund[1]"]
+
+
+GRAPH = {
+    "env/site-packages/langgraph/__init__.py": "",
+    "env/site-packages/langgraph/pregel/__init__.py": "",
+    "env/site-packages/langgraph/pregel/_retry.py": "def run_with_retry(task):\n    return task.run()\n",
+    "env/site-packages/langchain_core/__init__.py": "",
+    "env/site-packages/langchain_core/tools/__init__.py": "",
+    "env/site-packages/langchain_core/tools/structured.py": """\
+class StructuredTool:
+    def __init__(self, function):
+        self.name, self.function = function.__name__, function
+
+    def _run(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+""",
+}
+"""What the packs of langgraph and langchain weave, without the libraries."""
+
+NODES = """\
+from langgraph.pregel._retry import run_with_retry
+{imports}
+
+class Task:
+    name, path, triggers = "plan", ("a",), ("b",)
+
+    def run(self):
+        print({body})
+
+run_with_retry(Task())
+"""
+
+
+@pytest.fixture
+def graph(tmp_path):
+    def make(imports="", body="1"):
+        write(tmp_path, {**GRAPH, "agent.py": NODES.format(imports=imports, body=body)})
+        done = autochron(tmp_path, "run", "agent.py", env=variables(tmp_path))
+        assert done.status == 0, done.said
+        return tmp_path
+
+    return make
+
+
+def test_nodes_of_a_graph_are_no_tools(graph):
+    folder = graph()
+    done = autochron(folder, "replay", "last", "--live", "kind:tool", env=variables(folder))
+    message = (
+        "autochron: live kind:tool: the trace has no crossing of kind tool but node.plan, which a pack only observes and "
+        "every replay runs; it has nothing (bad-plan)\n"
+    )
+    assert (done.status, done.said) == (2, message)
+    done = autochron(folder, "incident", "new", "last", "incident", env=variables(folder))
+    assert (done.status, "say with --live what is to run for real" in done.said) == (2, True)
+
+
+TOOLED = {
+    "imports": "from langchain_core.tools.structured import StructuredTool\nfrom tools import refund",
+    "body": "StructuredTool(refund)._run(cents=5)",
+}
+
+
+def test_an_incident_points_at_the_projects_tool_and_not_into_the_library_that_calls_it(graph, tmp_path):
+    write(tmp_path, {"tools.py": "def log(text):\n    pass\n\n\ndef refund(cents):\n    return cents * 2\n"})
+    folder = graph(**TOOLED)
+    done = autochron(folder, "incident", "new", "last", "incident", "--no-try", env=variables(folder))
+    assert done.status == 0, done.said
+    readme = (folder / "incident/README.md").read_text()
+    assert "refund, tools.py:5" in readme
+    assert "--swap tools.py:refund=fix.py:refund" in readme
+    assert "langchain_core" not in readme.partition("What is live:")[2]
+    assert "node.plan[1]" not in readme.partition("What is live:")[2].partition("```")[0]
+
+
+def test_the_swap_that_an_incident_proposes_for_a_librarys_tool_works(graph, tmp_path):
+    write(tmp_path, {"tools.py": "def refund(cents):\n    return cents * 2\n"})
+    write(tmp_path, {"fix.py": "def refund(cents):\n    return cents\n"})
+    folder = graph(**TOOLED)
+    options = ("--live", "kind:tool", "--swap", "tools.py:refund=fix.py:refund")
+    assert autochron(folder, "replay", "last", *options, env=variables(folder)).text == "5\n"
