@@ -5,13 +5,21 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from autochron._runtime.unpatched import os
 from autochron.cli.command_parser import CommandParser
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
-from autochron.model import Finding, Rules
+from autochron.model import Rules
 from autochron.rules.loading import load_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from autochron.diagnostics.suggest import Suggestion
+    from autochron.ports import Record
+    from autochron.report.text import Page
 
 
 def rules(arguments: list[str]) -> int:
@@ -57,9 +65,10 @@ def _parser() -> CommandParser:
     )
     parser.add_flag(
         "--suggest",
-        "what is missing: a table for each call that escapes the record, by the latest trace and by source; they are "
-        "shown, and written into the rules where you say yes",
+        "what is missing, by the latest trace and by source: the tools that a replay refuses, the tools that were found, and "
+        "the calls that change the run; the tables are shown, and written into the rules where you say yes",
     )
+    parser.add_flag("--all", "with --suggest: a table for each other call that escapes the record, too")
     parser.add_flag("--yes", "write them without asking")
     parser.add_value("--rules", "FILE", "the rules; default autochron.toml or [tool.autochron], found upward")
     parser.add_value(
@@ -85,24 +94,25 @@ def _explain(options: Namespace, place: str) -> int:
 
 
 def _suggest(options: Namespace, start: str) -> int:
-    from autochron.diagnostics.suggest import suggest, text, write
+    from autochron.diagnostics.suggest import is_writable, suggest, write
+    from autochron.report.impact import folder_of
     from autochron.report.text import Page, plural
 
     loaded, folder = _load(options, start)
-    suggestions = suggest(loaded, folder, _latest_findings(options, loaded))
+    impacts = folder_of(options.store, loaded.file, folder)
+    suggestions = suggest(loaded, folder, _latest_trace(options, loaded), impacts)
     page = Page(sys.stdout)
     if not suggestions:
         page.line(
             "nothing is missing: every non-deterministic call is inside a boundary, recorded or ignored"
         )
         return 0
-    for suggestion, table in zip(suggestions, text(suggestions), strict=True):
-        findings = suggestion.findings
-        places = ", ".join(dict.fromkeys(f"{finding.category} at {finding.site}" for finding in findings))
-        page.line(f"# {places}", "dim")
-        for line in (*table.split("\n"), ""):
-            page.line(line)
-    tables = plural(len(suggestions), "table")
+    shown = [suggestion for suggestion in suggestions if options.all or suggestion.group != "rest"]
+    _write_suggestions(shown, len(suggestions) - len(shown), page)
+    writable = list(filter(is_writable, shown))
+    if not writable:
+        return 0
+    tables = plural(len(writable), "table")
     file = os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE))
     if not options.yes:
         if not sys.stdin.isatty():
@@ -113,22 +123,61 @@ def _suggest(options: Namespace, start: str) -> int:
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             page.line("nothing was written")
             return 0
-    page.line(f"{tables} written to {os.path.relpath(write(suggestions, loaded, folder))}", "bold")
+    page.line(f"{tables} written to {os.path.relpath(write(writable, loaded, folder))}", "bold")
     return 0
 
 
-def _latest_findings(options: Namespace, loaded: Rules) -> tuple[Finding, ...]:
-    """Return the findings of the latest run; none where there is no trace."""
+_HEADINGS = {
+    "blocking": "A replay is refused: it would run these tools again. Give each a table, and record again.",
+    "found": "These tools were found in the latest run. A table makes each of them hold for every run.",
+    "harmful": "The run changes with what these calls give (autochron impact).",
+    "rest": "Calls outside every boundary that nothing has shown to matter.",
+}
+"""What is said above the tables of each group."""
+
+
+def _write_suggestions(suggestions: Sequence[Suggestion], hidden: int, page: Page) -> None:
+    """Write the tables of each group under its heading; `hidden` is the number of those that are not shown."""
+    from autochron.diagnostics.suggest import text
+    from autochron.report.text import plural
+
+    heading = None
+    for suggestion in suggestions:
+        if suggestion.group != heading:
+            heading = suggestion.group
+            page.line(f"# {_HEADINGS[heading]}", "bold red" if heading == "blocking" else "bold")
+        for reason in _reasons(suggestion):
+            page.line(f"# {reason}", "dim")
+        for line in (*text(suggestion).splitlines(), ""):
+            page.line(line)
+    if hidden:
+        page.line(
+            f"{plural(hidden, 'more table')} for calls outside every boundary that nothing has shown to matter: --all shows "
+            f"{'it' if hidden == 1 else 'them'}, and autochron impact last finds out which calls change the run"
+        )
+
+
+def _reasons(suggestion: Suggestion) -> Iterator[str]:
+    """Yield what a table covers."""
+    if suggestion.reason:
+        yield suggestion.reason
+    findings = suggestion.findings
+    if findings:
+        yield ", ".join(dict.fromkeys(f"{finding.category} at {finding.site}" for finding in findings))
+    yield from dict.fromkeys(finding.impact for finding in findings if finding.impact is not None)
+
+
+def _latest_trace(options: Namespace, loaded: Rules) -> Record | None:
+    """Return the latest trace; None where there is none."""
     url = options.store or default_store(loaded.file)
     if options.store is None and not os.path.exists(url.removeprefix("sqlite:///")):
-        return ()
+        return None
     from autochron.store import open_store
 
     try:
-        footer = open_store(url).outline("last")[1]
+        return open_store(url).record("last")
     except TraceNotFoundError:
-        return ()
-    return () if footer is None else footer.findings
+        return None
 
 
 def _load(options: Namespace, start: str) -> tuple[Rules, str]:

@@ -27,22 +27,24 @@ class ModuleNames:
         if os.path.isfile(os.path.join(os.path.dirname(path), "__init__.py")):
             return names
         suffixes = _suffixes(self._project.name(path))
-        imported = [name for name in suffixes if name in self._imports]
+        imported = [name for name in suffixes if name in self._imports or _package(name) in self._imports]
         if not imported and os.path.dirname(path) in self._packages:
             imported = suffixes
         return tuple(dict.fromkeys((*imported, *names, *suffixes)))
 
     @cached_property
     def _read(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The modules that the project's files import by name, and the folders in which files import relatively."""
-        modules, folders = set(), set()
+        """The modules and packages that the project's files import by name, and the folders of relative imports."""
+        modules: set[str] = set()
+        folders: set[str] = set()
         for path in python_files(self._project.paths):
             for match in _IMPORT.finditer(read_source(path) or b""):
                 for name in match[1].decode().replace(" ", "").replace("\t", "").split(","):
                     if name.startswith("."):
                         folders.add(os.path.dirname(path))
                     else:
-                        modules.add(name)
+                        parts = name.split(".")
+                        modules.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
         return frozenset(modules), frozenset(folders)
 
     @property
@@ -52,6 +54,11 @@ class ModuleNames:
     @property
     def _packages(self) -> frozenset[str]:
         return self._read[1]
+
+
+def _package(name: str) -> str:
+    """Return the package of a module; empty for a top-level one."""
+    return name.rpartition(".")[0]
 
 
 def _suffixes(name: str) -> list[str]:

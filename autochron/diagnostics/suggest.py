@@ -1,10 +1,10 @@
-"""Suggest what is missing in the rules: a table for each uncovered call, by the latest run and the source."""
+"""Suggest what is missing in the rules: a table for each tool and call without one, by the latest run and the source."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import tomlkit
 from tomlkit.items import AoT, Table
@@ -15,24 +15,42 @@ from autochron.config import PROJECT_FILE, RULE_FILE
 from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
 from autochron.diagnostics.check import check
+from autochron.diagnostics.found_tools import declared_parameters, found_tools, unwoven_tools
+from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
+from autochron.diagnostics.woven_tools import uncovered
 from autochron.errors import AutochronError, RuleError
-from autochron.model import Finding, Rules
+from autochron.model import HARMFUL, Finding, FoundTool, Rules
+from autochron.project import Project
+from autochron.report.impact import with_impact
 from autochron.rules.loading import load_rules
 
+if TYPE_CHECKING:
+    from autochron.ports import Record
+
 Kind = Literal["boundary", "ignore"]
+Group = Literal["blocking", "found", "harmful", "rest"]
+"""Why a table is suggested: a replay is refused without it, its tool was found in the run, `impact` calls what it covers
+harmful, or none of these."""
 
 
 class Suggestion(NamedTuple):
-    """One table, and the findings that it covers."""
+    """One table, and what it covers."""
 
     kind: Kind
     fields: tuple[tuple[str, str], ...]
-    """Its keys and values, in order."""
-    findings: tuple[Finding, ...]
+    """Its keys and values, in order; empty if nothing is known that a table could name."""
+    findings: tuple[Finding, ...] = ()
+    group: Group = "rest"
+    reason: str = ""
+    """For a tool: what is known of it, and where."""
+    is_certain: bool = True
+    """Whether the table is the only one that could be meant. Others are shown as comments, and never written."""
 
 
-def suggest(rules: Rules, folder: str, ran: Sequence[Finding] = ()) -> list[Suggestion]:
-    """Return a table for each call that nothing covers.
+def suggest(
+    rules: Rules, folder: str, trace: Record | None = None, impacts: str | None = None
+) -> list[Suggestion]:
+    """Return a table for each tool without a boundary and for each call that nothing covers, the most urgent first.
 
     A value that can be recorded gets a `[[boundary]]` of kind `ambient`. Any other call gets an `[[ignore]]` whose
     reason says that nobody has looked at it yet.
@@ -40,11 +58,15 @@ def suggest(rules: Rules, folder: str, ran: Sequence[Finding] = ()) -> list[Sugg
     Args:
         rules: the present rules.
         folder: the folder whose source is read, if the rules name no project.
-        ran: the findings of the latest run.
+        trace: the latest trace; None if there is none.
+        impacts: the folder of `impact.json`; None if `impact` has never run.
     """
     cache = None if rules.file is None else os.path.join(os.path.dirname(rules.file), ".autochron")
     checked = check(rules.project or (folder,), rules, cache=cache)
+    ran = () if trace is None or trace.footer is None else trace.footer.findings
     all_findings = merged(ran, checked.findings)
+    if impacts is not None:
+        all_findings = list(with_impact(all_findings, impacts))
     # Covered in either is covered: only the run sees what a boundary calls, and only the source shows what never ran.
     covered = {_line(finding) for finding in all_findings if finding.covered is not None}
     since = time.strftime("%Y-%m-%d", time.gmtime(unpatched.time_ns() // 1_000_000_000))
@@ -52,7 +74,82 @@ def suggest(rules: Rules, folder: str, ran: Sequence[Finding] = ()) -> list[Sugg
     for finding in all_findings:
         if finding.covered is None and _line(finding) not in covered:
             tables.setdefault(_table(finding, since), []).append(finding)
-    return [Suggestion(kind, fields, tuple(findings)) for (kind, fields), findings in tables.items()]
+    tools = [] if trace is None else suggest_tools(trace, rules, folder)
+    calls = [
+        Suggestion(kind, fields, tuple(findings), "harmful" if any(map(is_harmful, findings)) else "rest")
+        for (kind, fields), findings in tables.items()
+    ]
+    return sorted([*tools, *calls], key=lambda suggestion: _GROUPS.index(suggestion.group))
+
+
+_GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+def is_harmful(finding: Finding) -> bool:
+    """Return whether `impact` has seen that a run changes with other values of a call."""
+    return (finding.impact or "").startswith(HARMFUL)
+
+
+def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
+    """Return tables for the tools of a trace: those that a replay is refused for, and those that were found in the run.
+
+    Args:
+        trace: the trace.
+        rules: the present rules.
+        folder: the folder whose source is read, if the rules name no project.
+    """
+    found = found_tools(trace)
+    certain = {tool.tool for tool in found if tool.is_confirmed}
+    names = [name for name in unwoven_tools(trace) if name not in certain]
+    project = Project(rules.project or (os.path.abspath(folder),), rules.root)
+    definitions = find_definitions(project, declared_parameters(trace, names))
+    suggestions: list[Suggestion] = []
+    for name in names:
+        at = tuple(_as_definition(tool) for tool in found if tool.tool == name) or definitions[name]
+        suggestions += _of_tool(name, at, rules)
+    for tool in found:
+        if tool.is_confirmed:
+            reason = f"{tool.tool}: found {tool.how} in the latest run: {tool.file}:{tool.line}"
+            fields = tool_fields(tool.tool, f"{tool.module}:{tool.qualname}")
+            suggestions.append(Suggestion("boundary", fields, group="found", reason=reason))
+    return suggestions
+
+
+def _as_definition(tool: FoundTool) -> ToolDefinition:
+    return ToolDefinition(tool.tool, tool.module, tool.qualname, tool.file, tool.line)
+
+
+def _of_tool(name: str, definitions: Sequence[ToolDefinition], rules: Rules) -> list[Suggestion]:
+    """Return the tables for a tool that the model asked for and that no crossing answers, one for each definition."""
+    sites = {definition: f"{definition.file}:{definition.qualname}" for definition in definitions}
+    unwoven = uncovered(sites.values(), rules)
+    woven = [definition for definition, site in sites.items() if site not in unwoven]
+    if woven:
+        place = f"{woven[0].file}:{woven[0].line}"
+        return [_blocking((), f"{name}: a rule fits {woven[0].qualname} at {place} by now; record again")]
+    asked = f"{name}: the model asked for it, and no crossing answers"
+    if not definitions:
+        return [_blocking((), f"{asked}; the project's source has no definition of that name")]
+    many = f" (one of {len(definitions)} definitions that it may be)" if len(definitions) > 1 else ""
+    return [
+        _blocking(
+            tool_fields(name, definition.target),
+            f"{asked}: {definition.file}:{definition.line}{many}",
+            is_certain=not many,
+        )
+        for definition in definitions
+    ]
+
+
+def _blocking(fields: tuple[tuple[str, str], ...], reason: str, *, is_certain: bool = True) -> Suggestion:
+    return Suggestion("boundary", fields, group="blocking", reason=reason, is_certain=is_certain)
+
+
+def tool_fields(name: str, target: str) -> tuple[tuple[str, str], ...]:
+    """Return the keys and values of a tool's `[[boundary]]`."""
+    # Braces in a name are fields, and a tool's name comes from a model.
+    shown = "{__name__}" if "{" in name or "}" in name or not name.strip() else name
+    return ("name", shown), ("kind", "tool"), ("target", target)
 
 
 def _line(finding: Finding) -> tuple[str, int, str]:
@@ -73,6 +170,8 @@ def _table(finding: Finding, since: str) -> tuple[Kind, tuple[tuple[str, str], .
 def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
     """Append the tables to the rule file, or to a new one. Everything else in the file stays as it is.
 
+    Tables that may not be the right ones are left out.
+
     Returns:
         The path of the file.
 
@@ -84,7 +183,7 @@ def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
     table: Table | tomlkit.TOMLDocument = document
     if os.path.basename(path) == PROJECT_FILE:
         table = document["tool"]["autochron"]
-    for suggestion in suggestions:
+    for suggestion in filter(is_writable, suggestions):
         array = table.get(suggestion.kind)
         if array is None:
             array = tomlkit.aot()
@@ -95,16 +194,21 @@ def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
     return path
 
 
-def text(suggestions: Iterable[Suggestion]) -> list[str]:
-    """Return each table as it will be in the file."""
-    tables = []
-    for suggestion in suggestions:
-        document = tomlkit.document()
-        array = tomlkit.aot()
-        array.append(_entry(suggestion.fields))
-        document[suggestion.kind] = array
-        tables.append(tomlkit.dumps(document).strip())
-    return tables
+def is_writable(suggestion: Suggestion) -> bool:
+    """Return whether a suggestion is a table that can be written without a choice of the user."""
+    return suggestion.is_certain and bool(suggestion.fields)
+
+
+def text(suggestion: Suggestion) -> str:
+    """Return a table as it will be in the file; as a comment if it may not be the right one."""
+    if not suggestion.fields:
+        return ""
+    document = tomlkit.document()
+    array = tomlkit.aot()
+    array.append(_entry(suggestion.fields))
+    document[suggestion.kind] = array
+    table = tomlkit.dumps(document).strip()
+    return table if suggestion.is_certain else "\n".join(f"# {line}" for line in table.split("\n"))
 
 
 def _document(path: str) -> tomlkit.TOMLDocument:

@@ -6,6 +6,7 @@ live values into bodies and decodes them again.
 
 from autochron.model.findings import (
     CATEGORIES,
+    HARMFUL,
     Category,
     Checked,
     Covered,
@@ -98,6 +99,7 @@ __all__ = [
     "ADDRESS",
     "CATEGORIES",
     "FOUND",
+    "HARMFUL",
     "KINDS",
     "NOT_COMPARED",
     "OUTSIDE",

@@ -44,6 +44,10 @@ Covered: TypeAlias = Literal["boundary", "recorded", "ignored"]
 """Why a non-deterministic call is no gap in the record: it is in a boundary, its value is recorded, or a rule ignores it."""
 
 
+HARMFUL = "HARMFUL"
+"""How `impact` begins what it says of a call with whose other values a run changes."""
+
+
 class Site(Struct, frozen=True):
     """A line of project code."""
 
@@ -111,7 +115,7 @@ class Impact(Struct, frozen=True, kw_only=True):
         if self.untried is not None:
             return f"not tried: {self.untried}"
         if self.effect is not None:
-            return f"HARMFUL: {self.effect.what}"
+            return f"{HARMFUL}: {self.effect.what}"
         return f"no effect observed ({self.variants} variants)"
 
 

@@ -1,0 +1,83 @@
+"""The tools of a trace: which were found in its run, which no boundary covers, and how the model was told of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import DecodeError
+from msgspec.json import decode
+
+from autochron.envelope.bodies import restore_body
+
+if TYPE_CHECKING:
+    from autochron.model import Envelope, FoundTool
+    from autochron.ports import Record
+
+_COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
+_DEPTH = 3
+"""How deep a declaration's parameters lie: Bedrock has them in `inputSchema.json.properties`."""
+
+
+def found_tools(trace: Record) -> tuple[FoundTool, ...]:
+    """Return the tools that were found in the run of a trace, with no rule for them."""
+    return ()
+
+
+def unwoven_tools(trace: Record) -> tuple[str, ...]:
+    """Return the names of the tools with a call that no crossing answers, so that a replay refuses the trace."""
+    labels = () if trace.footer is None else trace.footer.unwoven_tools
+    return tuple(dict.fromkeys(_COUNT.sub("", label) for label in labels))
+
+
+def declared_parameters(trace: Record, tools: Collection[str]) -> dict[str, frozenset[str] | None]:
+    """Return the names of the parameters that the model was told of, by tool; None for a tool that is nowhere declared."""
+    parameters: dict[str, frozenset[str] | None] = dict.fromkeys(tools)
+    missing = set(tools)
+    for envelope in trace if missing else ():
+        for tree in _requests(envelope) if envelope.kind == "model" else ():
+            for name, declared in _declarations(tree):
+                if name in missing:
+                    parameters[name] = declared
+                    missing.discard(name)
+        if not missing:
+            break
+    return parameters
+
+
+def _requests(envelope: Envelope) -> Iterator[Any]:
+    """Yield what a model call sent, as JSON data: the bodies of its requests, or its arguments where it made none."""
+    for exchange in envelope.exchanges:
+        try:
+            yield decode(restore_body(exchange.request))
+        except DecodeError:
+            continue
+    if not envelope.exchanges:
+        yield envelope.arguments
+
+
+def _declarations(tree: Any) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each tool that JSON data declares: a `name` beside a schema with `properties`, whoever the provider is."""
+    waiting = [tree]
+    while waiting:
+        member = waiting.pop()
+        if isinstance(member, dict):
+            properties = _properties(member, _DEPTH) if isinstance(member.get("name"), str) else None
+            if properties is not None:
+                yield member["name"], properties
+            waiting += member.values()
+        elif isinstance(member, list):
+            waiting += member
+
+
+def _properties(declaration: dict[str, Any], depth: int) -> frozenset[str] | None:
+    """Return the names of the parameters in a declaration; None if it has no schema."""
+    properties = declaration.get("properties")
+    if isinstance(properties, dict):
+        return frozenset(properties)
+    parts = [value for value in declaration.values() if isinstance(value, dict)] if depth else []
+    return next(
+        (found for part in parts if (found := _properties(part, depth - 1)) is not None),
+        None,
+    )

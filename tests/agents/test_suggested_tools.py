@@ -1,0 +1,148 @@
+"""`rules --suggest` after a run with no rule for its tools: what it shows is enough for the next run to replay."""
+
+import json
+
+import pytest
+
+from autochron import provider
+from autochron.provider.script import Call, Script, Step
+from tests.agents.workshop import assert_same
+
+TURNS = Script(
+    (
+        Step(turn=0, calls=(Call.of("refund", order="48213", cents=500),)),
+        Step(turn=1, calls=(Call.of("note", text="done"),)),
+        Step(text="Done."),
+    )
+)
+
+AGENT = """\
+import json
+import time
+
+from openai import OpenAI
+
+from shop.tools import TOOLS
+
+def schema(name, *keys):
+    parameters = {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+SCHEMAS = [schema("refund", "order", "cents"), schema("note", "text")]
+messages = [{"role": "user", "content": "Pay back."}]
+for _ in range(5):
+    reply = OpenAI().chat.completions.create(model="m", messages=messages, tools=SCHEMAS).choices[0].message
+    messages.append(reply)
+    if not reply.tool_calls:
+        print(reply.content)
+        break
+    for call in reply.tool_calls:
+        given = json.loads(call.function.arguments)
+        result = json.dumps(TOOLS[call.function.name](**given))
+        print(result)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+started = time.time()
+"""
+
+SHOP = """\
+def refund(order, cents):
+    open("ran", "a").close()
+    return {"order": order, "cents": cents}
+
+class Log:
+    def write(self, text):
+        return {"text": text}
+
+TOOLS = {"refund": refund, "note": Log().write}
+"""
+
+LEDGER = "def refund(order, cents):\n    return order\n\ndef refund_all(order):\n    return order\n"
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "shop/tools.py").write_text(SHOP)
+    return tmp_path
+
+
+def record(runner, folder):
+    with provider.serve(script=TURNS) as model:
+        return runner.run(folder, "run", "agent.py", model=model)
+
+
+def suggested(runner, folder, *options):
+    done = runner.run(folder, "rules", "--suggest", *options)
+    assert done.status == 0, done.stderr
+    return done.stdout.decode()
+
+
+BLOCKING = "# A replay is refused: it would run these tools again. Give each a table, and record again.\n"
+REFUND = """\
+# refund: the model asked for it, and no crossing answers: shop/tools.py:1
+[[boundary]]
+name = "refund"
+kind = "tool"
+target = "shop.tools:refund"
+
+"""
+NOTE = "# note: the model asked for it, and no crossing answers; the project's source has no definition of that name\n\n"
+MORE = (
+    "1 more table for calls outside every boundary that nothing has shown to matter: --all shows it, and autochron impact "
+    "last finds out which calls change the run\n"
+)
+
+
+def test_what_a_replay_is_refused_for_comes_first(home, forked):
+    record(forked, home)
+    assert forked.run(home, "replay", "last").status == 2
+    assert suggested(forked, home) == (
+        f"{BLOCKING}{REFUND}{NOTE}{MORE}1 table for autochron.toml; --yes writes them\n"
+    )
+    assert 'call = "time.time"' in suggested(forked, home, "--all")
+
+
+def test_with_the_suggested_tables_the_next_run_replays(home, forked):
+    source = SHOP.replace(
+        "class Log:\n    def write(self, text):\n        return", "def note(text):\n    return"
+    )
+    (home / "shop/tools.py").write_text(source.replace("Log().write", "note"))
+    record(forked, home)
+    assert "2 tables written to autochron.toml" in suggested(forked, home, "--yes")
+    shown = suggested(forked, home)
+    assert "refund: a rule fits refund at shop/tools.py:1 by now; record again" in shown
+    recorded = record(forked, home)
+    assert "(unwoven-tool)" not in recorded.stderr
+    (home / "ran").unlink()
+    assert_same(recorded, forked.run(home, "replay", "last"), 0)
+    assert not (home / "ran").exists()
+    assert "replay is refused" not in suggested(forked, home)
+
+
+def test_several_definitions_are_listed_and_none_is_written(home, forked):
+    (home / "shop/ledger.py").write_text(LEDGER)
+    record(forked, home)
+    of_tool = (
+        "# refund: the model asked for it, and no crossing answers: shop/{file}.py:1 (one of 2 definitions that it may "
+        "be)\n"
+    )
+    table = '# [[boundary]]\n# name = "refund"\n# kind = "tool"\n# target = "shop.{file}:refund"\n\n'
+    listed = "".join((of_tool + table).format(file=file) for file in ("ledger", "tools"))
+    assert suggested(forked, home, "--yes") == f"{BLOCKING}{listed}{NOTE}{MORE}"
+    assert not (home / "autochron.toml").exists()
+
+
+def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
+    record(forked, home)
+    report = home / "found.json"
+    with provider.serve(script=TURNS) as model:
+        forked.run(home, "run", "--report", "found.json", "agent.py", model=model)
+    (finding,) = json.loads(report.read_bytes())["findings"]
+    key = f"{finding['site']['file']}|{finding['site']['hash']}|{finding['call']}"
+    known = {"version": 1, "sites": {key: {"trace": "T", "impact": "HARMFUL: changes the output"}}}
+    (home / ".autochron/impact.json").write_text(json.dumps(known))
+    shown = suggested(forked, home)
+    harmful = "# The run changes with what these calls give (autochron impact).\n"
+    assert shown.index(BLOCKING) < shown.index(harmful) < shown.index("# HARMFUL: changes the output\n")
+    assert ("more table" in shown, "2 tables for autochron.toml" in shown) == (False, True)
