@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 HELP = """\
 usage: autochron COMMAND ...
 
+  init      rules for this project:     autochron init
   run       record a program:           autochron run agent.py [ARG ...]
   replay    run it again from a trace:  autochron replay last
   incident  make a regression test:     autochron incident new last incidents/refund
@@ -34,7 +35,7 @@ autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`
 _INTERRUPTED = 130
 """The status that a shell reports for a program which ctrl-C ended."""
 
-_COMMANDS = ("run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
+_COMMANDS = ("init", "run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
 """Each is a module here with a function of its name, which takes the words after the command and returns the status."""
 
 _PROGRAM_COMMANDS = ("run", "replay")

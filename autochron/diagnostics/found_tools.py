@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError
@@ -31,30 +31,24 @@ def unwoven_tools(trace: Record) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_COUNT.sub("", label) for label in labels))
 
 
-def declared_parameters(trace: Record, tools: Collection[str]) -> dict[str, frozenset[str] | None]:
-    """Return the names of the parameters that the model was told of, by tool; None for a tool that is nowhere declared."""
-    parameters: dict[str, frozenset[str] | None] = dict.fromkeys(tools)
-    missing = set(tools)
-    for envelope in trace if missing else ():
+def declared_tools(trace: Record) -> dict[str, frozenset[str]]:
+    """Return all tools that models were told of, each with the names of its parameters."""
+    tools: dict[str, frozenset[str]] = {}
+    for envelope in trace:
         for tree in _requests(envelope) if envelope.kind == "model" else ():
             for name, declared in _declarations(tree):
-                if name in missing:
-                    parameters[name] = declared
-                    missing.discard(name)
-        if not missing:
-            break
-    return parameters
+                tools.setdefault(name, declared)
+    return tools
 
 
 def _requests(envelope: Envelope) -> Iterator[Any]:
-    """Yield what a model call sent, as JSON data: the bodies of its requests, or its arguments where it made none."""
+    """Yield what a model call sent, as JSON data: its input, and the bodies of its requests, which the input may have."""
+    yield envelope.arguments
     for exchange in envelope.exchanges:
         try:
             yield decode(restore_body(exchange.request))
-        except DecodeError:
+        except DecodeError:  # none, or no JSON
             continue
-    if not envelope.exchanges:
-        yield envelope.arguments
 
 
 def _declarations(tree: Any) -> Iterator[tuple[str, frozenset[str]]]:

@@ -15,7 +15,7 @@ from autochron.config import PROJECT_FILE, RULE_FILE
 from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
 from autochron.diagnostics.check import check
-from autochron.diagnostics.found_tools import declared_parameters, found_tools, unwoven_tools
+from autochron.diagnostics.found_tools import declared_tools, found_tools, unwoven_tools
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
 from autochron.errors import AutochronError, RuleError
@@ -102,7 +102,8 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
     certain = {tool.tool for tool in found if tool.is_confirmed}
     names = [name for name in unwoven_tools(trace) if name not in certain]
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
-    definitions = find_definitions(project, declared_parameters(trace, names))
+    declared = declared_tools(trace) if names else {}
+    definitions = find_definitions(project, {name: declared.get(name) for name in names})
     suggestions: list[Suggestion] = []
     for name in names:
         at = tuple(_as_definition(tool) for tool in found if tool.tool == name) or definitions[name]
@@ -190,7 +191,7 @@ def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
             table.append(suggestion.kind, array)
         assert isinstance(array, AoT)  # noqa: S101 - the rules were loaded
         array.append(_entry(suggestion.fields))
-    _replace(path, tomlkit.dumps(document), rules.root or folder)
+    replace_rules(path, tomlkit.dumps(document), rules.root or folder)
     return path
 
 
@@ -232,8 +233,18 @@ def _entry(fields: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def _replace(path: str, content: str, root: str) -> None:
-    """Write a file atomically, after a check that the rules in it load."""
+def replace_rules(path: str, content: str, root: str, *, is_new: bool = False) -> None:
+    """Write a rule file atomically, after a check that the rules in it load.
+
+    Args:
+        path: the file.
+        content: its text.
+        root: the folder that its paths start from.
+        is_new: whether to refuse a file that exists.
+
+    Raises:
+        RuleError: the file can't be written, exists, or would not load. Then nothing was changed.
+    """
     folder, name = os.path.split(path)
     # The trial file has the same name, because the name decides how it is read.
     trial = os.path.join(folder, f".autochron-{unpatched.getpid()}")
@@ -244,7 +255,13 @@ def _replace(path: str, content: str, root: str) -> None:
             with open(trial_file, "w", encoding="utf-8", newline="") as file:
                 file.write(content)
             load_rules(trial_file, root=root)
-            os.replace(trial_file, path)
+            if is_new:
+                with open(
+                    path, "x", encoding="utf-8", newline=""
+                ) as file:  # not a link: few file systems have none
+                    file.write(content)
+            else:
+                os.replace(trial_file, path)
         finally:
             if os.path.exists(trial_file):
                 os.unlink(trial_file)

@@ -146,3 +146,25 @@ def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
     harmful = "# The run changes with what these calls give (autochron impact).\n"
     assert shown.index(BLOCKING) < shown.index(harmful) < shown.index("# HARMFUL: changes the output\n")
     assert ("more table" in shown, "2 tables for autochron.toml" in shown) == (False, True)
+
+
+def test_after_init_the_next_run_replays_with_no_rule_written_by_hand(home, forked):
+    source = SHOP.replace(
+        "class Log:\n    def write(self, text):\n        return", "def note(text):\n    return"
+    )
+    (home / "shop/tools.py").write_text(source.replace("Log().write", "note"))
+    record(forked, home)
+    done = forked.run(home, "init", "--store", ".autochron/traces.db")
+    assert done.stdout.decode() == (
+        "autochron.toml written, with 2 tools\n"
+        "  note  shop/tools.py:5\n"
+        "  refund  shop/tools.py:1\n"
+        "  pack openai, which agent.py:4 imports the library of\n"
+        "next:\n"
+        "  autochron run agent.py\n"
+        "  autochron replay last\n"
+    )
+    assert "# note: declared to the model in the latest run\n" in (home / "autochron.toml").read_text()
+    recorded = record(forked, home)
+    assert_same(recorded, forked.run(home, "replay", "last"), 0)
+    assert "it lacks nothing that was found" in forked.run(home, "init").stdout.decode()
