@@ -69,14 +69,21 @@ class _DeclineJudge:
 
     def __init__(self, activation: Activation, answering: Collection[str]) -> None:
         self._answering = answering
+        # A found tool may be a helper of the same name, unless its file has one that has answered a call.
+        found = [
+            point
+            for point in activation.ledger.points
+            for rule in point.rules
+            if rule.is_found and rule.id in answering
+        ]
+        sure_files = {point.file for point in found}
         self._sites = activation.ledger.sites
         self._points = [
             point
             for point in (*activation.ledger.points, *marked.points)
             if point.signature is None
             and point.transport is None
-            # A found tool may be a helper of the same name, as long as it has answered no call.
-            and any(not rule.is_found or rule.id in answering for rule in point.rules)
+            and (point.file in sure_files or any(not rule.is_found for rule in point.rules))
         ]
         self._owns = activation.project.owns
         self._sources = ImportedSources(activation.planner.project_files())

@@ -22,7 +22,7 @@ _DEPTH = 3
 
 def found_tools(trace: Record) -> tuple[FoundTool, ...]:
     """Return the tools that were found in the run of a trace, with no rule for them."""
-    return ()
+    return () if trace.footer is None else trace.footer.found_tools
 
 
 def unwoven_tools(trace: Record) -> tuple[str, ...]:

@@ -67,7 +67,9 @@ def refuse_uncovered(
         for boundary in crossed
         if boundary.ruled in missing
     }
-    other_rules = "" if record.header.rules == rules.digest else "; the trace was recorded with other rules"
+    other_rules = (
+        "" if record.header.rules == rules.file_digest else "; the trace was recorded with other rules"
+    )
     where = rules.file or f"no rule file was found from {rules.root} upward"
     consequence = (
         "a replay would run it for real"

@@ -16,7 +16,7 @@ from autochron._runtime import unpatched
 from autochron.finding.called_tools import OpenCall
 from autochron.model import BoundaryRule, Raised, Returned
 from autochron.recording.call_facts import CallResult
-from autochron.recording.requested_tools import scalars
+from autochron.recording.requested_tools import scalars, walk
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
@@ -67,11 +67,13 @@ class Decisions:
     Attributes:
         confirmed: ids of the rules of functions that are known to be a tool.
         rejected: ids of the rules of functions that are known to be none.
+        unclear: by tool, the places of several functions that each may be it.
     """
 
     def __init__(self) -> None:
         self.confirmed: set[str] = set()
         self.rejected: set[str] = set()
+        self.unclear: dict[str, frozenset[tuple[str, int, str]]] = {}
         self._held: dict[int, HeldCrossing] = {}
         self._misses: dict[str, int] = {}
         self._lock = unpatched.RLock()
@@ -103,7 +105,11 @@ class Decisions:
         with self._lock:
             for result in results:
                 entries = [entry for entry in self._held.values() if _answers(result, entry.call)]
-                chosen = _chosen(entries, result)
+                fitting = _fitting(entries, result)
+                places = frozenset(entry.place for entry in fitting)
+                chosen = fitting if len(places) == 1 else []
+                if len(places) > 1:
+                    self.unclear[fitting[0].rule.name] = places
                 if chosen:
                     self.confirmed.add(chosen[0].rule.id)
                     kept.append(chosen[0])
@@ -169,19 +175,33 @@ def _answers(result: CallResult, call: OpenCall) -> bool:
     return result.id == call.call.id if result.id else result.name == call.call.name
 
 
-def _chosen(entries: list[HeldCrossing], result: CallResult) -> list[HeldCrossing]:
-    """Return the crossings of the one function whose return value is in a result; an empty list if it is not clear."""
+def _fitting(entries: list[HeldCrossing], result: CallResult) -> list[HeldCrossing]:
+    """Return the crossings whose return value is in a result; those that have all of it come before those with a part."""
     text = "\n".join([str(result.body), *scalars(result.body)])
+    parts = [part for part in walk(result.body) if isinstance(part, dict | list) and part]
     ended = [entry for entry in entries if _outcome_of(entry) is not None]
-    told = {id(entry): _telling(entry) for entry in ended}
     for is_enough in (_is_whole, _is_part):
-        fitting = [entry for entry in ended if told[id(entry)] and is_enough(told[id(entry)], text)]
+        fitting = [entry for entry in ended if is_enough(entry, text, parts)]
         if fitting:
-            return fitting if len({entry.place for entry in fitting}) == 1 else []
+            return fitting
     # Nothing that was returned says anything. If the result doesn't either, a name that fits is enough.
-    silent = [entry for entry in ended if not told[id(entry)] and entry.rule.id.startswith("found by name")]
     is_only = len({entry.place for entry in ended}) == 1
+    silent = [entry for entry in ended if not _telling(entry) and entry.rule.id.startswith("found by name")]
     return silent if is_only and silent and _is_written(silent[-1], result) else []
+
+
+def _is_whole(entry: HeldCrossing, text: str, parts: list[Any]) -> bool:
+    """Return whether a result has all that was returned."""
+    value = _value_of(entry)
+    if isinstance(value, dict | list) and value in parts and value != entry.call.call.decoded():
+        return True
+    values = _telling(entry)
+    return bool(values) and all(_is_in(value, text) for value in values)
+
+
+def _is_part(entry: HeldCrossing, text: str, _parts: list[Any]) -> bool:
+    """Return whether a result has some of what was returned."""
+    return any(_is_in(value, text) for value in _telling(entry))
 
 
 def _outcome_of(entry: HeldCrossing) -> Returned | Raised | None:
@@ -189,28 +209,26 @@ def _outcome_of(entry: HeldCrossing) -> Returned | Raised | None:
     return None if draft is None else draft.outcome
 
 
+def _value_of(entry: HeldCrossing) -> Any:
+    """Return what was returned or raised, as JSON."""
+    outcome = _outcome_of(entry)
+    return decode(
+        b"null" if outcome is None else outcome.value if isinstance(outcome, Returned) else outcome.error
+    )
+
+
 def _telling(entry: HeldCrossing) -> frozenset[str]:
     """Return the parts of an outcome that can be recognised in a result: not the arguments, which any helper may return."""
-    outcome = _outcome_of(entry)
-    body = b"null" if outcome is None else outcome.value if isinstance(outcome, Returned) else outcome.error
     echoed = {*scalars(entry.call.call.decoded())}
     return frozenset(
         value
-        for value in scalars(decode(body))
+        for value in scalars(_value_of(entry))
         if len(value) >= _SHORTEST and value not in _SAYS_NOTHING and value not in echoed
     )
 
 
 def _is_in(value: str, text: str) -> bool:
     return value in text or (len(value) > _PREFIX and value[:_PREFIX] in text)
-
-
-def _is_whole(values: frozenset[str], text: str) -> bool:
-    return all(_is_in(value, text) for value in values)
-
-
-def _is_part(values: frozenset[str], text: str) -> bool:
-    return any(_is_in(value, text) for value in values)
 
 
 def _is_written(entry: HeldCrossing, result: CallResult) -> bool:

@@ -57,7 +57,6 @@ class ToolFinder:
 
     Attributes:
         called: the calls that the models have asked for.
-        unclear: by tool, why its function was not taken.
     """
 
     def __init__(
@@ -80,7 +79,6 @@ class ToolFinder:
         """By thread, the call that the crossing answers which is about to begin."""
         self._taken: set[int] = set()
         """Identities of the calls that crossings have answered."""
-        self.unclear: dict[str, str] = {}
         self._sought: set[DeclaredTool] = set()
         self._declarations: list[bytes] = []
         self._answers: dict[int, _Answer] = {}
@@ -167,6 +165,8 @@ class ToolFinder:
         call = self._chosen.pop(unpatched.get_ident(), None)
         if crossing.rule.id in self._decisions.confirmed or call is None:
             return True
+        if crossing.point.function.endswith("generator"):
+            return False  # what it yields is stored as it comes, so it can't be held
         self._decisions.hold(call, crossing, crossing.rule)
         return False
 
@@ -221,7 +221,13 @@ class ToolFinder:
 
     def _decide(self, results: Sequence[CallResult]) -> None:
         """Decide which functions are tools by what is in these results, and weave those that were found by value."""
-        for entry in self._decisions.decide(results):
+        kept = self._decisions.decide(results)
+        for name, places in self._decisions.unclear.items():
+            where = " and ".join(sorted(self._place_of(*place) for place in places))
+            reason = f"{where} get its arguments and return what is in its result, so neither is taken for it"
+            self._activation.ledger.refuse(name, reason, "ambiguous-tool")
+        self._decisions.unclear.clear()
+        for entry in kept:
             rule, point = entry.rule, entry.crossing.point
             self._unknown.discard(rule.name)
             if not rule.id.startswith("found by value "):
@@ -239,6 +245,9 @@ class ToolFinder:
             self._unknown -= self._watch.known
             if not self._decisions:
                 self._watch.off()
+
+    def _place_of(self, file: str, line: int, qualname: str) -> str:
+        return f"{qualname} ({self._activation.project.name(file)}:{line})"
 
     def _read(self, seq: int, answer: _Answer) -> None:
         try:
@@ -277,7 +286,8 @@ class ToolFinder:
             if any(_is_ruled(function) for function in candidates):
                 continue  # a table of the project covers it
             if len(candidates) > _MOST_CANDIDATES:
-                self.unclear[name] = f"{len(candidates)} functions of the project have its name"
+                reason = f"{len(candidates)} functions of the project have its name, so none is taken for it"
+                activation.ledger.refuse(name, reason, "ambiguous-tool")
                 continue
             for function in candidates:
                 activation.found.weave(function, _rule_by_name(name, function, activation))

@@ -208,7 +208,7 @@ def _checked_plan(request: IncidentRequest, folder: str) -> tuple[ReplayPlan, Fo
     if request.allow_unwoven:
         refuse_uncovered(record, request.rules, live=plan)
     else:
-        refuse_unwoven(record)
+        refuse_unwoven(record, request.rules)
         refuse_uncovered(record, request.rules)
     return plan, record.footer
 
@@ -216,7 +216,7 @@ def _checked_plan(request: IncidentRequest, folder: str) -> tuple[ReplayPlan, Fo
 def _warnings(request: IncidentRequest, folder: str) -> list[str]:
     recorded_digest, rules = request.record.header.rules, request.rules
     messages = []
-    if recorded_digest != rules.digest:
+    if recorded_digest != rules.file_digest:
         name = os.path.relpath(rules.file) if rules.file else "the shipped packs"
         messages.append(
             f"the trace was not recorded with the rules that {name} holds today, which {RULE_FILE} repeats: "
@@ -232,7 +232,7 @@ def _warnings(request: IncidentRequest, folder: str) -> list[str]:
             f"what {names} held before the run stays in the local store, so the test runs on this machine alone;"
             " --with-snapshots takes it along (snapshots-stay)"
         )
-    if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.digest:
+    if load_rules(os.path.join(folder, RULE_FILE)).digest != rules.file_digest:
         messages.append(
             f"{RULE_FILE} does not mean quite the same as the rules it was made of (rules-changed)"
         )

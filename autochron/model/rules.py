@@ -296,6 +296,11 @@ class Rules(Struct, frozen=True, kw_only=True):
     digest: str = ""
     """SHA-256 of the normalised rules, in hex."""
 
+    @property
+    def file_digest(self) -> str:
+        """The digest of the rules as they are written, without the swaps and the found tools of one replay."""
+        return self.digest.partition("+")[0]
+
 
 class Fit(Struct, frozen=True):
     """A definition or a call that a rule fits."""

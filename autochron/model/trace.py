@@ -424,22 +424,6 @@ class Trace(Struct, frozen=True):
     footer: Footer | None
 
 
-class FoundTool(Struct, frozen=True):
-    """A function that turned out to be a tool in a recorded run, with no rule for it."""
-
-    tool: str
-    """The name that the model calls it by."""
-    module: str
-    qualname: str
-    file: str
-    """The path relative to the rules' root, with slashes."""
-    line: int
-    how: Literal["by name", "by value"]
-    """Whether its name was that of the tool, or its arguments and its result were those of the call."""
-    is_confirmed: bool
-    """Whether the next request to the model carried its result."""
-
-
 class Crossed(Struct, frozen=True):
     """A boundary at one site, and the number of its crossings in one trace."""
 

@@ -71,7 +71,7 @@ ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
-    """Open a trace, and read its rules.
+    """Open a trace, and read its rules. Tools that were found in the recorded run are added to them.
 
     Args:
         options: the rule file and the store.
@@ -81,8 +81,10 @@ def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
     rule_file = find_rule_file(os.path.abspath(reference)) if is_file and options.rules is None else None
     rules = load_rules(rule_file) if rule_file else options.load_rules(os.getcwd())
     if is_file:
-        return open_store(reference).record("last"), rules
-    return open_store(options.store or default_store(rules.file)).record(reference), rules
+        record = open_store(reference).record("last")
+    else:
+        record = open_store(options.store or default_store(rules.file)).record(reference)
+    return record, with_found(rules, record.footer)
 
 
 def places_of(options: Options, reference: str, rules: Rules) -> tuple[SnapshotFolder, ...]:
@@ -124,7 +126,6 @@ def run_replayed(
             starts.
     """
     record, rules = load_record(options, reference)
-    rules = with_found(rules, record.footer)
     seed = _seed_for(record.header.hash_seed)
     if seed not in {"", hashseed.current()}:
         hashseed.start_again(seed)
@@ -219,7 +220,7 @@ def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, all
         UnwovenToolError: there is such a tool.
     """
     if not allow_unwoven:
-        refuse_unwoven(record)
+        refuse_unwoven(record, rules)
         refuse_uncovered(record, rules)
     elif not plan.is_full:
         refuse_uncovered(record, rules, live=plan)

@@ -151,7 +151,7 @@ class Editor:
         edited = self._input(crossing, draft, wires, reenters=reenters)
         site = self._site(crossing.point)
         self._match_request(crossing, draft, site, edited.body, begun=begun)
-        if rule.is_found and not begun:
+        if rule.is_found:
             self.found_tools.note_crossing(rule, is_confirmed=draft.is_confirmed)
         masked_paths += self._masked_items.get(crossing.seq, ())
         changed = None

@@ -376,7 +376,7 @@ def _decoded(text: str) -> Any:
 
 def scalars(value: Any) -> Iterator[str]:
     """Yield the scalars of decoded JSON as texts, at any depth and also in strings that hold JSON, without nulls."""
-    for member in _walk(value):
+    for member in walk(value):
         if isinstance(member, float) and member.is_integer():
             yield str(int(member))
         elif not isinstance(member, dict | list) and member is not None:
@@ -384,12 +384,12 @@ def scalars(value: Any) -> Iterator[str]:
 
 
 def _keys(value: Any) -> Iterator[str]:
-    for member in _walk(value):
+    for member in walk(value):
         if isinstance(member, dict):
             yield from member
 
 
-def _walk(value: Any) -> Iterator[Any]:
+def walk(value: Any) -> Iterator[Any]:
     """Yield a value and all its members at any depth, also those of JSON in strings."""
     waiting = [value]
     while waiting:

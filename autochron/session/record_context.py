@@ -202,29 +202,53 @@ def refuse_second() -> None:
         )
 
 
-def refuse_unwoven(record: Record, *, remedy: str = ", or say --allow-unwoven") -> None:
-    """Refuse a trace in which the model asked for tools that never crossed.
+def refuse_unwoven(
+    record: Record, rules: Rules | None = None, *, remedy: str = ", or say --allow-unwoven"
+) -> None:
+    """Refuse a trace in which the model asked for tools that never crossed, or that are not known for certain.
 
     Args:
         record: the trace.
-        remedy: end of the message: what else the user could do.
+        rules: the rules of today. With them, the message has the tables of what the tools may be.
+        remedy: what else the user could do, for the message.
 
     Raises:
         UnwovenToolError: there is such a tool.
     """
     footer = record.footer
-    unsure = () if footer is None else footer.unconfirmed_tools()
+    if footer is None:
+        return
+    unsure = footer.unconfirmed_tools()
     if unsure:
         places = ", ".join(f"{tool.tool} ({tool.file}:{tool.line})" for tool in unsure)
-        tables = "\n\n".join(tool.table() for tool in unsure)
         raise UnconfirmedToolError(
-            f"trace {record.header.id}: {places} was found by its name, and no result that the model got holds what it "
-            f"returned, so the tool may be another function; if it is this one, write its table and record again{remedy}\n\n"
-            f"{tables}\n\n"
+            f"trace {record.header.id}: {places} was found {unsure[0].how}, and no result that the model got holds what it "
+            f"returned, so the tool may be another function; if it is this one, write its table and record again{remedy}"
+            f"{_as_end([tool.table() for tool in unsure])}{_tables(record, rules)}"
         )
-    if footer is not None and footer.unwoven_tools:
+    if footer.unwoven_tools:
         tools = ", ".join(footer.unwoven_tools)
         raise UnwovenToolError(
             f"trace {record.header.id}: the model asked for {tools}, which no crossing answers and no boundary is known to "
             f"cover, so a replay may run it for real; add a [[boundary]] for it and record again{remedy}"
+            f"{_tables(record, rules)}"
         )
+
+
+def _tables(record: Record, rules: Rules | None) -> str:
+    """Return the tables of what the unknown tools of a trace may be, for the end of a message."""
+    if rules is None:
+        return ""
+    from autochron.diagnostics import suggest  # lazy: a replay that is refused
+
+    folder = rules.root or os.getcwd()
+    suggestions = [
+        entry for entry in suggest.suggest_tools(record, rules, folder) if entry.group == "blocking"
+    ]
+    tables = [f"# {entry.reason}\n{suggest.text(entry)}".rstrip() for entry in suggestions]
+    return _as_end(tables)
+
+
+def _as_end(tables: list[str]) -> str:
+    """Return tables as the end of a message, which its slug follows."""
+    return "\n\n" + "\n\n".join(tables) + "\n\n" if tables else ""

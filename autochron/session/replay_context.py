@@ -126,7 +126,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         (rules, record, plan, swaps), self._prepared = self._prepared, None
         activation = activate(with_swaps(rules, swaps) if swaps else rules)
         if not self._allow_unwoven:
-            refuse_unwoven(record)
+            refuse_unwoven(record, rules)
             refuse_uncovered(record, rules, activation)
         elif not plan.is_full:
             refuse_uncovered(record, rules, activation, live=plan)
