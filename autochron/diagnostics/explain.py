@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from autochron._runtime.unpatched import os
+from autochron.diagnostics.near_rules import left_out
 from autochron.diagnostics.rule_survey import Crossed, compiled
 from autochron.errors import UsageError
 from autochron.matching.calls import Miss, fit_call
@@ -184,8 +185,9 @@ class _Line:
             return f"module {self._modules[0]} doesn't fit `{define.modules}`"
         if not dotted_glob(define.qualnames, careful=True).fits(qualname):
             fits_loosely = dotted_glob(define.qualnames).fits(qualname)
-            skipped = "; a glob skips what is private, a dunder or nested" if fits_loosely else ""
-            return f"{qualname} doesn't fit `{define.qualnames}`{skipped}"
+            skipped = "a glob skips what is private, a dunder or nested" if fits_loosely else None
+            reason = skipped or left_out(define, qualname)
+            return f"{qualname} doesn't fit `{define.qualnames}`" + (f"; {reason}" if reason else "")
         excluding = next((glob for glob in define.exclude if dotted_glob(glob).fits(qualname)), None)
         return None if excluding is None else f"`exclude` has `{excluding}`"
 

@@ -12,7 +12,7 @@ from msgspec.json import decode
 from autochron.envelope.bodies import restore_body
 
 if TYPE_CHECKING:
-    from autochron.model import Envelope, FoundTool
+    from autochron.model import Envelope, Footer, FoundTool
     from autochron.ports import Record
 
 _COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
@@ -25,9 +25,9 @@ def found_tools(trace: Record) -> tuple[FoundTool, ...]:
     return () if trace.footer is None else trace.footer.found_tools
 
 
-def unwoven_tools(trace: Record) -> tuple[str, ...]:
-    """Return the names of the tools with a call that no crossing answers, so that a replay refuses the trace."""
-    labels = () if trace.footer is None else trace.footer.unwoven_tools
+def unwoven_tools(footer: Footer | None) -> tuple[str, ...]:
+    """Return the names of the tools of a trace with a call that no crossing answers, so that a replay refuses it."""
+    labels = () if footer is None else footer.unwoven_tools
     return tuple(dict.fromkeys(_COUNT.sub("", label) for label in labels))
 
 

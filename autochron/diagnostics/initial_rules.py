@@ -85,7 +85,7 @@ def _seen_tools(survey: Survey, trace: Record | None) -> dict[str, tuple[frozens
         name: (keys, f"declared at {place}") for name, (keys, place) in survey.tools.items()
     }
     if trace is not None:
-        seen |= dict.fromkeys(unwoven_tools(trace), (None, "asked for by the model in the latest run"))
+        seen |= dict.fromkeys(unwoven_tools(trace.footer), (None, "asked for by the model in the latest run"))
         for name, keys in declared_tools(trace).items():
             seen[name] = (keys, "declared to the model in the latest run")
     return seen

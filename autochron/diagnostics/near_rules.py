@@ -7,7 +7,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from autochron.model import Define, Rules, Target
-from autochron.rules.globs import dotted_glob
+from autochron.rules.globs import dotted_glob, with_methods
 
 
 def near_rule(rules: Rules, function: str) -> str:
@@ -46,7 +46,17 @@ def _define_reason(selector: Define, module: str, qualname: str) -> str | None:
         return "what ran is another object than the module's own: it was made by exec, copied or put in later"
     if not fits_module:
         return None
-    return _skipped_by_globs(qualname) or f"it is not named {selector.qualnames}"
+    return (
+        _skipped_by_globs(qualname) or left_out(selector, qualname) or f"it is not named {selector.qualnames}"
+    )
+
+
+def left_out(selector: Define, qualname: str) -> str | None:
+    """Return that a pattern leaves a method out, with the one that takes it; None if that is not why it doesn't fit."""
+    pattern = with_methods(selector.qualnames)
+    if pattern is None or not dotted_glob(pattern, careful=True).fits(qualname):
+        return None
+    return f"it leaves out methods; write `{selector.modules}:{pattern}`"
 
 
 def _is_lambda(module: str, qualname: str) -> bool:

@@ -100,7 +100,7 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
     """
     found = found_tools(trace)
     certain = {tool.tool for tool in found if tool.is_confirmed}
-    names = [name for name in unwoven_tools(trace) if name not in certain]
+    names = [name for name in unwoven_tools(trace.footer) if name not in certain]
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
     declared = declared_tools(trace) if names else {}
     definitions = find_definitions(project, {name: declared.get(name) for name in names})

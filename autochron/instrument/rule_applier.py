@@ -76,6 +76,8 @@ class RulePlanner:
         self.on_import: Callable[[str], None] | None = None
         self.watched: frozenset[str] = frozenset()
         self.passing = PassedCallables(ledger)
+        self._fitting: set[tuple[str, Define]] = set()
+        """The patterns that fit something, each with the id of its rule."""
         self._explained: set[str] = set()
         """Ids of rules without a match that the ledger explains already."""
         self.undo: list[Any] = []
@@ -151,7 +153,7 @@ class RulePlanner:
         self._decorators |= result.decorators
         self._found[module] = result
         for rule in _rules_of(result):
-            self._count(rule.id)
+            self._count(rule)
         marks = self._marks(module, result)
         if module in DOORS:
             marks |= self._doors(module, code)
@@ -216,7 +218,7 @@ class RulePlanner:
         """Note again what `notes` returned, when a module comes from the cache."""
         rules = self.rules_in_order()
         for number in notes["matched"]:
-            self._count(rules[number].id)
+            self._count(rules[number])
         self._absent[module] = [Absent(rules[number], nearest) for number, nearest in notes["absent"]]
         self._decorators |= set(notes["decorators"])
         if module in DOORS:
@@ -226,12 +228,14 @@ class RulePlanner:
         """Return the door of an HTTP client that a module defines."""
         return door_of(module) if module in DOORS else None
 
-    def _count(self, rule_id: str) -> None:
-        self.matched[rule_id] = self.matched.get(rule_id, 0) + 1
+    def _count(self, rule: BoundaryRule) -> None:
+        self.matched[rule.id] = self.matched.get(rule.id, 0) + 1
+        if isinstance(rule.selector, Define):
+            self._fitting.add((rule.id, rule.selector))
 
     def _count_http(self) -> None:
         for rule in self._http:
-            self._count(rule.id)
+            self._count(rule)
 
     def bindings(self, module: str, code: CodeType) -> Sequence[Binding]:
         """Return the call sites of a module that rules fit. Has to be called after `places`."""
@@ -259,10 +263,15 @@ class RulePlanner:
         return [
             (rule, self._reason(rule))
             for rule in self.rules.boundaries
-            if (rule.id not in self.matched or rule.id in unresolved)
+            if (rule.id not in self.matched or rule.id in unresolved or self._is_idle_pattern(rule))
             and rule.id not in self._explained
             and not isinstance(rule.selector, Http)
         ]
+
+    def _is_idle_pattern(self, rule: BoundaryRule) -> bool:
+        """Return whether a rule is a pattern of a list and fits nothing; others of the list may fit something."""
+        selector = rule.selector
+        return isinstance(selector, Define) and (rule.id, selector) not in self._fitting
 
     def project_files(self) -> dict[str, tuple[str, ...]]:
         """Return the project's files that were imported, by their real paths, each with the names of its modules."""
@@ -333,7 +342,7 @@ class RulePlanner:
         else:
             undo = self._wrap(owner, name, value, target, rule)
         if undo is not None:
-            self._count(rule.id)
+            self._count(rule)
             self.undo.append(undo)
 
     def _wrap(self, owner: Any, name: str, value: Any, target: Target, rule: BoundaryRule) -> Any:

@@ -52,7 +52,10 @@ def refuse_twins(rule: BoundaryRule, kept: list[BoundaryRule], definition: str) 
         RuleError: there is such a rule.
     """
     for other in kept:
-        if _is_written(other) and _weight(other) == _weight(rule) and other.when == rule.when:
+        is_own = (
+            isinstance(rule.selector, Define) and other.id == rule.id
+        )  # patterns of one list may fit the same
+        if _is_written(other) and not is_own and _weight(other) == _weight(rule) and other.when == rule.when:
             raise RuleError(
                 f"{rule.place}: `{rule.selector}` fits {definition}, "
                 f"as does `{other.selector}` at {other.place}; "

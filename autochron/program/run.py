@@ -15,7 +15,7 @@ from autochron._runtime.unpatched import os
 from autochron.config import default_store, find_rule_file
 from autochron.errors import AutochronError, RuleError
 from autochron.instrument.activation import Activation, activate, deactivate
-from autochron.model import Command, Rules, RunSummary
+from autochron.model import Command, Define, Rules, RunSummary
 from autochron.program.main_module import Program, end_process, end_with
 from autochron.redaction.redactor import Redactor
 from autochron.rules.loading import load_rules
@@ -303,4 +303,17 @@ class _Ending:
 
             findings = with_impact(summary.footer.findings, os.path.dirname(self._impacts))
             summary = structs.replace(summary, footer=structs.replace(summary.footer, findings=findings))
-        return self.report(summary)
+        return self.report(self._with_methods_left_out(summary))
+
+    def _with_methods_left_out(self, summary: RunSummary) -> RunSummary:
+        """Return the summary with a problem for each method that was called and that a `define` leaves out."""
+        footer, activation = summary.footer, self.recording.activation
+        is_likely = footer.unwoven_tools or any("." in finding.site.qualname for finding in footer.findings)
+        if not is_likely or not any(
+            isinstance(rule.selector, Define) for rule in activation.rules.boundaries
+        ):
+            return summary
+        from autochron.diagnostics.left_out import methods_left_out  # lazy: few runs come here
+
+        messages = methods_left_out(activation.rules, activation.project, footer)
+        return structs.replace(summary, problems=(*summary.problems, *messages))

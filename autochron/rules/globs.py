@@ -98,6 +98,11 @@ def _spelled_out(pattern: str, component: str) -> bool:
     return not component.startswith("_") or pattern.startswith("_")
 
 
+def with_methods(pattern: str) -> str | None:
+    """Return the name glob that fits methods as well; None for one that ends in no `*`, or fits them already."""
+    return f"{pattern}*" if pattern == "*" or pattern.endswith(".*") else None
+
+
 DERIVED = "+."
 """Follows the name of a class whose derived classes match as well."""
 

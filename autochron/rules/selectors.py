@@ -9,11 +9,14 @@ from autochron.rules.nearest import nearest
 from autochron.rules.tables import Table
 
 SELECTORS = ("target", "define", "decorated", "call", "http")
+LISTS = ("target", "define")
+"""The selectors that may be a list: any of its elements is to fit."""
+
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
 
 
 def read_selectors(table: Table) -> tuple[Selector, ...]:
-    """Read the selector of a table; a list of targets has several.
+    """Read the selector of a table; a list of targets or of patterns of definitions has several.
 
     Raises:
         RuleError: the table has no selector or more than one, or the selector is not valid.
@@ -32,15 +35,15 @@ def read_selectors(table: Table) -> tuple[Selector, ...]:
         table.refuse("exclude", f"`exclude` belongs to `define`, and this {table.title} has `{key}`")
     if key != "call" and "within" in table:
         table.refuse("within", f"`within` belongs to `call`, and this {table.title} has `{key}`")
-    if key == "target":
-        targets = table.texts(key, single=True)
-        if not targets:
-            table.refuse(key, "`target` is empty; write module:qualname")
-        return tuple(table.parsed(key, text, parse_target) for text in targets)
+    if key in LISTS:
+        texts = table.texts(key, single=True)
+        if not all(text.strip() for text in texts) or not texts:
+            table.refuse(key, f"`{key}` is empty; {_REMEDIES[key]}")
+        if key == "target":
+            return tuple(table.parsed(key, text, parse_target) for text in texts)
+        return tuple(_define(table, text) for text in texts)
     text = table.required(key, _REMEDIES[key])
     match key:
-        case "define":
-            return (_define(table, text),)
         case "decorated":
             return (table.parsed(key, text, _decorated),)
         case "call":
@@ -50,6 +53,7 @@ def read_selectors(table: Table) -> tuple[Selector, ...]:
 
 
 _REMEDIES = {
+    "target": "write module:qualname",
     "define": "write module glob:name glob, such as `shop.tools:*`",
     "decorated": "write the decorator's dotted name, such as `shop.registry.tool`",
     "call": "write a call, such as `TOOLS[$tool](...)`",

@@ -168,3 +168,62 @@ def test_after_init_the_next_run_replays_with_no_rule_written_by_hand(home, fork
     recorded = record(forked, home)
     assert_same(recorded, forked.run(home, "replay", "last"), 0)
     assert "it lacks nothing that was found" in forked.run(home, "init").stdout.decode()
+
+
+LEAVING_OUT = """\
+version = 1
+
+[[boundary]]
+name = "{__name__}"
+kind = "tool"
+define = ["nowhere:*", "shop.tools:*"]
+"""
+
+METHODS = """\
+import time
+
+class Desk:
+    def refund(self, order, cents):
+        return {"order": order, "cents": cents}
+
+    def note(self, text):
+        return self._stamp(text)
+
+    def _stamp(self, text):
+        time.time()
+        return {"text": text}
+
+    def opened(self):
+        return time.time()
+
+    def unused(self):
+        return time.time()
+
+DESK = Desk()
+DESK.opened()
+TOOLS = {"refund": DESK.refund, "note": DESK.note}
+"""
+
+
+def test_methods_that_were_called_and_that_a_glob_leaves_out_are_named_with_the_pattern_that_takes_them(
+    home, forked
+):
+    (home / "shop/tools.py").write_text(METHODS)
+    (home / "autochron.toml").write_text(LEAVING_OUT)
+    said = record(forked, home).stderr
+    lines = [line.strip() for line in said.splitlines() if "(methods-left-out)" in line]
+    reason = (
+        "`shop.tools:*` (autochron.toml:3) fits its module, but it leaves out methods; write `shop.tools:**`"
+    )
+    assert lines == [
+        f"Desk.opened (shop/tools.py:15) is no boundary, and calls time.time: {reason} (methods-left-out)",
+        f"Desk.refund (shop/tools.py:4) is no boundary, and the model asked for refund: {reason} (methods-left-out)",
+        f"Desk.note (shop/tools.py:7) is no boundary, and the model asked for note: {reason} (methods-left-out)",
+    ]
+    assert "nowhere:*: autochron.toml:3: it fits no definition" in said
+    explained = forked.run(home, "rules", "--explain", "shop/tools.py:4").stdout.decode()
+    assert "Desk.refund doesn't fit `*`; it leaves out methods; write `shop.tools:**`" in explained
+    (home / "autochron.toml").write_text(LEAVING_OUT.replace("tools:*", "tools:**"))
+    recorded = record(forked, home)
+    assert "(methods-left-out)" not in recorded.stderr
+    assert_same(recorded, forked.run(home, "replay", "last"), 0)

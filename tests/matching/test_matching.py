@@ -217,6 +217,11 @@ def test_rules_take_precedence_by_origin_and_kind(boundaries, lines):
     assert order(*boundaries) == lines
 
 
+def test_two_patterns_of_one_list_may_fit_the_same_definition():
+    assert order(rule(GLOB, 1), rule(Define("*", "f"), 1)) == [1]
+    assert order(rule(GLOB, 1, when=A), rule(Define("*", "f"), 1, when=A), rule(GLOB, 1, when=B)) == [1, 1, 1]
+
+
 def test_two_rules_of_equal_precedence_are_refused():
     with pytest.raises(RuleError) as caught:
         order(rule(GLOB, 1), rule(Define("*", "f"), 7))

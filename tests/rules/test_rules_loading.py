@@ -34,6 +34,18 @@ def load(tmp_path, text, name="autochron.toml"):
     return load_rules(path)
 
 
+def test_define_takes_a_list_of_patterns(tmp_path):
+    text = f'{HEAD}{BOUNDARY}define = ["shop.tools:*", "shop.desk:Desk.*"]\nexclude = ["log"]\n'
+    loaded = load(tmp_path, text)
+    assert [(rule.id, rule.selector) for rule in loaded.boundaries] == [
+        ("autochron.toml:2", Define("shop.tools", "*", ("log",))),
+        ("autochron.toml:2", Define("shop.desk", "Desk.*", ("log",))),
+    ]
+    assert load(tmp_path, f'{HEAD}{BOUNDARY}define = ["a:*"]\n').digest == (
+        load(tmp_path, f'{HEAD}{BOUNDARY}define = "a:*"\n').digest
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "changes"),
     [("", None), ("changes = []\n", ()), ('changes = ["a.b", "c"]\n', ("a.b", "c"))],
@@ -250,6 +262,19 @@ BAD = [
         "5: `define` `a..b:*` has a module glob that has an empty component",
     ),
     (HEAD + BOUNDARY + 'define = "a:*"\nexclude = [""]\n', "6: `exclude` `` is empty"),
+    (
+        HEAD + BOUNDARY + "define = []\n",
+        "5: `define` is empty; write module glob:name glob, such as `shop.tools:*`",
+    ),
+    (
+        HEAD + BOUNDARY + 'define = ["a:*", ""]\n',
+        "5: `define` is empty; write module glob:name glob, such as `shop.tools:*`",
+    ),
+    (HEAD + BOUNDARY + 'define = ["a:*", 1]\n', "5: `define` must hold strings only, and holds an integer"),
+    (
+        HEAD + BOUNDARY + "define = 1\n",
+        "5: `define` must be a string or an array of strings, and is an integer",
+    ),
     (
         HEAD + BOUNDARY + 'decorated = "@shop.registry:tool()"\n',
         "5: `decorated` `@shop.registry:tool()` is not a dotted name; nearest is `shop.registry.tool`",
