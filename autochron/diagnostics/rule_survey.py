@@ -82,7 +82,8 @@ def _surveyed(
         return Surveyed(rule, tuple(fits), None if fits else "fits nothing")
     path = _library_file(selector.module)
     if path is None:
-        return Surveyed(rule, (), f"{selector.module.partition('.')[0]} is not installed")
+        remark = f"{selector.module.partition('.')[0]} is not installed"
+        return Surveyed(rule, (), remark, is_installed=False)
     names = _defined(selector.module, path)
     times = _times(rule, str(selector), crossed, all_rules)
     if selector.qualname not in names:

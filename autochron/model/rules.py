@@ -338,3 +338,5 @@ class Surveyed(Struct, frozen=True):
     rule: BoundaryRule
     fits: tuple[Fit, ...]
     remark: str | None = None
+    is_installed: bool = True
+    """False for a target in a library that is not installed."""

@@ -14,11 +14,33 @@ _FEW = 12
 
 
 def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool) -> None:
-    """Write each rule with the definitions that it fits, as text or as JSON lines."""
+    """Write each rule with the definitions that it fits, as text or as JSON lines.
+
+    In the text the project's rules come first, then the packs; those of libraries that are not installed are one line.
+    """
     if as_json:
         stream.writelines(encode(entry).decode() + "\n" for entry in surveyed)
         return
     page = Page(stream)
+    own = [entry for entry in surveyed if entry.rule.pack is None]
+    packs: dict[str, list[Surveyed]] = {}
+    for entry in surveyed:
+        if entry.rule.pack is not None:
+            packs.setdefault(entry.rule.pack, []).append(entry)
+    _write_all(page, own)
+    if not own:
+        page.line("the project has no rules of its own; autochron init writes the first ones", "yellow")
+    absent = [name for name, entries in packs.items() if not any(entry.is_installed for entry in entries)]
+    for name, entries in packs.items():
+        if name not in absent:
+            page.line(f"pack {name}", "bold")
+            _write_all(page, entries)
+    if absent:
+        page.line(f"packs of libraries that are not installed: {', '.join(absent)}", "dim")
+
+
+def _write_all(page: Page, surveyed: Sequence[Surveyed]) -> None:
+    """Write each table of a rule file."""
     for rule_id in dict.fromkeys(entry.rule.id for entry in surveyed):
         alike = [entry for entry in surveyed if entry.rule.id == rule_id]
         page.line(f"{rule_id}  {alike[0].rule.kind}  {alike[0].rule.name}", "bold")
