@@ -1043,6 +1043,6 @@ CASES = (
 
 FAST = (
     "weather_dict", "bank_ladder", "registry_wrapped", "kitchen_methods", "class_run", "closures", "async_gather",
-    "garage", "notes.app", "anthropic_ladder", "responses_api", "tool_raises",
+    "garage", "decoy_helper", "anthropic_ladder", "responses_api", "tool_raises",
 )  # fmt: skip
 """The cases that each run of the tests tries; the others are slow."""
