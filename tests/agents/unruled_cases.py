@@ -56,7 +56,7 @@ class Tool:
 
     def is_writable(self) -> bool:
         """Return whether the table of a refusal must work as it is. What only values tell, 3.11 can't know."""
-        return LEARNS or "name" in self.how.split()
+        return LEARNS or ("name" in self.how.split() and "value" not in self.how.split())
 
 
 @dataclass(frozen=True)
@@ -996,7 +996,7 @@ CASES = (
     Unruled(
         "agent_refuses",
         talk((ask("read_table", name="regions"), ask("drop_table", name="regions")), "I may not drop it."),
-        (Tool("read_table", "agent_refuses.py:read_table"), Tool("drop_table", times=0)),
+        (Tool("read_table", "agent_refuses.py:read_table"), Tool("drop_table", times=0, how="name refused")),
         left_alone=("agent_refuses.py:drop_table", "agent_refuses.py:gate"),
     ),
     Unruled(
