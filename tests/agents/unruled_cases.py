@@ -293,8 +293,8 @@ CASES = (
         "lambdas",
         talk(ask("switch_light", room="hall", on=True), ask("list_lights"), "Both are on."),
         (
-            Tool("switch_light", "lambdas.py:<lambda>", how="name value"),
-            Tool("list_lights", "lambdas.py:<lambda>", how="name value"),
+            Tool("switch_light", how="name value"),
+            Tool("list_lights", how="name value"),
         ),
     ),
     Unruled(
