@@ -83,6 +83,8 @@ class DefinitionSearch:
 
     def _look_up(self, namespace: Mapping[Any, Any]) -> None:
         """Take the entries of a dictionary that have the name of a tool."""
+        if issubclass(type(namespace), dict) and type(namespace) is not dict:
+            namespace = dict(dict.items(namespace))  # type: ignore[arg-type]  # a subclass may have its own look-up
         for name, tools in self._tools.items():
             if name in namespace:
                 for tool in tools:
@@ -119,14 +121,14 @@ class DefinitionSearch:
     def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
         entries = list(dict.items(value))
         self._look_up({key: entry for key, entry in entries if type(key) is str and key in self._tools})
-        for tool in self._named({key: entry for key, entry in entries if key in _NAMES}):
+        for tool in self._named({key: entry for key, entry in entries if type(key) is str and key in _NAMES}):
             for _, entry in entries:
                 self._take(tool, entry, depth=1)
         for _, entry in entries:
             self._look_at(entry, depth + 1)
 
     def _look_at_object(self, value: Any, depth: int) -> None:
-        attributes = dictionary_of(value) or {}
+        attributes = dict(dict.items(dictionary_of(value) or {}))
         for base in bases_of(type(value)):
             if self._owns_class(base):
                 self._look_up(space_of(base))
@@ -162,7 +164,7 @@ class DefinitionSearch:
             owner = value if issubclass(kind, type) else kind
             for method in [class_attribute(owner, name) for name in _METHODS]:
                 self._take(tool, method, depth + 1, exactly=False)
-            values = [] if owner is value else list((dictionary_of(value) or {}).values())
+            values = [] if owner is value else list(dict.values(dictionary_of(value) or {}))
         for inner in values[:64]:
             if type(inner) is not type:
                 self._take(tool, inner, depth + 1)

@@ -1,0 +1,212 @@
+"""The search for functions that may be a tool: what it finds by name, what it leaves alone, and that it runs no code."""
+
+import functools
+import sys
+import types
+
+import pytest
+
+from autochron.finding.definitions import DefinitionSearch, fits, names_of
+from autochron.project import Project
+from autochron.recording.call_facts import DeclaredTool
+
+HEAD = """
+import functools
+
+def weather(city):
+    return city
+
+class Desk:
+    def __init__(self):
+        self.tools = {"open_desk": self.opened}
+        self.name = "desk_tool"
+
+    def opened(self, number):
+        return number
+
+    def run(self, number):
+        return number
+
+"""
+
+WRAPPED = """
+def swap(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return function(*args)
+    return inner
+
+weather = swap(weather)
+"""
+
+CALLER = """
+import sys
+
+def caller():
+    def local(city):
+        return city
+    return sys._getframe()
+
+frame = caller()
+"""
+ENDLESS = """
+nested = []
+for _ in range(50):
+    nested = [nested, dict.fromkeys(range(1000), nested)]
+ring = []
+ring.append(ring)
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a function that makes a module of a project, and searches it for tools."""
+    made = []
+
+    def search(source, *tools, frame=None):
+        name = f"searched_{len(made)}"
+        file = tmp_path / f"{name}.py"
+        file.write_text(HEAD + source)
+        module = types.ModuleType(name)
+        module.__file__ = str(file)
+        sys.modules[name] = module
+        made.append(name)
+        exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
+        found = DefinitionSearch(tools, Project((str(tmp_path),), str(tmp_path))).functions(frame)
+        return {
+            tool: sorted(function.__qualname__ for function in functions) for tool, functions in found.items()
+        }
+
+    yield search
+    for name in made:
+        del sys.modules[name]
+
+
+def tool(name, *parameters, required=None):
+    return DeclaredTool(name, frozenset(parameters), frozenset(parameters if required is None else required))
+
+
+@pytest.mark.parametrize(
+    ("source", "declared", "expected"),
+    [
+        ("", tool("weather", "city"), ["weather"]),
+        ("", tool("weather", "town"), ["weather"]),  # it may take all arguments as one object
+        ("", tool("desk__weather", "city"), ["weather"]),
+        ("", tool("Desk-weather", "city"), ["weather"]),
+        ("TOOLS = {'look': weather}", tool("look", "city"), ["weather"]),
+        ("TOOLS = {'look': {'call': weather, 'about': 'x'}}", tool("look", "city"), ["weather"]),
+        ("TOOLS = [{'name': 'look', 'call': weather}]", tool("look", "city"), ["weather"]),
+        ("TOOLS = [weather]", tool("weather", "city"), ["weather"]),
+        ("TOOLS = {'look': functools.partial(weather)}", tool("look", "city"), ["weather"]),
+        ("TOOLS = {'look': functools.lru_cache(weather)}", tool("look", "city"), ["weather"]),
+        ("TOOLS = {'look': lambda city: city}", tool("look", "city"), ["<lambda>"]),
+        ("desk = Desk()", tool("opened", "number"), ["Desk.opened"]),
+        ("desk = Desk()", tool("open_desk", "number"), ["Desk.opened"]),
+        ("desk = Desk()", tool("desk_tool", "number"), ["Desk.opened", "Desk.run"]),
+        ("", tool("opened", "number"), ["Desk.opened"]),
+        (WRAPPED, tool("weather", "city"), ["weather"]),
+    ],
+)  # fmt: skip
+def test_a_function_is_found_by_the_name_of_its_tool(project, source, declared, expected):
+    assert project(source, declared) == {declared.name: expected}
+
+
+@pytest.mark.parametrize(
+    ("source", "declared"),
+    [
+        ("", tool("climate", "city")),
+        ("TOOLS = {'look': len}", tool("look", "city")),
+        ("TOOLS = {'look': {'call': weather}}", tool("look", "town", "day")),
+        ("def weather():\n    pass", tool("weather", "city")),
+    ],
+)
+def test_nothing_is_found_where_no_function_fits(project, source, declared):
+    assert project(source, declared) == {}
+
+
+def test_functions_of_libraries_are_no_tools(project):
+    assert project("from json import dumps", tool("dumps", "obj")) == {}
+
+
+def test_variables_of_callers_are_searched(project):
+    project(CALLER)
+    frame = sys.modules["searched_0"].frame
+    assert project("", tool("local", "city"), frame=frame) == {"local": ["caller.<locals>.local"]}
+
+
+def test_a_search_runs_no_code_of_the_program(project):
+    source = """
+RAN = []
+
+class Meta(type):
+    def __getattribute__(cls, name):
+        RAN.append(name)
+        return super().__getattribute__(name)
+
+class Loud(metaclass=Meta):
+    def __getattr__(self, name):
+        RAN.append(name)
+        raise AttributeError(name)
+    def __getattribute__(self, name):
+        RAN.append(name)
+        return super().__getattribute__(name)
+    def __iter__(self):
+        RAN.append("iter")
+        return iter(())
+    def __hash__(self):
+        RAN.append("hash")
+        return 1
+    def __eq__(self, other):
+        RAN.append("eq")
+        return False
+    @property
+    def name(self):
+        RAN.append("property")
+        return "look"
+
+class Keys(dict):
+    def items(self):
+        RAN.append("items")
+        return []
+    def __contains__(self, key):
+        RAN.append("contains")
+        return False
+
+loud = Loud()
+values = [loud, Keys(look=loud), {loud: 1}, (loud,)]
+RAN.clear()
+"""
+    project(source, tool("look", "city"))
+    assert sys.modules["searched_0"].RAN == []
+
+
+def test_a_search_ends_in_a_project_of_any_size(project):
+    assert project(ENDLESS, tool("weather", "city")) == {"weather": ["weather"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("refund", ("refund",)),
+        ("Shop-refund", ("Shop-refund", "Shop_refund", "refund")),
+        ("mcp__shop__refund", ("mcp__shop__refund", "mcp_shop_refund", "refund")),
+        ("shop.refund", ("shop.refund", "shop_refund", "refund")),
+        ("not a name!", ("not a name!",)),
+        ("-", ("-",)),
+    ],
+)
+def test_names_of_a_tool(name, expected):
+    assert names_of(name) == expected
+
+
+def test_a_function_with_the_same_parameters_fits_exactly():
+    def same(self, city, *, day=1):
+        pass
+
+    def other(query):
+        pass
+
+    assert fits(same, tool("x", "city", "day"), exactly=True)
+    assert not fits(other, tool("x", "city"), exactly=True)
+    assert fits(other, tool("x", "city"))
+    assert fits(functools.partial(same, None).func, tool("x", "city"))
