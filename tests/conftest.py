@@ -42,7 +42,7 @@ _AT_START = pytest.StashKey[set[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the cache of woven code apart from the user's; all workers of pytest-xdist share one folder."""
-    # With a hash seed set, `autochron run` needn't start Python a second time. The tests in tests/cli remove it.
+    # With a hash seed set, `autochron run` needn't start Python a second time. Tests of that start remove it.
     os.environ.setdefault("PYTHONHASHSEED", str(random.SystemRandom().randrange(1, 1 << 32)))
     config.stash[_WOVEN] = config.rootpath / ".pytest_cache" / "woven"
     os.environ["AUTOCHRON_CACHE"] = str(config.stash[_WOVEN] / "session")
@@ -53,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in _UNUSED_PLUGINS)
     if config.getoption("--fresh"):
         fork_server.is_on = False
+    fork_server.is_on_in_cli = fork_server.is_on and not runs_slow_tests(config)
     os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
 
 
@@ -95,10 +96,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 2
 
 
+def runs_slow_tests(config: pytest.Config) -> bool:
+    asked = config.getoption("--thorough") or config.getoption("--slow")
+    return bool(asked) or os.environ.get("CI", "").lower() == "true"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     only = tuple(f"tests/{name}/" for name in (config.getoption("--slow-in") or "").split(",") if name)
     thorough = config.getoption("--thorough")
-    slow = thorough or config.getoption("--slow") or os.environ.get("CI", "").lower() == "true"
+    slow = runs_slow_tests(config)
     for item in items:
         if "thorough" in item.keywords and not thorough:
             item.add_marker(pytest.mark.skip(reason="thorough: needs --thorough"))

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.processes import python, write
 
+pytestmark = pytest.mark.usefixtures("as_users_do")
+
 # --- programs ---
 
 

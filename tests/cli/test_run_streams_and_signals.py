@@ -18,6 +18,8 @@ import pytest
 from tests.cli.processes import environment, finish, python, start, write
 from tests.cli.test_run_is_transparent import without_addresses
 
+pytestmark = pytest.mark.usefixtures("as_users_do")
+
 OURS = ("-m", "autochron", "run", "--quiet", "--store", "../traces.db")
 
 

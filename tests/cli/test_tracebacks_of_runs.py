@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.processes import autochron, python, write
 
+pytestmark = pytest.mark.usefixtures("as_users_do")
+
 TOOLS = """
 import asyncio, contextlib, functools, itertools
 
