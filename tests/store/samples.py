@@ -147,68 +147,120 @@ values = st.recursive(
 long = st.builds(lambda word, times: word * times, texts.filter(bool), st.integers(0, 400))
 
 
-@st.composite
-def bodies(draw: st.DrawFn, *, big: bool = True) -> bytes:
-    value = draw(values)
-    if big and draw(st.booleans()):
-        value = {
-            "messages": [draw(long), value, *draw(st.lists(values, max_size=3))],
-            "rest": draw(long),
-            "$": value,
-        }
+def body(value: object, *more: object) -> bytes:
+    """Return a value as the JSON text of a body; with `more`, inside a body as models get them."""
+    if more:
+        value = {"messages": [more[0], value, *more[1:]], "rest": more[0], "$": value}
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+@st.composite
+def bodies(draw: st.DrawFn) -> bytes:
+    more = (draw(long), *draw(st.lists(values, max_size=3))) if draw(st.booleans()) else ()
+    return body(draw(values), *more)
+
+
 names = st.sampled_from(["agent", "tool", "gèo"])
-lanes = st.sampled_from(["0", "0.1"])
-plain = st.builds(Returned, bodies(), st.none() | texts) | st.builds(Raised, bodies())
-ends = plain | st.just(Abandoned()) | st.just(Closed())
-outcomes = plain | st.builds(Streamed, st.lists(bodies(), max_size=4).map(tuple), ends)
-exchanges = st.builds(
-    Exchange,
-    method=st.sampled_from(["GET", "POST"]),
-    url=texts,
-    request=bodies(),
-    status=st.integers(0, 599),
-    headers=st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
-    body=bodies(),
-    error=st.none() | bodies(),
-    attempts=st.integers(1, 3),
-    complete=st.booleans(),
-)
+
+
+class _Parts:
+    """Makes the parts of crossings out of values and texts that hypothesis has drawn."""
+
+    def __init__(
+        self, chance: random.Random, pool: list[object], words: list[str], longer: list[str]
+    ) -> None:
+        self.chance, self.pool, self.words, self.longer = chance, pool, words, longer
+
+    def value(self) -> object:
+        return self.chance.choice(self.pool)
+
+    def text(self) -> str:
+        return self.chance.choice(self.words)
+
+    def texts(self, most: int) -> tuple[str, ...]:
+        return tuple(self.text() for _ in range(self.chance.randint(0, most)))
+
+    def body(self) -> bytes:
+        if self.chance.random() < 0.5:
+            return body(self.value())
+        return body(
+            self.value(),
+            self.chance.choice(self.longer),
+            *(self.value() for _ in range(self.chance.randint(0, 3))),
+        )
+
+    def outcome(self) -> Returned | Raised | Streamed:
+        chance = self.chance
+        if chance.random() < 0.5:
+            items = tuple(self.body() for _ in range(chance.randint(0, 4)))
+            return Streamed(items, chance.choice([self.plain(), Abandoned(), Closed()]))
+        return self.plain()
+
+    def plain(self) -> Returned | Raised:
+        if self.chance.random() < 0.5:
+            return Raised(self.body())
+        return Returned(self.body(), self.chance.choice([None, self.text()]))
+
+    def exchange(self) -> Exchange:
+        chance = self.chance
+        return Exchange(
+            method=chance.choice(["GET", "POST"]),
+            url=self.text(),
+            request=self.body(),
+            status=chance.randint(0, 599),
+            headers=tuple((self.text(), self.text()) for _ in range(chance.randint(0, 3))),
+            body=self.body(),
+            error=chance.choice([None, self.body()]),
+            attempts=chance.randint(1, 3),
+            complete=chance.random() < 0.5,
+        )
+
+    def nanoseconds(self) -> int:
+        return self.chance.choice([0, 1, self.chance.getrandbits(60)])
+
+    def envelope(self, seq: int, grown: bytes) -> Envelope:
+        chance = self.chance
+        return Envelope(
+            seq=seq,
+            name=chance.choice(["agent", "tool", "gèo"]),
+            nth=chance.randint(1, 9),
+            kind=chance.choice(["model", "tool", "router", "ambient"]),
+            lane=chance.choice(["0", "0.1"]),
+            parent=chance.choice([None, chance.randint(1, 9)]),
+            site=self.text(),
+            input=grown if chance.random() < 0.5 else self.body(),
+            outcome=self.outcome(),
+            form=chance.choice(["value", "iterator", "future"]),
+            exchanges=tuple(self.exchange() for _ in range(chance.randint(0, 2))),
+            reenters=chance.random() < 0.5,
+            changed=chance.choice([None, self.body()]),
+            meta=chance.choice([b"{}", b'{"model":%b}' % self.body()]),
+            started=self.nanoseconds(),
+            duration=self.nanoseconds(),
+            masked=self.texts(2),
+            opaque=self.texts(2),
+        )
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[Envelope]:
-    """Draw the envelopes of one run, in which some inputs extend the input before."""
+    """Draw the envelopes of one run, in which some inputs extend the input before.
+
+    Values, texts and the numbers of crossings are drawn, and a seed says which crossing has which of them. To draw each field
+    of each crossing takes longer than what the tests do with a run.
+    """
+    seqs = draw(st.lists(st.integers(1, 60), unique=True, max_size=8).map(sorted))
+    parts = _Parts(
+        draw(st.randoms(use_true_random=True)),
+        draw(st.lists(values, min_size=1, max_size=5)),
+        draw(st.lists(texts, min_size=1, max_size=4)),
+        draw(st.lists(long, min_size=1, max_size=3)),
+    )
+    chance = parts.chance
     envelopes = []
     history: list[object] = []
-    for seq in draw(st.lists(st.integers(1, 60), unique=True, max_size=8).map(sorted)):
-        history = history[: draw(st.integers(0, 4))] if draw(st.integers(0, 3)) == 0 else history
-        history = [*history, draw(long), draw(values)]
-        grown = json.dumps(
-            {"messages": history, "tools": "t" * 300}, ensure_ascii=False, separators=(",", ":")
-        ).encode()
-        envelopes.append(
-            Envelope(
-                seq=seq,
-                name=draw(names),
-                nth=draw(st.integers(1, 9)),
-                kind=draw(st.sampled_from(["model", "tool", "router", "ambient"])),
-                lane=draw(lanes),
-                parent=draw(st.none() | st.integers(1, 9)),
-                site=draw(texts),
-                input=grown if draw(st.booleans()) else draw(bodies()),
-                outcome=draw(outcomes),
-                form=draw(st.sampled_from(["value", "iterator", "future"])),
-                exchanges=tuple(draw(st.lists(exchanges, max_size=2))),
-                reenters=draw(st.booleans()),
-                changed=draw(st.none() | bodies()),
-                meta=draw(st.just(b"{}") | st.builds(b'{"model":%b}'.__mod__, bodies())),
-                started=draw(st.integers(0, 2**60)),
-                duration=draw(st.integers(0, 2**60)),
-                masked=tuple(draw(st.lists(texts, max_size=2))),
-                opaque=tuple(draw(st.lists(texts, max_size=2))),
-            )
-        )
+    for seq in seqs:
+        history = history[: chance.randint(0, 4)] if chance.randint(0, 3) == 0 else history
+        history = [*history, chance.choice(parts.longer), parts.value()]
+        envelopes.append(parts.envelope(seq, body({"messages": history, "tools": "t" * 300})))
     return envelopes
