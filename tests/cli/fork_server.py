@@ -10,6 +10,7 @@ start (options of Python, hash seeds, the command line in `/proc`) starts a fres
 import array
 import atexit
 import functools
+import hashlib
 import marshal
 import os
 import socket
@@ -34,12 +35,18 @@ nearly each use imports.
 FIRST = "imported_first"
 """The module that the program of the warm-up imports."""
 
+BOUNDARY = "[[boundary]]"
+"""How a table of a rule file begins that makes a run import all that crossings need."""
+
 PROGRAM = {
     "agent.py": f"import {FIRST}\n",
-    f"{FIRST}.py": "",
+    f"{FIRST}.py": "def cross():\n    pass\n",
     "autochron.toml": "version = 1\npacks = []\n",
 }
 """The files of the warm-up."""
+
+WOVEN = f'{BOUNDARY}\nname = "cross"\nkind = "tool"\ntarget = "{FIRST}:cross"\n'
+"""What its rule file has, too, if that of the command has a boundary."""
 
 is_on = True
 """Whether servers start commands; else each process is a fresh one."""
@@ -47,23 +54,49 @@ is_on = True
 is_on_in_cli = True
 """Whether they do so for tests in tests/cli, too."""
 
+kept_in = ""
+"""The folder in which the workers of one test run keep what commands import; empty if they don't."""
+
 INTERPRETER = ("PYTHON", "LANG", "LC_", "LD_", "TZ", "MALLOC_", "GLIBC_", "AUTOCHRON_CHILD")
 """How the names of variables begin that the interpreter reads when it starts."""
 
+PLUGINS = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS")
+"""The variables that decide which plugins pytest imports."""
 
-def served(command, environment, options):
+
+def served(command, folder, environment, options):
     """Return the command of the server that can start a process, with nothing lost; empty if none can.
 
     Args:
         command: the words.
+        folder: the folder of the process.
         environment: the variables of the process.
         options: the keyword arguments for `Popen`, beside the streams and the folder.
     """
-    if not is_on or options or sys.platform != "linux" or command[:2] != [sys.executable, "-m"]:
+    words = words_of(command)
+    if not is_on or options or sys.platform != "linux" or not words:
         return ()
     if not os.path.isdir(environment.get("PYTHONPATH", "")):
         return ()
-    return next((name for name in (tuple(command[2:4]), tuple(command[2:3])) if name in WARM_UP), ())
+    name = next((name for name in (tuple(words[:2]), tuple(words[:1])) if name in WARM_UP), ())
+    return (*name, BOUNDARY) if name[1:] in {("run",), ("replay",)} and has_boundary(folder) else name
+
+
+def words_of(command):
+    """Return the words of a command after `python -m` or `python -P -m`; none for another command."""
+    for start in ([sys.executable, "-m"], [sys.executable, "-P", "-m"]):
+        if command[: len(start)] == start:
+            return command[len(start) :]
+    return []
+
+
+def has_boundary(folder):
+    """Return whether the rule file of a folder has a boundary."""
+    try:
+        with open(os.path.join(folder, "autochron.toml"), encoding="utf-8", errors="replace") as file:
+            return BOUNDARY in file.read()
+    except OSError:
+        return False
 
 
 class ForkedProcess(subprocess.Popen):
@@ -74,9 +107,12 @@ class ForkedProcess(subprocess.Popen):
         self._status, status = os.pipe()
         given = (read_in, write_out, write_err)
         streams = [number if descriptor == -1 else descriptor for number, descriptor in enumerate(given)]
-        request = marshal.dumps((args[2:], os.path.abspath(cwd), env))
+        words = words_of(args)
+        options = tuple(args[1 : args.index("-m")])
+        request = marshal.dumps((words, os.path.abspath(cwd), env))
         try:
-            server = server_of(served(args, env, {}), interpreter_variables(env))
+            command = served(args, cwd, env, {})
+            server = server_of(command, options, variables_of(command, env))
             server.sendmsg(
                 [request],
                 [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [*streams, status]))],
@@ -121,24 +157,32 @@ class ForkedProcess(subprocess.Popen):
         os.close(self._status)
 
 
-def interpreter_variables(environment):
-    """Return the variables that decide what interpreter a process gets, as a key."""
-    return tuple(sorted(item for item in environment.items() if item[0].startswith(INTERPRETER)))
+def variables_of(command, environment):
+    """Return the variables that decide what interpreter a command gets, and what it imports, as a key."""
+    names = (*INTERPRETER, *PLUGINS) if command == ("pytest",) else INTERPRETER
+    return tuple(sorted(item for item in environment.items() if item[0].startswith(names)))
 
 
 def environment_with(variables):
-    """Return this process's environment with these variables of the interpreter in the place of its own."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith(INTERPRETER)}
+    """Return this process's environment with these variables in the place of its own ones of these kinds."""
+    names = (*INTERPRETER, *PLUGINS)
+    others = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return {**others, **dict(variables)}
 
 
 @functools.cache
-def server_of(command, variables):
-    """Start the server of a command for these variables of the interpreter, and return the socket that takes requests."""
+def server_of(command, options, variables):
+    """Start the server of a command, and return the socket that takes requests.
+
+    Args:
+        command: what `served` returned.
+        options: the options of the interpreter.
+        variables: the variables of the interpreter.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     modules = modules_of(command, variables)
     process = subprocess.Popen(
-        [sys.executable, SERVER, str(theirs.fileno()), *modules],
+        [sys.executable, *options, SERVER, str(theirs.fileno()), *modules],
         env=environment_with(variables),
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
@@ -157,21 +201,42 @@ def end(process, requests):
 
 @functools.cache
 def modules_of(command, variables):
-    """Return the names of the modules that a command imports before it runs a program, in order."""
+    """Return the names of the modules that a command imports before it runs a program, in order.
+
+    The first worker of pytest-xdist that asks finds them out, and keeps them for all others.
+    """
+    key = (command, [item for item in variables if item[0] != "PYTHONHASHSEED"])
+    kept = kept_in and os.path.join(kept_in, hashlib.sha256(marshal.dumps(key)).hexdigest())
+    if kept and os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            return tuple(file.read().split())
+    names = find_modules(command, variables)
+    if kept:
+        os.makedirs(kept_in, exist_ok=True)
+        written = f"{kept}.{os.getpid()}"
+        with open(written, "w", encoding="utf-8") as file:
+            file.write(" ".join(names))
+        os.replace(written, kept)
+    return names
+
+
+def find_modules(command, variables):
+    """Find out by a small use of a command what it imports before it runs a program."""
+    is_woven = command[-1] == BOUNDARY
+    words = command[:-1] if is_woven else command
     with tempfile.TemporaryDirectory() as folder:
         for name, text in PROGRAM.items():
             with open(os.path.join(folder, name), "w") as file:
-                file.write(text)
+                file.write(text + WOVEN if is_woven and name == "autochron.toml" else text)
         environment = {**environment_with(variables), "PYTHONHASHSEED": "1"}
         run = functools.partial(subprocess.run, cwd=folder, env=environment, capture_output=True, text=True)
-        if command[0] == "autochron":  # for a trace, and for all that only a first run imports
+        if words[0] == "autochron":  # for a trace, and for all that only a first run imports
             run([sys.executable, "-m", "autochron", "run", *WARM_UP["autochron", "run"]], check=True)
-        lines = run(
-            [sys.executable, "-X", "importtime", "-m", *command, *WARM_UP[command]]
-        ).stderr.splitlines()
+        lines = run([sys.executable, "-X", "importtime", "-m", *words, *WARM_UP[words]]).stderr.splitlines()
     names = [line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")][1:]
     names = names[: names.index(FIRST)] if FIRST in names else names
-    if command == ("pytest",):  # which finds its plugins itself
-        own = {"_pytest", "pytest", "pluggy", "iniconfig", "packaging", *sys.stdlib_module_names}
+    if words == ("pytest",):  # which finds its plugins itself, and compiles them with its own assertions
+        own = {"_pytest", "pytest", "pluggy", "iniconfig", "packaging", "autochron", *sys.stdlib_module_names}
         names = [name for name in names if name.partition(".")[0] in own]
-    return tuple(name for name in names if name != f"{command[0]}.__main__")
+        names = [name for name in names if not name.startswith("autochron.pytest_plugin")]
+    return tuple(name for name in names if name != f"{words[0]}.__main__")

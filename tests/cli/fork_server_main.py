@@ -83,9 +83,10 @@ def prepare(words, folder, environment):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[0] = folder
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
     sys.argv = ["-m", *words[1:]]
-    sys.orig_argv = [sys.executable, "-m", *words]
+    sys.orig_argv = [sys.executable, *["-P"] * sys.flags.safe_path, "-m", *words]
     open_streams()
     threading.main_thread()._set_native_id()  # a fork leaves its parent's
     space = vars(sys.modules["__main__"])

@@ -66,7 +66,7 @@ def start_with(variables, command, folder, *, fresh=False, **more):
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     streams |= {name: more.pop(name) for name in streams.keys() & more}
     words = [str(word) for word in command]
-    kind = ForkedProcess if not fresh and served(words, variables, more) else subprocess.Popen
+    kind = ForkedProcess if not fresh and served(words, folder, variables, more) else subprocess.Popen
     return kind(words, cwd=folder, env=variables, **streams, **more)
 
 

@@ -65,15 +65,17 @@ def folder(tmp_path):
     return tmp_path
 
 
-def started(folder, words, *, fresh, **more):
+def started(folder, words, *, fresh, options=(), env=None, **more):
     """Start a command in a fresh process or in a forked one, which must be possible."""
-    command = [sys.executable, "-m", *words]
-    process = start(command, folder, env=ENVIRONMENT, fresh=fresh, **more)
+    command = [sys.executable, *options, "-m", *words]
+    process = start(command, folder, env=ENVIRONMENT | (env or {}), fresh=fresh, **more)
     assert isinstance(process, fork_server.ForkedProcess) is not fresh
     return process
 
 
-def test_a_recorded_program_sees_no_difference(folder):
+@pytest.mark.parametrize("rules", [RULES, "version = 1\npacks = []\n"], ids=["a boundary", "no boundary"])
+def test_a_recorded_program_sees_no_difference(folder, rules):
+    write(folder, {"autochron.toml": rules})
     words = ("autochron", "run", "--quiet", "agent.py", "one")
     finish(started(folder, words, fresh=True))  # weaves the code, which the next find in the cache
     fresh, forked = (finish(started(folder, words, fresh=fresh), b"hello") for fresh in (True, False))
@@ -95,16 +97,21 @@ TEST = """
 import sys
 def test_it():
     print("modules", *sorted(sys.modules))
-    print(sys.argv, sys.path, sys.flags)
+    print(sys.argv, sys.orig_argv, sys.path, sys.flags)
     assert 0
 """
+ONE_PLUGIN = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
 
 
-def test_a_test_session_sees_no_difference(folder):
+@pytest.mark.parametrize(
+    ("options", "env"), [((), {}), (("-P",), ONE_PLUGIN)], ids=["all plugins", "a safe path and one plugin"]
+)
+def test_a_test_session_sees_no_difference(folder, options, env):
     write(folder, {"test_it.py": TEST})
     words = ("pytest", "-p", "no:cacheprovider", "-q")
-    finish(started(folder, words, fresh=True))  # compiles the test
-    runs = [finish(started(folder, words, fresh=fresh)) for fresh in (True, False)]
+    more = {"options": options, "env": env}
+    finish(started(folder, words, fresh=True, **more))  # compiles the test
+    runs = [finish(started(folder, words, fresh=fresh, **more)) for fresh in (True, False)]
     expected, seen = ({*re.search("^modules (.*)", run.text, re.MULTILINE)[1].split()} for run in runs)
     assert expected - seen == set()
     assert {name.partition(".")[0] for name in seen - expected} <= sys.stdlib_module_names
@@ -173,14 +180,14 @@ def test_the_streams_of_a_forked_program_are_those_it_was_given(folder):
 )
 def test_other_commands_are_started_afresh(command):
     environment = {"PYTHONPATH": os.getcwd()}
-    assert fork_server.served(command, environment, {}) == ()
-    assert fork_server.served([sys.executable, "-m", "autochron", "run"], environment, {}) == (
+    assert fork_server.served(command, ".", environment, {}) == ()
+    assert fork_server.served([sys.executable, "-m", "autochron", "run"], ".", environment, {}) == (
         "autochron",
         "run",
     )
     assert (
         fork_server.served(
-            [sys.executable, "-m", "autochron", "run"], environment, {"start_new_session": True}
+            [sys.executable, "-m", "autochron", "run"], ".", environment, {"start_new_session": True}
         )
         == ()
     )
