@@ -1,6 +1,7 @@
 # Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
 PY := .venv/bin/python
-PYTEST_ARGS ?= -n auto
+# anyio's plugin imports trio in each worker, and no test uses it.
+PYTEST_ARGS ?= -n auto -p no:anyio
 
 .PHONY: test demo check bench frameworks pythons release-check lock clean venv
 

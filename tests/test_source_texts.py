@@ -1,10 +1,12 @@
 """Rules for the source: dotted names in strings resolve, modules are short, and class names are unique."""
 
 import ast
+import functools
 import importlib
 import re
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -89,33 +91,56 @@ def expand_braces(pattern):
     return [pattern.replace(match[0], choice) for choice in match[1].split(",")]
 
 
-def docstrings(file):
-    """Yield the docstrings of a module, its classes and functions, with their lines."""
+class Source(NamedTuple):
+    """What the rules ask of a module."""
+
+    place: str
+    docstrings: list[tuple[int, str]]
+    classes: list[str]
+    functions: list[tuple[str, int]]
+    """The names of the functions, and their lines without the docstring."""
+
+
+def modules():
+    return sorted((ROOT / "autochron").rglob("*.py"))
+
+
+@functools.cache
+def sources():
+    """Return what the rules ask of each module: to parse the whole package takes a second, so this is done once."""
+    return [source_of(file) for file in modules()]
+
+
+def source_of(file):
+    source = Source(str(file.relative_to(ROOT)), [], [], [])
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        body = getattr(node, "body", None)
-        for statement in body if isinstance(body, list) else ():
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                yield statement.lineno, statement.value.value
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node.value.value, str):
+                source.docstrings.append((node.lineno, node.value.value))
+        elif isinstance(node, ast.ClassDef):
+            source.classes.append(node.name)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            docstring = first.end_lineno - first.lineno + 1 if has_docstring else 0
+            source.functions.append((node.name, node.end_lineno - node.lineno + 1 - docstring))
+    return source
 
 
 def test_no_docstring_begins_with_give_or_tell():
     """The standard library uses "return", "yield", "report" and "check"."""
-    resolve = [
-        f"{file.relative_to(ROOT)}:{line}"
-        for file in sorted((ROOT / "autochron").rglob("*.py"))
-        for line, text in docstrings(file)
-        if isinstance(text, str) and re.match(r"(?:Give|Tell)s?\b", text)
+    wrong = [
+        f"{source.place}:{line}"
+        for source in sources()
+        for line, text in source.docstrings
+        if re.match(r"(?:Give|Tell)s?\b", text)
     ]
-    assert resolve == []
+    assert wrong == []
 
 
 MOST_LINES = 500
 ALIKE = {"Served"}
 """A class for httpx and one for aiohttp: the same idea for two clients."""
-
-
-def modules():
-    return sorted((ROOT / "autochron").rglob("*.py"))
 
 
 def test_no_module_exceeds_the_limit_of_lines():
@@ -125,10 +150,9 @@ def test_no_module_exceeds_the_limit_of_lines():
 
 def test_class_names_are_unique():
     places = {}
-    for file in modules():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    for source in sources():
+        for name in source.classes:
+            places.setdefault(name, []).append(source.place)
     assert {name for name, files in places.items() if len(files) > 1} == ALIKE
 
 
@@ -139,13 +163,10 @@ LONG = {"autochron/envelope/plain_json.py:is_plain"}
 
 def test_functions_fit_a_screen():
     """Docstrings don't count: those of public functions have sections for arguments and errors."""
-    long = set()
-    for file in modules():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                first = node.body[0]
-                has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-                docstring = first.end_lineno - first.lineno + 1 if has_docstring else 0
-                if node.end_lineno - node.lineno + 1 - docstring > MOST_LINES_OF_A_FUNCTION:
-                    long.add(f"{file.relative_to(ROOT)}:{node.name}")
+    long = {
+        f"{source.place}:{name}"
+        for source in sources()
+        for name, lines in source.functions
+        if lines > MOST_LINES_OF_A_FUNCTION
+    }
     assert long == LONG

@@ -11,12 +11,15 @@ import pytest
 pytest.importorskip("cosmic_ray")
 
 from cosmic_ray.distribution.local import LocalDistributor
-from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import MutationSpec, WorkerOutcome, WorkItem
 from cosmic_ray.work_item import TestOutcome as Outcome
 
 from autochron.errors import UsageError
 from autochron.mutate.distributor import AutochronDistributor, PytestCommand, read_command
+from tests.late import LateLibrary
+
+work_db = LateLibrary("cosmic_ray.work_db")
+"""Imported by the tests that use it, because it imports sqlalchemy, for which each worker would need half a second."""
 
 PRICE = """
 LIMIT = 10
@@ -102,12 +105,12 @@ ITEMS = [
 
 
 def session(project, items=ITEMS):
-    with use_db(project / "session.sqlite", WorkDB.Mode.create) as database:
+    with work_db.use_db(project / "session.sqlite", work_db.WorkDB.Mode.create) as database:
         database.add_work_items(items)
 
 
 def results(path):
-    with use_db(path, WorkDB.Mode.open) as database:
+    with work_db.use_db(path, work_db.WorkDB.Mode.open) as database:
         return {
             key: (result.worker_outcome, result.test_outcome, result.diff) for key, result in database.results
         }
