@@ -1,5 +1,6 @@
 """Loading a trace runs nothing that it names and imports no module for it (guarantee 7)."""
 
+import itertools
 import json
 import os
 import sys
@@ -47,14 +48,28 @@ class Quote:
 """
 
 
-@pytest.fixture
-def recorded(tmp_path):
-    write(tmp_path, {"agent.py": AGENT, "canary.py": CANARY})
-    assert autochron(tmp_path, "run", "--quiet", "--name", "x", "agent.py").status == 0
-    assert autochron(tmp_path, "traces", "export", "last", "trace.jsonl").status == 0
-    replayed = autochron(tmp_path, "replay", "trace.jsonl")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with a trace, in its store and as a file, which a replay of the file showed to be whole."""
+    place = tmp_path_factory.mktemp("data")
+    write(place, {"agent.py": AGENT, "canary.py": CANARY})
+    assert autochron(place, "run", "--quiet", "--name", "x", "agent.py").status == 0
+    assert autochron(place, "traces", "export", "last", "trace.jsonl").status == 0
+    replayed = autochron(place, "replay", "trace.jsonl")
     assert (replayed.status, replayed.text.splitlines()[1]) == (0, "Quote(price=2, note=None)")
-    return tmp_path
+    return place
+
+
+@pytest.fixture
+def recorded(folder):
+    """Return the folder without what an earlier test has left there: a copy of the folder would not be trusted."""
+    for name in ("CANARY", "edited.jsonl", "probe.py"):
+        (folder / name).unlink(missing_ok=True)
+    return folder
+
+
+ENDS = itertools.product("ABCDEFGH", "0123456789")
+"""The last two letters of the ids under which traces are imported, each once."""
 
 
 def import_with_type(folder, name, **fields):
@@ -62,7 +77,8 @@ def import_with_type(folder, name, **fields):
     lines = (folder / "trace.jsonl").read_text().splitlines()
     header = json.loads(lines[0])
     trace_id = header["header"]["id"]
-    new_id = trace_id[:-1] + ("Z" if trace_id[-1] != "Z" else "Y")
+    ends = map("".join, ENDS)
+    new_id = trace_id[:-2] + next(end for end in ends if end != trace_id[-2:])
     index = next(number for number, line in enumerate(lines) if '"seq":2' in line)
     envelope = json.loads(lines[index])
     envelope["outcome"] = {"returned": {**_renamed(envelope["outcome"]["returned"], name), **fields}}
@@ -76,8 +92,8 @@ def import_with_type(folder, name, **fields):
 def _renamed(value, name):
     """Replace the type's name in every field of an encoded value."""
     text = json.dumps(value)
-    assert "agent.py:Quote" in text or "__main__:Quote" in text, text
-    return json.loads(text.replace("agent.py:Quote", name).replace("__main__:Quote", name))
+    assert "@agent.py:Quote" in text, text
+    return json.loads(text.replace("@agent.py:Quote", name))
 
 
 TYPES = [
@@ -92,14 +108,14 @@ TYPES = [
     "types:CodeType",
     "importlib:import_module",
     "canary:Quote",
-    "canary.py:Quote",
-    "agent.py:Quote.__class__",
-    "agent.py:print",
-    "agent.py:quote",
-    "agent.py:sys.exit",
+    "@canary.py:Quote",
+    "@agent.py:Quote.__class__",
+    "@agent.py:print",
+    "@agent.py:quote",
+    "@agent.py:sys.exit",
     "nowhere.to.be.found:Quote",
     "antigravity:fly",
-    "../../etc/passwd:Quote",
+    "@../../etc/passwd:Quote",
     "os:",
     ":Quote",
     "no colon",
