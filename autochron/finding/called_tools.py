@@ -18,16 +18,18 @@ _MOST_CALLS = 4_096
 """Calls that are kept at most. A program may end many conversations at a tool call."""
 
 
-class OpenCall(Struct, frozen=True):
+class OpenCall(Struct, eq=False):
     """A call that no request has answered.
 
     Attributes:
         model: the `seq` of the model crossing that asked for it.
         call: the call.
+        is_taken: whether a crossing has answered it.
     """
 
     model: int
     call: RequestedCall
+    is_taken: bool = False
 
 
 class CalledTools:

@@ -81,6 +81,10 @@ class Decisions:
     def __bool__(self) -> bool:
         return bool(self._held)
 
+    def holds(self, name: str) -> bool:
+        """Return whether a crossing of this name is held."""
+        return any(entry.crossing.name == name for entry in list(self._held.values()))
+
     def hold(self, call: OpenCall, crossing: Crossing[Any], rule: BoundaryRule) -> None:
         """Hold a crossing that has begun, until it is decided on."""
         entry = HeldCrossing(call, crossing, rule)
@@ -115,7 +119,8 @@ class Decisions:
                     kept.append(chosen[0])
                     self._let_go([entry for entry in entries if entry.rule.id != chosen[0].rule.id], chosen)
                 for entry in () if chosen else entries:
-                    self._miss(entry)
+                    if _outcome_of(entry) is not None:
+                        self._miss(entry)
             # What the same function returned before, and was in no result, is that of the tool as well.
             self._let_go([], [entry for entry in self._held.values() if entry.rule.id in self.confirmed])
         return kept
@@ -159,7 +164,7 @@ class Decisions:
         """Drop crossings, and give those that remain of their names the numbers that they have without them."""
         left = [entry.crossing for entry in (*kept, *self._held.values())]
         for entry in dropped:
-            entry.store.pop(entry.crossing.seq, None)
+            entry.store.drop(entry.crossing.seq)
             gone = entry.crossing
             later = [other for other in left if other.name == gone.name and other.seq > gone.seq]
             for crossing in later:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from autochron._runtime import unpatched
-from autochron._runtime.bare import identity
 from autochron._runtime.live_objects import exact_instances_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_CANDIDATES = 12
 """Functions of one tool that are woven at most. A name that fits more says nothing."""
 
-_MOST_DECLARATIONS = 64
+_MOST_DECLARATIONS = 16
 """Texts of declarations that are remembered."""
 
 
@@ -77,8 +76,6 @@ class ToolFinder:
         self._decisions = Decisions()
         self._chosen: dict[int, OpenCall] = {}
         """By thread, the call that the crossing answers which is about to begin."""
-        self._taken: set[int] = set()
-        """Identities of the calls that crossings have answered."""
         self._sought: set[DeclaredTool] = set()
         self._declarations: list[bytes] = []
         self._answers: dict[int, _Answer] = {}
@@ -104,6 +101,9 @@ class ToolFinder:
                     self._decide(results)
                 self.called.answer(crossing.seq, results)
                 with self._lock:
+                    failed = [seq for seq, answer in self._answers.items() if answer.wire.closed]
+                    for seq in failed:  # there is no answer to requests that the transport did not send
+                        del self._answers[seq]
                     self._answers[crossing.seq] = _Answer(paths, wire, crossing.root.kernel)
         except Exception as error:
             if is_interruption(error):
@@ -157,18 +157,19 @@ class ToolFinder:
         call = self._call_for(point, rule, arguments, current)
         if call is not None:
             self._chosen[ident] = call
-            self._taken.add(identity(call))
+            call.is_taken = True
         return call is not None
 
     def began(self, crossing: Crossing[Any], arguments: Sequence[Any]) -> bool:
         """Hold a crossing whose function is not known to be the tool; return whether it is known to be."""
         call = self._chosen.pop(unpatched.get_ident(), None)
-        if crossing.rule.id in self._decisions.confirmed or call is None:
-            return True
+        is_confirmed = crossing.rule.id in self._decisions.confirmed
         if crossing.point.function.endswith("generator"):
-            return False  # what it yields is stored as it comes, so it can't be held
-        self._decisions.hold(call, crossing, crossing.rule)
-        return False
+            return is_confirmed  # what it yields is stored as it comes, so it can't be held
+        # If one of its name is dropped, those that follow get other numbers.
+        if call is not None and not (is_confirmed and not self._decisions.holds(crossing.name)):
+            self._decisions.hold(call, crossing, crossing.rule)
+        return is_confirmed
 
     def _call_for(
         self, point: Point, rule: BoundaryRule, arguments: Sequence[Any], current: Any
@@ -186,7 +187,7 @@ class ToolFinder:
                 score = (
                     is_named(point, arguments, name) if len(names) > 1 else 0,
                     agreement(call.call, point, arguments),
-                    identity(call) not in self._taken,
+                    not call.is_taken,
                 )
                 if best is None or score > best[0]:
                     best = score, name, call

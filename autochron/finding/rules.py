@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Literal
 
 from msgspec import structs
+from msgspec.json import decode
 
 from autochron._runtime.unpatched import os
 from autochron.instrument.activation import Activation
@@ -59,7 +60,11 @@ def with_found(rules: Rules, footer: Footer | None) -> Rules:
         rules: the rules of a replay.
         footer: of the trace.
     """
-    tools: Iterable[FoundTool] = () if footer is None else footer.found_tools
+    return rules if footer is None else with_tools(rules, footer.found_tools)
+
+
+def with_tools(rules: Rules, tools: Iterable[FoundTool]) -> Rules:
+    """Return rules that weave these tools as well."""
     found = tuple(
         rule_of(structs.replace(tool, module=name)) for tool in tools for name in _names_of(tool, rules)
     )
@@ -70,6 +75,14 @@ def with_found(rules: Rules, footer: Footer | None) -> Rules:
         boundaries=(*rules.boundaries, *found),
         digest="+".join((rules.digest, *(rule.id for rule in found))),
     )
+
+
+def read_tools(path: str) -> tuple[FoundTool, ...]:
+    """Return the found tools of the replay that this process takes part in, from the file at `path`."""
+    if not os.path.exists(path):
+        return ()
+    with open(path, "rb") as file:
+        return decode(file.read(), type=tuple[FoundTool, ...])
 
 
 def _names_of(tool: FoundTool, rules: Rules) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from autochron.crossing import processes
 from autochron.crossing.lanes import CHILD
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import AutochronError, StoreError
+from autochron.finding.rules import read_tools, with_tools
 from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import Swap, read_swaps, with_swaps
 from autochron.isolation.live_observation import StateScope
@@ -23,7 +24,7 @@ from autochron.program.run import weave_into
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.child_reports import claim
 from autochron.replaying.plan import read_plan
-from autochron.replaying.replay_folder import PLAN, SWAPS, TRACE
+from autochron.replaying.replay_folder import FOUND, PLAN, SWAPS, TRACE
 from autochron.rules.loading import load_rules
 from autochron.session.children import UNKNOWN, ChildContext, read_context
 from autochron.session.recording import Joined, Recording
@@ -70,7 +71,7 @@ class Joining:
             raise StoreError(f"the rules in {context.rules} are others than when the run began")
         if context.mode == "replay":
             self._swaps = read_swaps(os.path.join(context.place, SWAPS), rules)
-            rules = with_swaps(rules, self._swaps)
+            rules = with_swaps(with_tools(rules, read_tools(os.path.join(context.place, FOUND))), self._swaps)
         if context.project:
             rules = structs.replace(rules, project=context.project)
         self._activation = activate(rules, context.program)

@@ -16,6 +16,11 @@ class HeldCrossings(dict[int, "Crossing[Any] | None"]):
     def __init__(self, submit: Callable[[Any], None]) -> None:
         super().__init__()
         self._submit = submit
+        self._dropped: set[int] = set()
+        """The `seq`s of crossings that were dropped before they ended."""
+
+    def __bool__(self) -> bool:
+        return bool(len(self) or self._dropped)
 
     def hold(self, crossing: Crossing[Any]) -> None:
         """Have a crossing kept when it ends."""
@@ -23,10 +28,18 @@ class HeldCrossings(dict[int, "Crossing[Any] | None"]):
 
     def has_ended(self, crossing: Crossing[Any]) -> bool:
         """Keep a crossing that has ended, and return True; return False if it is to be submitted."""
+        if crossing.seq in self._dropped:
+            self._dropped.discard(crossing.seq)
+            return True
         if crossing.seq not in self:
             return False
         self[crossing.seq] = crossing
         return True
+
+    def drop(self, seq: int) -> None:
+        """Forget a crossing; if it has not ended, it is forgotten at its end."""
+        if self.pop(seq, None) is None:
+            self._dropped.add(seq)
 
     def release(self, seq: int) -> None:
         """Submit a crossing; if it has not ended, it is submitted at its end."""

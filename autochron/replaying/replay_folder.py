@@ -27,6 +27,9 @@ SWAPS = "swaps.json"
 The latter is None if the function can't be found by a name, so that a child process can't swap it.
 """
 
+FOUND = "found.json"
+"""The file with the found tools of the trace, which each process weaves before it knows its part of the trace."""
+
 PATIENCE = 2_000_000_000
 """Nanoseconds to wait for running processes in which nothing new is reported."""
 
@@ -84,9 +87,11 @@ class ReplayFolder:
                 if self._swaps:
                     with open(os.path.join(self.path, SWAPS), "wb") as file:
                         file.write(encode(self._swaps))
-                write_trace(
-                    Trace(record.header, tuple(record), record.footer), os.path.join(self.path, TRACE)
-                )
+                footer = record.footer
+                if footer is not None and footer.found_tools:
+                    with open(os.path.join(self.path, FOUND), "wb") as file:
+                        file.write(encode(footer.found_tools))
+                write_trace(Trace(record.header, tuple(record), footer), os.path.join(self.path, TRACE))
 
     def _make(self) -> None:
         """Create the folder. An existing one is removed first: an earlier fork of this process left it when it was killed."""
