@@ -39,6 +39,8 @@ GROUPS = [
 SLUG = r"[a-z]+(?:-[a-z]+)*"
 ENDING = re.compile(rf"\S \((?:\S+; )?({SLUG})\)\n?\Z")
 CONSTANT = re.compile(r"[A-Z][A-Z_]*")
+HAS_ENTRY = re.compile(r"\b(?:slug|Unwoven|refuse|Divergence)\b")
+"""One of the words that each slug of the forms 1, 3 and 4 stands beside."""
 
 NO_SLUGS = {
     "autochron": "the slug of the base class, which is never raised itself",
@@ -54,16 +56,17 @@ def text_of(node: ast.AST) -> str | None:
 
 def literals(tree: ast.AST) -> Iterator[str]:
     """Yield each whole literal. Docstrings don't count, and of an f-string's parts only those in its placeholders."""
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.Expr) and text_of(child.value) is not None:
-            continue
-        text = text_of(child)
-        if text is None:
-            yield from literals(child)
-            continue
-        yield text
-        for part in getattr(child, "values", ()):
-            yield from literals(part)
+    waiting = [tree]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.Expr) and text_of(child.value) is not None:
+                continue
+            text = text_of(child)
+            if text is None:
+                waiting.append(child)
+                continue
+            yield text
+            waiting.extend(getattr(child, "values", ()))
 
 
 def constants(tree: ast.Module) -> dict[str, str]:
@@ -122,9 +125,10 @@ def slugs(sources: list[str]) -> set[str]:
     trees = [ast.parse(source) for source in sources]
     named = {name: text for tree in trees for name, text in constants(tree).items()}
     result = set()
-    for tree in trees:
+    for source, tree in zip(sources, trees, strict=True):
         result.update(match[1] for text in literals(tree) if (match := ENDING.search(text)))
-        result.update([*of_classes(tree), *of_entries(tree, named), *of_divergences(tree)])
+        if HAS_ENTRY.search(source):  # to walk through all modules three times takes a second
+            result.update([*of_classes(tree), *of_entries(tree, named), *of_divergences(tree)])
     return result - {""}
 
 
