@@ -37,6 +37,12 @@ class UsageError(AutochronError):
     slug = "usage"
 
 
+class MissingExtraError(UsageError):
+    """A command or an option needs a package that isn't installed."""
+
+    slug = "missing-extra"
+
+
 class UntrustedTraceError(AutochronError):
     """A trace names a command that nobody has allowed to run."""
 

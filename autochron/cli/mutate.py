@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from argparse import Namespace
-from typing import Any, Self
+from typing import TYPE_CHECKING
 
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, percentage, seconds
+from autochron.cli.study_progress import StudyProgress
 from autochron.errors import UsageError
+from autochron.extras import extra
 from autochron.mutate.model import Study
 from autochron.mutate.report import tallies
 from autochron.mutate.report.edge_tests import write_tests
 from autochron.mutate.report.files import write_all
 from autochron.mutate.report.text import write_study
-from autochron.mutate.study import Arguments, StudyOptions, folders_of, read_arguments, study_of
-from autochron.report.text import is_terminal
+
+if TYPE_CHECKING:
+    from autochron.mutate.options import StudyOptions
 
 _OUT = os.path.join(".autochron", "mutation")
 
@@ -51,7 +53,45 @@ def _make_study(options: Namespace) -> Study | None:
         raise UsageError(
             "autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too"
         )
-    study_options = StudyOptions(
+    _refuse_missing_extras(options)
+    from autochron.mutate.options import folders_of  # lazy: `--help` works without the extra
+    from autochron.mutate.study import study_of
+
+    with StudyProgress(quiet=options.quiet) as progress:
+        try:
+            return study_of(folders_of(options.words), _study_options(options), progress.show)
+        except KeyboardInterrupt:
+            progress.end()
+            sys.stderr.write(
+                f"autochron: stopped after {progress.tried} trials; they are kept in {options.out}, and the same command goes"
+                " on from there\n"
+            )
+            return None
+
+
+def _refuse_missing_extras(options: Namespace) -> None:
+    """Import what the study needs, before anything is tried.
+
+    Raises:
+        MissingExtraError: a package isn't installed.
+    """
+    with extra("mutate", "autochron mutate"):
+        import pytest  # noqa: F401 - the processes that try mutants need it
+
+        import autochron.mutate.study  # noqa: F401 - as above
+    if options.hypothesis:
+        with extra("hypothesis", "--hypothesis"):
+            import hypothesis  # noqa: F401 - as above
+    if options.executor == "dask":
+        with extra("dask", "--executor dask"):
+            import distributed  # noqa: F401 - as above
+
+
+def _study_options(options: Namespace) -> StudyOptions:
+    """Return the options of the study that the words of the command line ask for."""
+    from autochron.mutate.options import Arguments, StudyOptions, read_arguments  # lazy: as above
+
+    return StudyOptions(
         operators=options.operators,
         jobs=options.jobs or os.cpu_count() or 1,
         shard=options.shard,
@@ -67,16 +107,6 @@ def _make_study(options: Namespace) -> Study | None:
         executor=options.executor,
         scheduler=options.scheduler,
     )
-    with _StudyBar(quiet=options.quiet) as bar:
-        try:
-            return study_of(folders_of(options.words), study_options, bar.show)
-        except KeyboardInterrupt:
-            bar.end()
-            sys.stderr.write(
-                f"autochron: stopped after {bar.tried} trials; they are kept in {options.out}, and the same command goes on"
-                " from there\n"
-            )
-            return None
 
 
 def _write_results(study: Study, options: Namespace) -> int:
@@ -250,77 +280,3 @@ def _add_output(parser: CommandParser) -> None:
     parser.add_flag("--survivors", "also list the mutants that the cut-point test does not notice")
     parser.add_flag("--json", "the study as JSON")
     parser.add_flag("--quiet", "only the result")
-
-
-# --- progress -------------------------------------------------------------------------------------------------------
-
-_WORDS = {
-    "cut": "cut-point",
-    "stub": "full-stub",
-    "mocks": "mocks",
-    "widen": "other inputs",
-    "sample": "plain cosmic-ray",
-}
-
-
-class _StudyBar:
-    """The progress on a terminal: a bar for each incident that is being tried, with rate and time left.
-
-    Attributes:
-        tried: how many trials have ended.
-    """
-
-    def __init__(self, *, quiet: bool) -> None:
-        self.tried = 0
-        self._bars: dict[str, Any] = {}
-        self._progress: Any = None
-        if not quiet and is_terminal(sys.stderr):
-            from rich.console import Console  # lazy: only for people
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (
-                TextColumn("{task.fields[name]:14}"),
-                TextColumn("{task.description:16}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
-            )
-            self._progress = Progress(*columns, console=Console(file=sys.stderr), transient=True)
-
-    def __enter__(self) -> Self:
-        if self._progress is not None:
-            self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """Remove the bars."""
-        if self._progress is not None:
-            self._progress.stop()
-
-    def show(self, incident: str, method: str, done: int, total: int) -> None:
-        """Draw the progress of an incident after a trial. Any thread may call this.
-
-        Args:
-            incident: the incident's name.
-            method: what tries the mutants: a key of `_WORDS`, or other text.
-            done: how many trials of this method have ended.
-            total: how many there are.
-        """
-        self.tried += 1
-        if self._progress is None:
-            return
-        if incident not in self._bars:
-            bar = self._progress.add_task("", total=total, name=incident, rate="")
-            self._bars[incident] = (bar, time.monotonic(), done)
-        bar, began, first = self._bars[incident]
-        took = time.monotonic() - began
-        rate = f"{(done - first) / took:.1f}/s" if took > 1 else ""
-        self._progress.update(
-            bar, completed=done, total=total, description=_WORDS.get(method, method), rate=rate
-        )
-        if done >= total:
-            self._progress.update(bar, visible=False)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from autochron._runtime import unpatched
 from autochron.errors import UsageError
+from autochron.extras import extra
 
 Progress: TypeAlias = Callable[[str, str, int, int], None]
 """Is called with the incident, the step, how much of the step is done, and how much there is."""
@@ -53,7 +54,8 @@ def mapped(
         progress: is called with the progress of each folder.
 
     Raises:
-        UsageError: Dask is not installed, there is no scheduler at that address, or workers die over a task.
+        MissingExtraError: Dask is not installed.
+        UsageError: there is no scheduler at that address, or workers die over a task.
         KeyboardInterrupt: running tasks were told to stop, and the others don't begin.
     """
     distributed = _distributed()
@@ -83,13 +85,8 @@ def mapped(
 
 
 def _distributed() -> Any:
-    try:
+    with extra("dask", "--executor dask"):
         return importlib.import_module("distributed")
-    except ModuleNotFoundError as error:
-        missing = (error.name or "distributed").partition(".")[0]
-        raise UsageError(
-            f"--executor dask needs {missing}, which isn't installed: pip install 'autochron[dask]'"
-        ) from None
 
 
 def _client(distributed: Any, scheduler: str | None, workers: int, stack: ExitStack) -> Any:

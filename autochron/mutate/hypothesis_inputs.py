@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autochron.errors import UsageError
+from autochron.extras import extra
 from autochron.mutate.boundary_values import Candidate
 
 
@@ -18,16 +18,11 @@ def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
         count: how many inputs hypothesis tries; fewer of them are new.
 
     Raises:
-        UsageError: hypothesis is not installed.
+        MissingExtraError: hypothesis is not installed.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from hypothesis import HealthCheck, Phase, given, settings, strategies
-    except ImportError:
-        raise UsageError(
-            "--hypothesis draws with hypothesis; install it: pip install 'autochron[hypothesis]'"
-        ) from None
+    with extra("hypothesis", "--hypothesis"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from hypothesis import HealthCheck, Phase, given, settings, strategies
     recorded = known[0].arguments
     by_argument = {
         name: strategies.one_of(

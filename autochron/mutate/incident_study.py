@@ -13,7 +13,7 @@ import msgspec
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate import scoring
-from autochron.mutate.agreement import by_cosmic_ray
+from autochron.mutate.agreement import by_cosmic_ray, obstacle
 from autochron.mutate.canary import canary_source
 from autochron.mutate.fork_server import ForkServer, NoTestsError, ServerPool
 from autochron.mutate.generating import Generated, generate, mutated
@@ -90,6 +90,7 @@ class IncidentStudy:
             KeyboardInterrupt: `stop` was called.
         """
         key = f"{self.digest} {sys.version_info[0]}.{sys.version_info[1]} {self._options.shard}"
+        self._progress(self.name, "fix", 0, 0)
         self._journal = Journal(os.path.join(self._options.out, "journal", f"{self.name}.jsonl"), key)
         try:
             return self._run_study()
@@ -119,6 +120,8 @@ class IncidentStudy:
             if is_in_shard(mutant.id, self._options.shard)
         ]
         self._refuse_unknown_ids({mutant.id for of_target in generated for mutant in of_target.mutants})
+        sampled = sample(mutants, self._options.sample) if self._options.sample else []
+        not_compared = self._obstacle(cut.targets, sampled)
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, baseline)
         replies = self._collect_replies(mutants, baseline)
@@ -138,7 +141,8 @@ class IncidentStudy:
             inputs=inputs,
             sensitivity=sensitivity,
             results=in_order(results),
-            agreement=self._agreement(mutants, results),
+            agreement=() if not_compared else self._agreement(sampled, results),
+            not_compared=not_compared,
             made_of=self.made_of,
         )
 
@@ -198,6 +202,7 @@ class IncidentStudy:
                 inputs=self._options.inputs,
                 drawn=self._options.drawn,
                 rebuilds=rebuilds,
+                reruns=self._reruns and server == "widen",
             )
             self._pools[key] = ServerPool(self._start_fork_server(), task, self._width)
         if self._is_stopped:
@@ -215,7 +220,7 @@ class IncidentStudy:
         if journaled is not None:
             return journaled
         try:
-            ready = self._pool_for(server).first()
+            ready = self._pool_for(server, rebuilds=self._reruns and server == "widen").first()
         except UsageError as error:
             raise UsageError(f"{self._display_folder}: {error.message}") from error
         self._journal.began(server, ready)
@@ -233,7 +238,7 @@ class IncidentStudy:
             recorded=cut.recorded,
             stub=_fix_reply(self._ready_of("stub")).kind,
             mocks=self._mocks_kind(),
-            widened=None if self._reruns else _fix_reply(self._ready_of("widen")),
+            widened=_fix_reply(self._ready_of("widen")),
             volatile=scoring.volatile_places(fix, second),
             chance=scoring.volatile_sorts(fix, second),
         )
@@ -399,12 +404,18 @@ class IncidentStudy:
                 self._journal.tried(server, reply)
         return reply
 
-    def _agreement(self, mutants: Sequence[MutantText], results: Sequence[Result]) -> tuple[Crosscheck, ...]:
+    def _obstacle(self, targets: Sequence[MutationTarget], sampled: Sequence[MutantText]) -> str:
+        """Return why plain cosmic-ray can't try the sample, and show it; empty where it can, or did before."""
+        if all(self._journal.agreed(mutant_text.mutant.id) is not None for mutant_text in sampled):
+            return ""
+        self._progress(self.name, "copy", 0, 0)
+        reason = obstacle(self.folder, targets, self._sources)
+        if reason:
+            self._progress(self.name, f"plain cosmic-ray is not asked: {reason} (no-crosscheck)", 0, 0)
+        return reason
+
+    def _agreement(self, sampled: Sequence[MutantText], results: Sequence[Result]) -> tuple[Crosscheck, ...]:
         """Have plain cosmic-ray try a sample of the mutants, and return both verdicts of each."""
-        share = self._options.sample
-        sampled = sample(mutants, share) if share else []
-        if not sampled:
-            return ()
         verdicts = {result.mutant.id: result.verdicts["cut-point"].is_killed for result in results}
         untried = [
             mutant_text.mutant

@@ -214,6 +214,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
         sensitivity: which arguments can change the decision.
         results: one for each mutant, in the order of the source.
         agreement: the mutants that plain cosmic-ray tried as well.
+        not_compared: why plain cosmic-ray tried none of them; empty where it did, or was not asked to.
         made_of: a digest of the folder's files, the operators and the options; if it differs, the study is out of date.
     """
 
@@ -228,6 +229,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Crosscheck, ...] = ()
+    not_compared: str = ""
     made_of: str = ""
 
 

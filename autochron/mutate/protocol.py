@@ -130,6 +130,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
         inputs: how many edge inputs a call gets at most.
         drawn: how many inputs hypothesis tries besides.
         rebuilds: whether each trial loads all modules of the incident anew.
+        reruns: whether the tests run the agent in processes of their own, which then try the edge inputs.
         words: of a command, the arguments after `pytest`.
         is_module: whether the command is `python -m pytest`, which finds modules in the working folder.
         files: all files that mutants change.
@@ -145,6 +146,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
     inputs: int = 96
     drawn: int = 0
     rebuilds: bool = False
+    reruns: bool = False
     words: tuple[str, ...] = ()
     is_module: bool = False
     files: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autochron.errors import UsageError
+from autochron.extras import extra
 from autochron.rules.nearest import hint
 
 Places: TypeAlias = Literal["body", "thresholds"]
@@ -58,7 +59,8 @@ def operator_set(name: str) -> OperatorSet:
     """Return a set by its name.
 
     Raises:
-        UsageError: there is no such set, or cosmic-ray is not installed.
+        MissingExtraError: cosmic-ray is not installed.
+        UsageError: there is no such set.
     """
     if name not in _tables():
         raise UsageError(f"there is no operator set `{name}`{hint(set_names(), name)}")
@@ -80,14 +82,9 @@ def _tables() -> dict[str, _Table]:
 
 def _members(table: _Table) -> tuple[str, ...]:
     """Return the operators of a set and of the sets that it extends, each once, in the order of `operator_names`."""
-    try:
+    with extra("mutate", "mutation"):
         # Lazy: cosmic-ray is an extra, and the names of the sets are known without it.
         from autochron.mutate.operators import nearest_operator, operator_names
-    except ModuleNotFoundError as error:
-        missing = (error.name or "cosmic-ray").partition(".")[0].replace("_", "-")
-        raise UsageError(
-            f"mutation needs {missing}, which isn't installed: pip install 'autochron[mutate]'"
-        ) from None
     taken = {name for extended in table.extends for name in _members(_tables()[extended])}
     for pattern in table.operators:
         matching = {name for name in operator_names() if fnmatchcase(name, pattern)}

@@ -11,6 +11,7 @@ import msgspec
 
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
+from autochron.mutate.agreement import refuse_unknown_operators
 from autochron.mutate.clustering import mapped
 from autochron.mutate.incident_study import IncidentStudy, Progress
 from autochron.mutate.model import (
@@ -38,6 +39,8 @@ def study_of(folders: Sequence[Path], options: StudyOptions, progress: Progress)
             there.
     """
     operators = operator_set(options.operators)
+    if options.sample:
+        refuse_unknown_operators(operators.operators)
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
         duplicate = next(name for name in names if names.count(name) > 1)

@@ -20,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
-        return _refuse("the provider needs starlette and uvicorn: pip install 'autochron[provider]'")
+        return _refuse(
+            "the provider needs starlette and uvicorn: pip install 'autochron[provider]' (missing-extra)"
+        )
     # Not at the top: without these packages the command must still print the message above.
     from autochron.provider import server
 

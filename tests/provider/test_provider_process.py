@@ -155,7 +155,10 @@ def test_missing_packages_are_reported_with_the_remedy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "the provider needs starlette and uvicorn: pip install 'autochron[provider]'\n"
+    assert (
+        done.stderr
+        == "the provider needs starlette and uvicorn: pip install 'autochron[provider]' (missing-extra)\n"
+    )
 
 
 def test_a_port_in_use_is_reported() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from autochron.mutate.model import Result, StudiedIncident, Study
+from autochron.mutate.model import METHODS, Result, StudiedIncident, Study
 from autochron.mutate.report import tallies
 from autochron.mutate.report.tallies import CUT_POINT, KINDS, KillCount
 from autochron.report.phrases import cells, clean, cut
@@ -63,7 +63,9 @@ def _write_tables(study: Study, page: Page) -> None:
     )
     page.line("")
     page.line("killed, of those tried", "bold")
-    _write_grid(page, ("incident", *study.methods), list(_kill_rows(study)))
+    _write_grid(page, ("incident", *_columns(study)), list(_kill_rows(study)))
+    if "mocks" not in study.methods:
+        page.line("mocks: none of the folders has a test without a trace", "dim")
     page.line("")
     page.line("how the killed ones ended", "bold")
     _write_grid(page, ("method", *_end_kinds(study), "survived", "not tried"), list(_end_rows(study)))
@@ -82,9 +84,14 @@ def _generated_rows(study: Study) -> Iterator[tuple[str, ...]]:
     yield "sum", *map(str, tallies.counted_generated(study.incidents))
 
 
+def _columns(study: Study) -> tuple[str, ...]:
+    """Return the methods with a column: all of them, so that every study has the same table, and what else was tried."""
+    return tallies.ordered({*METHODS, *study.methods})
+
+
 def _kill_rows(study: Study) -> Iterator[tuple[str, ...]]:
     def rows(name: str, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-        counts = [tallies.tally(results, method) for method in study.methods]
+        counts = [tallies.tally(results, method) for method in _columns(study)]
         yield name, *map(_share, counts)
         yield "95 % interval", *map(_interval, counts)
 
@@ -194,11 +201,14 @@ def _write_checks(study: Study, page: Page, *, quiet: bool) -> None:
     differing = [
         (incident, crosscheck) for incident, crosscheck in sample if crosscheck.ours != crosscheck.theirs
     ]
-    if not sample and not quiet:
+    left_out = [incident for incident in study.incidents if incident.not_compared]
+    if not sample and not left_out and not quiet:
         page.line("plain cosmic-ray: no sample was run", "yellow")
-    elif differing or not quiet:
+    elif differing or (sample and not quiet):
         agree = f"{len(sample) - len(differing)} of {len(sample)} agree"
         page.line(f"plain cosmic-ray: {agree}", "bold red" if differing else "green")
+    for incident in () if quiet else left_out:
+        page.line(f"plain cosmic-ray: not asked of {incident.name}: {clean(incident.not_compared)}", "yellow")
     for incident, crosscheck in differing:
         verdicts = (crosscheck.ours, crosscheck.theirs)
         ours, theirs = ("killed" if is_killed else "survived" for is_killed in verdicts)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import json
 
+from autochron._runtime import unpatched
+from autochron.crossing.pausing import paused
 from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.boundary_values import (
     Candidate,
@@ -32,7 +34,7 @@ from autochron.mutate.boundary_values import (
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
 from autochron.mutate.server.outcomes import call_outcome
-from autochron.workers.fork import ForkEnd, forked
+from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
 from autochron.workers.limits import Limits
 
 if TYPE_CHECKING:
@@ -199,6 +201,7 @@ class Explorer:
     Attributes:
         inputs: the inputs that were tried; only of the fix.
         outcomes: their outcomes as JSON, by `ADDRESS.NUMBER`; of a mutant only those that differ from the fix's.
+        on_explored: is called after the inputs of each call.
     """
 
     def __init__(
@@ -231,6 +234,7 @@ class Explorer:
         self._limits = limits
         self._fix_outcomes = fix
         self._calls = 0
+        self.on_explored: Callable[[], None] = lambda: None
         self.inputs: list[Input] = []
         self.outcomes: dict[str, str] = {}
 
@@ -274,6 +278,7 @@ class Explorer:
             self._explore_fix(address, inputs)
         else:
             self._explore_mutant(address, inputs, self._fix_outcomes)
+        self.on_explored()
 
     def _explore_fix(self, address: str, inputs: Sequence[Candidate]) -> None:
         """Record what the fix gives for each input.
@@ -366,13 +371,13 @@ class Explorer:
                 tell(json.encode(self._call_with(candidate)) + b"\n")
             return b""
 
-        ended = forked(work, limits, own_group=False)
+        ended = _in_fork(work, limits)
         outcomes = [json.decode(line, type=str) for line in ended.output.split(b"\n")[:-1]]
         return outcomes if ended.is_whole else [*outcomes, _no_outcome(ended)]
 
     def _outcome_in_fork(self, candidate: Candidate) -> str:
         """Return the outcome of one input, tried in a fork of its own."""
-        ended = forked(lambda _: self._call_with(candidate).encode(), self._limits, own_group=False)
+        ended = _in_fork(lambda _: self._call_with(candidate).encode(), self._limits)
         return ended.output.decode() if ended.is_whole else _no_outcome(ended)
 
     def _call_with(self, candidate: Candidate) -> str:
@@ -391,6 +396,18 @@ class Explorer:
         except BaseException as error:
             return call_outcome(None, error)
         return call_outcome(value, None, arguments if repr(arguments) != before else None)
+
+
+def _in_fork(work: Callable[[WritePart], bytes], limits: Limits) -> ForkEnd:
+    """Do some work in a fork, as `forked` does. What is denied to the live crossing does not forbid that fork."""
+    with paused():  # the fork is ours, and not a process of the program
+        fork_or_end = fork_or_wait(limits, own_group=False)
+    if isinstance(fork_or_end, Fork):
+        try:
+            fork_or_end.end(work(fork_or_end.write))
+        finally:
+            unpatched.immediate_exit(1)
+    return fork_or_end
 
 
 async def _awaited(value: Any) -> Any:

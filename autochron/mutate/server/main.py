@@ -55,8 +55,9 @@ class SingleTrial(Trials):
         if not self._take(session):
             return True
         self._weave()
-        if self._edge_inputs is not None:
-            self._edge_inputs.learn_from(self._fix_reply)
+        for inputs in (self._edge_inputs, self._rerun_inputs):
+            if inputs is not None:
+                inputs.learn_from(self._fix_reply)
         self.reply = self._run_job(self._job)
         return True
 

@@ -31,6 +31,7 @@ from autochron.mutate.server.preload import (
     prepare_masking,
     pytest_arguments,
 )
+from autochron.mutate.server.rerun_requests import RerunInputs
 from autochron.mutate.server.targets import TargetFunctions, targets_of
 from autochron.pytest_plugin import MARKER, PREPARED, SESSION
 from autochron.pytest_plugin.marks import EXAMPLE
@@ -70,6 +71,7 @@ class Trials:
         self._runner = PhaseRunner(())
         self._limits = Limits(FIRST_LIMIT, task.memory)
         self._edge_inputs: EdgeInputs | None = None
+        self._rerun_inputs: RerunInputs | None = None
         self._is_served = False
         self._uses_checkpoint = False
         """Whether trials continue from the checkpoint."""
@@ -196,7 +198,12 @@ class Trials:
         targets = targets_of(self._task, self._tests)
         for target in targets:
             self._functions.find(target)
-        if self._task.server == "widen":
+        if self._task.server == "widen" and self._task.reruns:
+            suffixes = map(self._suffix_of, self._items)
+            self._rerun_inputs = RerunInputs(
+                self._task, list(zip(self._items, self._tests, suffixes, strict=True)), targets
+            )
+        elif self._task.server == "widen":
             self._edge_inputs = self._make_edge_inputs()
         return targets
 
@@ -392,6 +399,8 @@ class Trials:
                 change_marker(item, swap=None)
         if self._edge_inputs is not None and job.variant in {"fix", "mutant"}:
             return self._explore(self._edge_inputs, TrialReply(id=job.id, variant=job.variant))
+        if self._rerun_inputs is not None and job.variant in {"fix", "mutant"}:
+            return self._rerun_inputs.explore(lambda: self._reply(job, *kind_of(self._runner.run())))
         return self._reply(job, *kind_of(self._runner.run()))
 
     def _reply(self, job: Job, kind: Kind, reason: str) -> TrialReply:
