@@ -10,7 +10,11 @@ from msgspec import Struct, json, structs
 from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result, Sensitivity
 from autochron.mutate.protocol import LiveOutcome, TrialReply
+from autochron.recording.named_globals import GLOBAL
+from autochron.weaving.cells import CELL
 
+_NOT_ARGUMENTS = (GLOBAL, CELL)
+"""How the names of the changes of a call begin that are none of its arguments."""
 _MAX_CHARACTERS = 120
 """Characters of a value that is shown."""
 _MAX_CHANGES = 20
@@ -196,12 +200,26 @@ def _is_unsafe(cut: TrialReply, baseline: FixBaseline) -> bool:
         fix_counts = [*baseline.fix.reached.get(old, ()), *[0] * len(counts)]
         if any(count > fix_count for count, fix_count in zip(counts, fix_counts, strict=False)):
             return True
-    outcomes = {live.address: live.outcome for live in cut.given}
-    fix_outcomes = {live.address: live.outcome for live in baseline.fix.given}
-    return any(
-        outcomes.get(live.address) == live.outcome != fix_outcomes.get(live.address, live.outcome)
-        for live in baseline.recorded
-    )
+    outcomes = {live.address: _without_globals(live.outcome) for live in cut.given}
+    fix_outcomes = {live.address: _without_globals(live.outcome) for live in baseline.fix.given}
+    for live in baseline.recorded:
+        recorded = _without_globals(live.outcome)
+        if outcomes.get(live.address) == recorded != fix_outcomes.get(live.address, recorded):
+            return True
+    return False
+
+
+def _without_globals(outcome: str) -> str:
+    """Return an outcome without the globals that the call changed: a recording notes them, and a live crossing does not."""
+    tree = json.decode(outcome)
+    if not isinstance(tree, dict) or not isinstance(tree.get("changed"), dict):
+        return outcome
+    changed = {name: value for name, value in tree["changed"].items() if not name.startswith(_NOT_ARGUMENTS)}
+    return json.encode({**tree, "changed": changed} if changed else _without(tree, "changed")).decode()
+
+
+def _without(tree: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in tree.items() if name != key}
 
 
 def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], differs_on_inputs: bool) -> Behaviour:
