@@ -11,10 +11,11 @@ from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, percentage, seconds
 from autochron.cli.study_progress import StudyProgress
 from autochron.errors import UsageError
+from autochron.escaping import terminal_lines
 from autochron.extras import extra
 from autochron.mutate.model import Study
 from autochron.mutate.report import tallies
-from autochron.mutate.report.edge_tests import write_tests
+from autochron.mutate.report.edge_tests import refuse_shared_path, write_tests
 from autochron.mutate.report.files import write_all
 from autochron.mutate.report.text import write_study
 
@@ -57,9 +58,12 @@ def _make_study(options: Namespace) -> Study | None:
     from autochron.mutate.options import folders_of  # lazy: `--help` works without the extra
     from autochron.mutate.study import study_of
 
+    folders = folders_of(options.words)
+    if options.write_tests is not None:
+        refuse_shared_path(options.write_tests, len(folders))
     with StudyProgress(quiet=options.quiet) as progress:
         try:
-            return study_of(folders_of(options.words), _study_options(options), progress.show)
+            return study_of(folders, _study_options(options), progress.show)
         except KeyboardInterrupt:
             progress.end()
             sys.stderr.write(
@@ -113,8 +117,6 @@ def _write_results(study: Study, options: Namespace) -> int:
     """Write the study's files and its text, and return the exit status."""
     out, least = options.out, options.fail_under
     paths = write_all(study, out)
-    if options.write_tests is not None:
-        paths += write_tests(study, options.write_tests)
     if options.json:
         with open(paths[0], encoding="utf-8") as file:
             sys.stdout.write(file.read())
@@ -123,6 +125,9 @@ def _write_results(study: Study, options: Namespace) -> int:
         if not options.quiet:
             names = ", ".join(os.path.basename(path) for path in paths)
             sys.stdout.write(f"\nin {out}: {names}\n")
+    if options.write_tests is not None:
+        sys.stdout.flush()
+        _write_tests(study, options)
     results = tallies.all_results(study)
     escapes = any(tallies.is_escape(result) for result in results)
     cut_point = tallies.tally(results, tallies.CUT_POINT)
@@ -144,6 +149,30 @@ def _write_results(study: Study, options: Namespace) -> int:
             " between a run of pytest and a trial (what is left in files, what takes long), and report it\n"
         )
     return int(escapes or bool(doubtful))
+
+
+def _write_tests(study: Study, options: Namespace) -> None:
+    """Write the inputs that tell mutants from the fix as tests, and print where they are and what is left out.
+
+    Raises:
+        UsageError: no test can be written that passes on the fix, or not to that place.
+    """
+
+    def note(line: str) -> None:
+        sys.stderr.write(f"autochron: {terminal_lines(line)}\n")
+
+    if not any(edge_input.is_kept for incident in study.incidents for edge_input in incident.inputs):
+        note(
+            "--write-tests: there is nothing to write, for no other input is needed to tell a mutant from the fix"
+        )
+        return
+    words = options.words[:0] if options.words[:1] == ["merge"] else options.words
+    from autochron.mutate.options import folders_of  # lazy: as above
+
+    folders = {folder.resolve().name: folder for folder in folders_of(words)}
+    paths = write_tests(study, options.write_tests, folders, note)
+    if not options.quiet and not options.json:
+        sys.stdout.write(f"tests that pass on the fix: {', '.join(paths)}\n")
 
 
 # --- options --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ _WORDS = {
     "mocks": "mocks",
     "widen": "other inputs",
     "sample": "plain cosmic-ray",
-    "written": "the written tests",
 }
 
 

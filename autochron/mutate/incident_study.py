@@ -139,6 +139,7 @@ class IncidentStudy:
             duplicates=sum(of_target.duplicates for of_target in generated),
             canaries=canaries,
             inputs=inputs,
+            states=scoring.states_of(baseline.widened),
             sensitivity=sensitivity,
             results=in_order(results),
             agreement=() if not_compared else self._agreement(sampled, results),

@@ -111,6 +111,7 @@ def _merged_incident(parts: Sequence[StudiedIncident]) -> StudiedIncident:
                 key=lambda crosscheck: crosscheck.mutant,
             )
         ),
+        not_compared=next((part.not_compared for part in parts if part.not_compared), ""),
     )
 
 

@@ -211,6 +211,8 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
         duplicates: how many of these compile to the bytecode of another mutant. They are not tried.
         canaries: the canaries.
         inputs: the inputs that the targets got.
+        states: by the address of a call, the state of the modules at that call: by file and name, values in Python's
+            notation.
         sensitivity: which arguments can change the decision.
         results: one for each mutant, in the order of the source.
         agreement: the mutants that plain cosmic-ray tried as well.
@@ -226,6 +228,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     duplicates: int
     canaries: tuple[Canary, ...] = ()
     inputs: tuple[Input, ...] = ()
+    states: dict[str, dict[str, dict[str, str]]] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Crosscheck, ...] = ()

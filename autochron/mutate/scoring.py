@@ -280,6 +280,17 @@ def summarize_inputs(
     )
 
 
+def states_of(fix: TrialReply | None) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the state of the modules at each call at which inputs were tried, by the call's address."""
+    if fix is None:
+        return {}
+    return {
+        key.removeprefix("state "): json.decode(state)
+        for key, state in fix.outcomes.items()
+        if key.startswith("state ")
+    }
+
+
 def decision(outcome: str) -> str:
     """Return what an outcome decides: its flags, its status and its types, without numbers and texts for people.
 

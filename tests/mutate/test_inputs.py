@@ -1,9 +1,11 @@
 """Other inputs for a guard: at the edges of its constants, drawn by hypothesis, and written as a test."""
 
+import os
 import subprocess
 import sys
 from decimal import Decimal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -201,25 +203,108 @@ INPUTS = (
 )
 
 
+def written(study, folder, place="test_{incident}.py"):
+    """Write the tests of a study whose incidents lie in a folder; return the files written, and the notes."""
+    notes = []
+    folders = {incident.name: folder for incident in study.incidents}
+    return write_tests(study, str(folder / place), folders, notes.append), notes
+
+
+def pytest_summary(folder):
+    """Run pytest in a folder, and return the last line without the time."""
+    done = subprocess.run(
+        # Without bytecode: a mutant of the same length, written in the same second, would load the fix's bytecode.
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
+    return done.stdout.splitlines()[-1].partition(" in ")[0]
+
+
 def test_the_written_test_passes_on_the_fix_and_fails_on_a_mutant(tmp_path):
     (tmp_path / "guard.py").write_text(GUARD)
-    assert write_tests(_study(*INPUTS), str(tmp_path / "test_{incident}.py")) == [
-        str(tmp_path / "test_shop.py")
-    ]
-    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    assert written(_study(*INPUTS), tmp_path, "tests/test_{incident}.py") == (
+        [str(tmp_path / "tests" / "test_shop.py")],
+        [],
+    )
+    assert os.listdir(tmp_path / "tests") == ["test_shop.py"]
     summaries = []
     for old, new in (("", ""), ("> 500", "> 501"), ('"mug"', '""'), ("len(made)", "1 + len(made)")):
         (tmp_path / "guard.py").write_text(GUARD.replace(old, new) if old else GUARD)
-        done = subprocess.run(
-            # Without bytecode: a mutant of the same length, written in the same second, would load the fix's bytecode.
-            [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        summaries.append(done.stdout.splitlines()[-1].partition(" in ")[0])
+        summaries.append(pytest_summary(tmp_path))
     assert summaries == ["4 passed", "1 failed, 3 passed", "1 failed, 3 passed", "2 failed, 2 passed"]
+
+
+LATER = """\
+TAKEN = {"seats": 0}
+MOST = 4
+names = []
+
+def book(seats):
+    if TAKEN["seats"] + seats > MOST:
+        return {"status": "full", "why": f"{MOST - TAKEN['seats']} seats are left"}
+    TAKEN["seats"] += seats
+    names.append(seats)
+    return {"status": "booked", "left": MOST - TAKEN["seats"]}
+"""
+LATER_TARGET = MutationTarget("booking.py", "book")
+
+
+def _later(*inputs, states):
+    incident = StudiedIncident(
+        name="table",
+        targets=(LATER_TARGET,),
+        sources={"booking.py": LATER},
+        generated=1,
+        same_bytecode=0,
+        duplicates=0,
+        inputs=tuple(
+            msgspec.structs.replace(edge_input, address=address, target=LATER_TARGET)
+            for address, edge_input in inputs
+        ),
+        states=states,
+    )
+    return Study(operators="core", digest="0", methods=("cut-point",), incidents=(incident,))
+
+
+def test_a_written_test_starts_from_the_state_of_its_call_and_leaves_words_open(tmp_path):
+    (tmp_path / "booking.py").write_text(LATER)
+    study = _later(
+        ("book[1]", _input(0, "{'seats': 4}", '{"returned":{"status":"booked","left":0}}')),
+        ("book[2]", _input(1, "{'seats': 2}", '{"returned":{"status":"full","why":"1 seats are left"}}')),
+        states={"book[2]": {"booking.py": {"TAKEN": "{'seats': 3}", "names": "[3]"}}},
+    )
+    assert written(study, tmp_path)[1] == []
+    summaries = []
+    for old, new in (("seats are left", "left, so"), ("+ seats >", "+ seats > 1 +"), ('"full"', '"booked"')):
+        (tmp_path / "booking.py").write_text(LATER.replace(old, new))
+        summaries.append(pytest_summary(tmp_path))
+    assert summaries == ["2 passed", "1 failed, 1 passed", "1 failed, 1 passed"]
+
+
+def test_inputs_on_which_the_written_test_fails_are_left_out_and_told(tmp_path):
+    (tmp_path / "booking.py").write_text(LATER)
+    right = ("book[1]", _input(0, "{'seats': 4}", '{"returned":{"status":"booked","left":0}}'))
+    wrong = ("book[2]", _input(1, "{'seats': 4}", '{"returned":{"status":"full","why":"none"}}'))
+    paths, notes = written(_later(right, wrong, states={}), tmp_path)
+    assert [note.partition(", on")[0] for note in notes] == [f"{paths[0]}: 1 of 2 inputs are left out"]
+    assert "AssertionError" in notes[0] or "assert {" in notes[0]
+    assert pytest_summary(tmp_path) == "1 passed"
+
+
+def test_a_test_that_only_fails_is_not_written(tmp_path):
+    (tmp_path / "booking.py").write_text(LATER)
+    wrong = ("book[2]", _input(1, "{'seats': 4}", '{"returned":{"status":"full","why":"none"}}'))
+    notes = []
+    with pytest.raises(UsageError, match="no input can be written as a test that passes"):
+        path = str(tmp_path / "tests" / "test_{incident}.py")
+        write_tests(_later(wrong, states={}), path, {"table": tmp_path}, notes.append)
+    (note,) = notes
+    assert "is not written: it fails on the function as it is" in note
+    assert os.listdir(tmp_path) == ["booking.py"]
 
 
 DESKS = """\
@@ -254,25 +339,16 @@ def _desks():
 
 def test_two_functions_with_one_short_name_get_a_test_each(tmp_path):
     (tmp_path / "desks.py").write_text(DESKS)
-    assert write_tests(_desks(), str(tmp_path / "test_{incident}_{function}.py")) == [
-        str(tmp_path / "test_desks_Shop_pay.py"),
-        str(tmp_path / "test_desks_Bank_pay.py"),
-    ]
-    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    done = subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines()[-1].partition(" in ")[0] == "2 passed", done.stdout
+    expected = [str(tmp_path / "test_desks_Shop_pay.py"), str(tmp_path / "test_desks_Bank_pay.py")]
+    assert written(_desks(), tmp_path, "test_{incident}_{function}.py") == (expected, [])
+    assert pytest_summary(tmp_path) == "2 passed"
 
 
-def test_several_functions_want_a_place_each(tmp_path):
-    with pytest.raises(UsageError, match=r"of several functions; say where each goes with \{function\}"):
-        write_tests(_desks(), str(tmp_path / "test_{incident}.py"))
-    assert list(tmp_path.iterdir()) == []
+def test_several_functions_get_a_place_each_though_the_path_names_none(tmp_path):
+    (tmp_path / "desks.py").write_text(DESKS)
+    paths, notes = written(_desks(), tmp_path)
+    assert [os.path.basename(path) for path in paths] == ["test_desks_Shop_pay.py", "test_desks_Bank_pay.py"]
+    assert notes == []
 
 
 @pytest.mark.parametrize(
@@ -280,16 +356,17 @@ def test_several_functions_want_a_place_each(tmp_path):
     [
         ((), "nothing to write"),
         (INPUTS[4:5], "nothing to write"),
-        (INPUTS[5:], "none of the inputs can be written in Python"),
+        (INPUTS[5:], "no input can be written as a test that passes"),
     ],
 )
 def test_without_inputs_to_write_there_is_an_error(inputs, message, tmp_path):
     with pytest.raises(UsageError, match=message):
-        write_tests(_study(*inputs), str(tmp_path / "test_{incident}.py"))
+        written(_study(*inputs), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_several_incidents_need_a_file_each(tmp_path):
     study = _study(*INPUTS)
     two_incidents = Study(operators="core", digest="0", methods=(), incidents=study.incidents * 2)
     with pytest.raises(UsageError, match=r"there are 2 incidents; say where each goes with \{incident\}"):
-        write_tests(two_incidents, str(tmp_path / "test_edges.py"))
+        written(two_incidents, tmp_path, "test_edges.py")

@@ -33,6 +33,7 @@ from autochron.mutate.boundary_values import (
 )
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
+from autochron.mutate.server.module_state import state_at_call
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
 from autochron.workers.limits import Limits
@@ -275,6 +276,8 @@ class Explorer:
 
             inputs += drawn(inputs, self._task.drawn)
         if self._fix_outcomes is None:
+            state = state_at_call(inspect.unwrap(self._function), self._task.folder)
+            self.outcomes[f"state {address}"] = json.encode(state).decode()
             self._explore_fix(address, inputs)
         else:
             self._explore_mutant(address, inputs, self._fix_outcomes)

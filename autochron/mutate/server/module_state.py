@@ -1,0 +1,148 @@
+"""The state of the project's modules at a call, as far as Python can write it: a written test starts from it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from autochron._runtime.unpatched import os
+from autochron.crossing.pausing import paused
+
+ModuleState: TypeAlias = dict[str, dict[str, str]]
+"""By the file of a module, its path starting from the incident's folder: the values of globals in Python's notation."""
+
+_MAX_MODULES = 200
+_MAX_CHARACTERS = 4000
+"""How many modules are read, and how long the notation of a value may be."""
+
+
+def import_root(path: str) -> str:
+    """Return the folder from which a file is imported: the one around its outermost package."""
+    folder = os.path.dirname(path)
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def state_at_call(function: Any, folder: str) -> ModuleState:
+    """Return the globals that no longer are, or never were, as the source writes them.
+
+    They are those of the function's module and of the project's modules that it imports, and these in turn. Left out are
+    names that a module only imports, and values that Python has no literal for.
+
+    Args:
+        function: the function that is called.
+        folder: the incident's folder.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return {}
+    state: ModuleState = {}
+    with paused():
+        for path, module, tree in _imported_modules(os.path.realpath(code.co_filename)):
+            changed = dict(_changed_globals(vars(module), _literals(tree)))
+            if changed:
+                state[os.path.relpath(path, os.path.realpath(folder)).replace(os.sep, "/")] = changed
+    return state
+
+
+def _imported_modules(path: str) -> Iterator[tuple[str, ModuleType, ast.Module]]:
+    """Yield a file and the files that it imports, below the same root, each with its module and its tree."""
+    root = import_root(path).rstrip(os.sep) + os.sep
+    loaded = _loaded_below(root)
+    waiting, seen = [path], {path}
+    while waiting and len(seen) <= _MAX_MODULES:
+        path = waiting.pop(0)
+        module, tree = loaded.get(path), _tree(path)
+        if module is None or tree is None:
+            continue
+        yield path, module, tree
+        for name in _imports(tree, module.__name__, is_package=path.endswith("__init__.py")):
+            file = getattr(sys.modules.get(name), "__file__", None)
+            imported = os.path.realpath(file) if isinstance(file, str) else ""
+            if imported in loaded and imported not in seen:
+                seen.add(imported)
+                waiting.append(imported)
+
+
+def _loaded_below(root: str) -> dict[str, ModuleType]:
+    """Return the loaded modules below a folder that belong to no library, by their files."""
+    libraries = os.path.realpath(sys.prefix) + os.sep
+    modules = {}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        path = os.path.realpath(file) if isinstance(file, str) and file.endswith(".py") else ""
+        is_library = path.startswith(libraries) or f"{os.sep}site-packages{os.sep}" in path
+        if path.startswith(root) and not is_library:
+            modules[path] = module
+    return modules
+
+
+def _tree(path: str) -> ast.Module | None:
+    try:
+        with open(path, "rb") as file:
+            return ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def _imports(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[str]:
+    """Yield the names of the modules that a module may import, relative ones in full."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            around = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*around, *([node.module] if node.module else [])])
+            yield name
+            yield from (f"{name}.{alias.name}" for alias in node.names)
+
+
+def _literals(tree: ast.Module) -> dict[str, Any]:
+    """Return the names that a module assigns at its top level, each with its value; `...` where that is no literal."""
+    values: dict[str, Any] = {}
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+            targets = [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                is_first = target.id not in values and not isinstance(statement, ast.AugAssign)
+                values[target.id] = _literal(getattr(statement, "value", None)) if is_first else ...
+    return values
+
+
+def _literal(node: ast.expr | None) -> Any:
+    try:
+        return ... if node is None else ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ...
+
+
+def _changed_globals(space: Mapping[str, Any], initial: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, first in initial.items():
+        value = space.get(name, ...)
+        if (
+            name.startswith("__")
+            or value is ...
+            or (type(value) is type(first) and _text(value) == _text(first))
+        ):
+            continue
+        text = _text(value)
+        if text:
+            yield name, text
+
+
+def _text(value: Any) -> str:
+    """Return a value in Python's notation; empty where that is no literal, or too long."""
+    if not isinstance(value, dict | list | set | tuple | str | bytes | int | float | bool | None):
+        return ""
+    try:
+        text = repr(value)
+        return text if len(text) <= _MAX_CHARACTERS and ast.literal_eval(text) == value else ""
+    except Exception:  # raised by a `repr` or an `==` of the program
+        return ""
