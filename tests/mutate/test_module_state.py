@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from autochron.mutate.server.module_state import import_root, state_at_call
+from autochron.mutate.server.module_state import computed_globals, import_root, state_at_call
 from tests.cli.processes import write
 
 FILES = {
@@ -42,19 +42,24 @@ def shop(tmp_path, monkeypatch):
 
 
 def test_what_is_as_the_source_writes_it_is_left_out(shop, tmp_path):
-    assert state_at_call(shop.sell, str(tmp_path)) == {"shop/tools.py": {"table": "{'a': 1}"}}
+    start = computed_globals(shop.sell, str(tmp_path))
+    assert start == {"shop/tools.py": {"table": "{'a': 1}"}}
+    assert state_at_call(shop.sell, str(tmp_path), start) == {}
 
 
 def test_what_has_changed_is_there_by_the_file_that_assigns_it(shop, tmp_path):
+    folder = tmp_path / "incidents" / "mug"
+    folder.mkdir(parents=True)
+    start = computed_globals(shop.sell, str(folder))
+    shop.table["b"] = 2
     shop.count += 2
     shop.NAMES.append("b")
     shop.paid.append(("A1", 4.5))
     shop.stock.LEFT["mug"] = 0
     sys.modules["apart"].SEEN.append(2)  # the function's module does not import it
     sys.modules["unread"].SEEN.add(1)
-    (tmp_path / "incidents" / "mug").mkdir(parents=True)
-    assert state_at_call(shop.sell, str(tmp_path / "incidents" / "mug")) == {
-        "../../shop/tools.py": {"NAMES": "['a', 'b']", "count": "2", "table": "{'a': 1}"},
+    assert state_at_call(shop.sell, str(folder), start) == {
+        "../../shop/tools.py": {"NAMES": "['a', 'b']", "count": "2", "table": "{'a': 1, 'b': 2}"},
         "../../shop/stock.py": {"LEFT": "{'mug': 0}"},
         "../../shop/money.py": {"paid": "[('A1', 4.5)]"},
         "../../unread.py": {"SEEN": "{1}"},
@@ -65,8 +70,8 @@ def test_what_python_has_no_literal_for_is_left_out(shop, tmp_path):
     shop.NAMES.append(object())
     shop.stock.LEFT["mug"] = float("nan")
     shop.count = range(3)
-    assert state_at_call(shop.sell, str(tmp_path)) == {"shop/tools.py": {"table": "{'a': 1}"}}
-    assert state_at_call(len, str(tmp_path)) == {}
+    assert state_at_call(shop.sell, str(tmp_path), computed_globals(shop.sell, str(tmp_path))) == {}
+    assert state_at_call(len, str(tmp_path), {}) == {}
 
 
 def test_a_module_is_imported_from_the_folder_around_its_outermost_package(tmp_path):

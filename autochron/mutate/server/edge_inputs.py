@@ -33,7 +33,7 @@ from autochron.mutate.boundary_values import (
 )
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
-from autochron.mutate.server.module_state import state_at_call
+from autochron.mutate.server.module_state import computed_globals, state_at_call
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
 from autochron.workers.limits import Limits
@@ -235,6 +235,7 @@ class Explorer:
         self._limits = limits
         self._fix_outcomes = fix
         self._calls = 0
+        self._state_at_start = computed_globals(inspect.unwrap(function), task.folder) if fix is None else {}
         self.on_explored: Callable[[], None] = lambda: None
         self.inputs: list[Input] = []
         self.outcomes: dict[str, str] = {}
@@ -276,7 +277,7 @@ class Explorer:
 
             inputs += drawn(inputs, self._task.drawn)
         if self._fix_outcomes is None:
-            state = state_at_call(inspect.unwrap(self._function), self._task.folder)
+            state = state_at_call(inspect.unwrap(self._function), self._task.folder, self._state_at_start)
             self.outcomes[f"state {address}"] = json.encode(state).decode()
             self._explore_fix(address, inputs)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -27,8 +27,16 @@ def import_root(path: str) -> str:
     return folder
 
 
-def state_at_call(function: Any, folder: str) -> ModuleState:
-    """Return the globals that no longer are, or never were, as the source writes them.
+def computed_globals(function: Any, folder: str) -> ModuleState:
+    """Return the globals that the source computes, in the form of `state_at_call`, for a comparison with later."""
+    return _globals(function, folder, lambda first, *_: first is ...)
+
+
+def state_at_call(function: Any, folder: str, start: ModuleState) -> ModuleState:
+    """Return the globals that a fresh import of the modules would not have.
+
+    A global that the source writes as a literal is compared with that, and one that it computes with what it was before:
+    chance and the clock may have a part in it, so it is left to the import unless the agent has changed it.
 
     They are those of the function's module and of the project's modules that it imports, and these in turn. Left out are
     names that a module only imports, and values that Python has no literal for.
@@ -36,16 +44,40 @@ def state_at_call(function: Any, folder: str) -> ModuleState:
     Args:
         function: the function that is called.
         folder: the incident's folder.
+        start: what `computed_globals` returned before the agent ran.
     """
+
+    def has_changed(first: Any, text: str, before: str) -> bool:
+        return text != before if first is ... else text != _text(first)
+
+    return _globals(function, folder, has_changed, start)
+
+
+def _globals(
+    function: Any,
+    folder: str,
+    is_taken: Callable[[Any, str, str], bool],
+    start: ModuleState = {},  # noqa: B006 - it is only read
+) -> ModuleState:
+    """Return the globals for which `is_taken` is true of their literal, their value's text and their text at the start."""
     code = getattr(function, "__code__", None)
     if code is None:
         return {}
     state: ModuleState = {}
     with paused():
         for path, module, tree in _imported_modules(os.path.realpath(code.co_filename)):
-            changed = dict(_changed_globals(vars(module), _literals(tree)))
-            if changed:
-                state[os.path.relpath(path, os.path.realpath(folder)).replace(os.sep, "/")] = changed
+            file = os.path.relpath(path, os.path.realpath(folder)).replace(os.sep, "/")
+            space, before = vars(module), start.get(file, {})
+            taken = {
+                name: text
+                for name, first in _literals(tree).items()
+                if not name.startswith("__")
+                and name in space
+                and (text := _text(space[name]))
+                and is_taken(first, text, before.get(name, ""))
+            }
+            if taken:
+                state[file] = taken
     return state
 
 
@@ -121,20 +153,6 @@ def _literal(node: ast.expr | None) -> Any:
         return ... if node is None else ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return ...
-
-
-def _changed_globals(space: Mapping[str, Any], initial: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, first in initial.items():
-        value = space.get(name, ...)
-        if (
-            name.startswith("__")
-            or value is ...
-            or (type(value) is type(first) and _text(value) == _text(first))
-        ):
-            continue
-        text = _text(value)
-        if text:
-            yield name, text
 
 
 def _text(value: Any) -> str:
