@@ -94,7 +94,7 @@ def _rounded(value: object) -> object:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what is named, or all; 1 where a target is missed, 2 for a name that is none."""
+    """Run what is named, or all; 1 where a target is missed, 2 for a name that is none, or a package that is missing."""
     tiny = "--tiny" in arguments
     names = [name for name in arguments if name != "--tiny"] or list(BENCHMARKS)
     for name in names:
@@ -109,7 +109,14 @@ def main(arguments: Sequence[str]) -> int:
         )
     figures: list[Figure] = []
     for name in names:
-        found = measure(name, TINY if tiny else FULL)
+        try:
+            found = measure(name, TINY if tiny else FULL)
+        except ModuleNotFoundError as error:
+            sys.stderr.write(
+                f"bench: {name} needs {error.name}, which isn't installed: `make venv` installs what benchmarks need"
+                " (missing-extra)\n"
+            )
+            return 2
         if found and not tiny:
             write(name, found, RESULTS)
         figures += found

@@ -23,6 +23,8 @@ from msgspec import Struct, json
 
 import autochron
 from autochron import provider
+from autochron.errors import MissingExtraError
+from autochron.extras import extra
 from autochron.instrument.activation import deactivate
 
 PROMPT = "Reply with one short sentence: what is 2 + 2?"
@@ -114,10 +116,20 @@ def quantile(freedom: float) -> float:
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure and say so; 2 where the endpoint doesn't answer."""
-    from openai import OpenAI, OpenAIError  # lazy: woven only where recording is on
-
+    """Measure and say so; 2 where the endpoint doesn't answer, or a package is missing."""
     options = _options(words)
+    try:
+        return _measured(options)
+    except (MissingExtraError, provider.ProviderError) as error:
+        sys.stderr.write(f"bench.live: {error}\n")
+        return 2
+
+
+def _measured(options: argparse.Namespace) -> int:
+    """Measure and say so; 2 where the endpoint doesn't answer."""
+    with extra("judge", "it"):
+        from openai import OpenAI, OpenAIError  # lazy: woven only where recording is on
+
     with ExitStack() as stack:
         url = options.url
         if url is None:

@@ -187,4 +187,7 @@ def _about_the_replay(recorded: Run, replayed: Run, *, stopped: bool) -> Facts:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except provider.ProviderError as error:
+        sys.exit(f"demo: {error}")

@@ -116,6 +116,8 @@ def _origin(process: subprocess.Popen[str]) -> str:
     if not origin:
         process.wait()
         reason = cast("IO[str]", process.stderr).read().strip().rpartition("\n")[2]
+        if reason.endswith("(missing-extra)"):
+            raise ProviderError(reason)
         raise ProviderError(f"the provider did not start: {reason} (status {process.returncode})")
     return origin
 

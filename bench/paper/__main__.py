@@ -20,7 +20,9 @@ from pathlib import Path
 from msgspec import DecodeError, json, structs
 from rich.console import Console
 
+from autochron.errors import MissingExtraError
 from autochron.mutate.report import tallies
+from autochron.provider import ProviderError
 from bench import passes, recording
 from bench.measure import FULL, Figure
 from bench.paper import peer, plots, table, trials
@@ -43,7 +45,7 @@ def main(words: Sequence[str]) -> int:
         study = read(options.taken) if options.taken else _measured(options, console)
         _show(study, console)
         _write(options, study, console)
-    except (IncidentError, OSError) as error:
+    except (IncidentError, MissingExtraError, ProviderError, OSError) as error:
         sys.stderr.write(f"bench.paper: {error}\n")
         return 2
     return int(any(row.wrong for row in study.rows))
