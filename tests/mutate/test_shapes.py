@@ -6,11 +6,12 @@ import pytest
 
 from autochron.mutate.merging import read_study
 from autochron.mutate.model import MutationTarget
-from tests.cli.processes import autochron
+from tests.cli.processes import autochron, python
 from tests.mutate.desks import (
     AGENT,
     FILES,
     GUARDED,
+    PLAIN,
     RULES,
     TEST,
     TOOLS,
@@ -168,9 +169,30 @@ def test_a_folder_made_from_a_trace_is_studied(tmp_path):
     assert created.status == 0, created.said
     assert "replay.run()" in next((tmp_path / "refund").glob("test_*.py")).read_text()
     (tmp_path / "tools.py").write_text(FIXED_TOOLS)
-    incident = study_of_folder(tmp_path / "refund")
+    words = ("refund", "--operators", "core", "--out", "out")
+    assert mutate(tmp_path, *words).said.startswith("autochron: refund: the tests with the fix\n")
+    # The same study goes on, with what it left out.
+    more = ("--crosscheck", "1", "--write-tests", "tests/test_{incident}_edges.py")
+    command = mutate(tmp_path, *words, *more)
+    assert command.status == 0, command.said
+    study = read_study(tmp_path / "out")
+    (incident,) = study.incidents
+    assert study.methods == ("full-stub", "cut-point", "full-output", "widened")
+    assert incident.targets == (MutationTarget("../tools.py", "refund"),)
     assert {(">", "<"), (">", "<=")} <= killed_changes(incident)
     assert {result.verdicts["cut-point"].kind for result in incident.results} >= {"passed", "assertion"}
+    assert {result.mutant.after for result in incident.results if result.is_unsafe} >= {"<", "<=", "=="}
+    assert verdict_on(incident, ">", ">=", "widened").kind == "output"
+    assert {each.argument: each.flips > 0 for each in incident.sensitivity} == {"order": False, "cents": True}
+    assert incident.not_compared == ""
+    assert (
+        [check.ours for check in incident.agreement] == [check.theirs for check in incident.agreement] != []
+    )
+    heading = next(line for line in command.text.splitlines() if "full-stub" in line)
+    assert heading.split() == ["incident", "full-stub", "mocks", "cut-point", "full-output", "widened"]
+    assert command.text.endswith("tests that pass on the fix: tests/test_refund_edges.py\n")
+    done = python(tmp_path, "-m", "pytest", "-q", "tests", env=PLAIN)
+    assert (done.status, " passed" in done.text) == (0, True)
 
 
 MOCKS = """
