@@ -385,3 +385,21 @@ def test_the_first_differences_of_a_mutant_are_listed():
 def test_a_survivor_without_a_class_says_so():
     subject = study(with_result(refund(), 19, behaviour=None, diff=diff(9, "<=", "<"), hint=""))
     assert "    +    if amount_cents < 0:\n    class: not classed\n  refund" in report_text(subject)
+
+
+def test_every_study_has_a_column_for_each_method():
+    without_mocks = tuple(method for method in METHODS if method != "mocks")
+    lines = report_text(study(empty(), methods=without_mocks)).splitlines()
+    start = lines.index("killed, of those tried") + 1
+    assert lines[start].split() == ["incident", *METHODS]
+    assert lines[start + 5] == "mocks: none of the folders has a test without a trace"
+
+
+def test_why_plain_cosmic_ray_was_not_asked_is_reported():
+    left_out = msgspec.structs.replace(
+        refund(), agreement=(), not_compared="its tests fail in a copy of /shop"
+    )
+    line = "plain cosmic-ray: not asked of refund: its tests fail in a copy of /shop\n"
+    assert line in report_text(study(left_out))
+    assert "no sample was run" not in report_text(study(left_out))
+    assert line not in report_text(study(left_out), quiet=True)
