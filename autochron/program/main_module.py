@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
+from autochron import project
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, RuleError, UsageError
@@ -147,8 +148,10 @@ class Program:
         shown = self.command.target if self.command.mode == "script" else path
         sys.argv = [shown, *self.command.arguments]
         _replace_path(os.path.dirname(os.path.realpath(path)))
-        with open(path, "rb") as file:
-            source = file.read()
+        source = project.OVERLAYS.get(os.path.realpath(path)) if project.OVERLAYS else None
+        if source is None:
+            with open(path, "rb") as file:
+                source = file.read()
         name = os.path.join(os.getcwd(), shown)  # as Python does: absolute, but not normalized
         module = _main_module()
         namespace = vars(module)
