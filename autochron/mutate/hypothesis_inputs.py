@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from autochron.extras import extra
 from autochron.mutate.boundary_values import Candidate
+
+_NOWHERE = f"{os.devnull}/hypothesis"
+"""A folder that nobody can make: hypothesis goes on without what it can't keep."""
 
 
 def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -22,7 +28,23 @@ def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
     """
     with extra("hypothesis", "--hypothesis"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from hypothesis import HealthCheck, Phase, given, settings, strategies
+        import hypothesis  # noqa: F401 - it is imported where it is used
+    with _apart_from_the_program():
+        return _drawn(known, count)
+
+
+def warm_up() -> None:
+    """Have hypothesis compute its tables of characters now, before there are forks that would each do so.
+
+    Raises:
+        MissingExtraError: hypothesis is not installed.
+    """
+    drawn([Candidate("", "", "", {"text": ""})], 1)
+
+
+def _drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
+    from hypothesis import HealthCheck, Phase, given, settings, strategies  # lazy: it is an extra
+
     recorded = known[0].arguments
     by_argument = {
         name: strategies.one_of(
@@ -54,6 +76,29 @@ def drawn(known: Sequence[Candidate], count: int) -> list[Candidate]:
 
     draw()
     return inputs
+
+
+@contextmanager
+def _apart_from_the_program() -> Iterator[None]:
+    """Keep hypothesis from reading the constants of loaded modules, and from writing files.
+
+    With a mutant, other modules may be loaded, and its inputs would not be those of the fix. Files in `.hypothesis` would be
+    an effect of the tool, at whose call the inputs are drawn.
+    """
+    from hypothesis import configuration  # lazy: as above
+
+    home = vars(configuration).get("__hypothesis_home_directory")
+    providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
+    read = getattr(providers, "_get_local_constants", None)
+    configuration.set_hypothesis_home_dir(_NOWHERE)
+    if read is not None:  # else it is an older version, which has no such constants
+        providers._get_local_constants = providers.Constants  # noqa: SLF001 - hypothesis has no option for it
+    try:
+        yield
+    finally:
+        configuration.set_hypothesis_home_dir(home)
+        if read is not None:
+            providers._get_local_constants = read  # noqa: SLF001 - as above
 
 
 def _subset(arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

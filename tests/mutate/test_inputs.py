@@ -15,6 +15,7 @@ from autochron.mutate.boundary_values import Constant, Constants, candidates, co
 from autochron.mutate.hypothesis_inputs import drawn
 from autochron.mutate.model import Input, MutationTarget, StudiedIncident, Study
 from autochron.mutate.report.edge_tests import write_tests
+from tests.cli.processes import ROOT
 
 SOURCE = '''
 LIMIT = 500
@@ -201,6 +202,35 @@ INPUTS = (
     _input(4, "{'item': 'no', 'cents': 9}", '{"returned":1}', is_kept=False),
     _input(5, "<an object>", '{"returned":1}'),
 )
+
+
+def test_drawn_inputs_do_not_depend_on_the_modules_that_are_loaded(tmp_path):
+    """Of loaded modules, hypothesis would read the constants, and keep them in a folder of its own."""
+    program = """
+import sys
+sys.path.insert(0, {path!r})
+import autochron.mutate.hypothesis_inputs as inputs
+from autochron.mutate.boundary_values import Candidate
+if {loads}:
+    import many
+known = [Candidate("", None, "recorded", {{"cents": 7, "order": "A1"}})]
+print([candidate.arguments for candidate in inputs.drawn(known, 60)])
+"""
+    numbers = ", ".join(str(70_000 + number) for number in range(300))
+    (tmp_path / "many.py").write_text(f"NUMBERS = [{numbers}]\n")
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program.format(path=str(tmp_path), loads=loads)],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": ROOT},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for loads in (False, True)
+    }
+    assert len(printed) == 1
+    assert not (tmp_path / ".hypothesis").exists()
 
 
 def written(study, folder, place="test_{incident}.py"):

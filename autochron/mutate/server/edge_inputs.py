@@ -154,6 +154,11 @@ class EdgeInputs:
         self._task = task
         self._limits = Limits(_INPUT_LIMIT, task.memory)
         self._fix_outcomes: FixOutcomes | None = None
+        if task.drawn:
+            # Lazy: hypothesis is slow to import, and rarely used.
+            from autochron.mutate.hypothesis_inputs import warm_up
+
+            warm_up()
 
     def learn_from(self, fix: TrialReply | None) -> None:
         """Take over the constants and the outcomes of the fix.
@@ -272,10 +277,11 @@ class Explorer:
         address = f"{name}[{self._calls}]{suffix}"
         inputs = candidates(arguments, self._constants, self._task.inputs)
         if self._task.drawn:
-            # Lazy: hypothesis is slow to import, and rarely used.
-            from autochron.mutate.hypothesis_inputs import drawn
+            with paused():  # what hypothesis asks of the machine is not the tool's
+                # Lazy: hypothesis is slow to import, and rarely used.
+                from autochron.mutate.hypothesis_inputs import drawn
 
-            inputs += drawn(inputs, self._task.drawn)
+                inputs += drawn(inputs, self._task.drawn)
         if self._fix_outcomes is None:
             state = state_at_call(inspect.unwrap(self._function), self._task.folder, self._state_at_start)
             self.outcomes[f"state {address}"] = json.encode(state).decode()
