@@ -6,6 +6,7 @@ import pytest
 
 from autochron.mutate.merging import read_study
 from autochron.mutate.model import MutationTarget
+from tests.cli import processes
 from tests.cli.processes import autochron, python
 from tests.mutate.desks import (
     AGENT,
@@ -161,8 +162,12 @@ def test_a_fix_in_place_is_studied(tmp_path):
     assert study_of_folder(folder, "--tool", "tools.py:refund").results == incident.results
 
 
-def test_a_folder_made_from_a_trace_is_studied(tmp_path):
+@pytest.mark.timeout(400)
+def test_a_folder_made_from_a_trace_is_studied(tmp_path, monkeypatch):
     """Its test runs the agent with `replay.run()`, in which each mutant replaces the file."""
+    monkeypatch.setattr(
+        processes, "TIMEOUT", 180
+    )  # each trial is a process of its own, in which Python starts anew
     write(tmp_path, {name: FILES[name] for name in ("agent.py", "tools.py", "autochron.toml")})
     assert autochron(tmp_path, "run", "--strict", "agent.py").status == 0
     created = autochron(tmp_path, "incident", "new", "last", "refund", "--live", "refund", "--no-try")
