@@ -56,13 +56,12 @@ def try_suite(suite: Suite, modes: tuple[str, ...], checkout: Path | None = None
     """Run a suite in some modes and plain, and judge the differences; run it plain twice if there are unknown ones."""
     result = Result(suite)
     known = read_known()
+    chosen = [mode for mode in MODES if mode in modes and (mode == "plain" or mode in suite.modes)]
     try:
         with environment_of(suite, checkout) as environment:
             if environment.is_new:
-                warm_up(suite, environment, [mode for mode in MODES if mode == "plain" or mode in modes])
-            for mode in (
-                mode for mode in MODES if mode in modes and (mode == "plain" or mode in suite.modes)
-            ):
+                warm_up(suite, environment, chosen)
+            for mode in chosen:
                 part = suite.of_mode(mode)
                 plain = result.plain.get(part.tests) or run(part, environment, "plain")
                 result.plain[part.tests] = plain

@@ -214,15 +214,33 @@ def test_mode_woven_runs_the_sample_of_a_suite_that_has_one():
     assert {Suite("tiny", "1", ("tests",), ()).of_mode(mode).tests for mode in MODES} == {("tests",)}
 
 
-def test_the_warm_up_collects_what_each_mode_runs(monkeypatch, tmp_path):
-    collected = {}
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [
+        (("plain",), [("plain", "tests")]),
+        (("woven",), [("plain", "tests/test_a.py"), ("woven", "tests/test_a.py")]),
+        (("packs", "plain"), [("plain", "tests"), ("packs", "tests")]),
+        (
+            MODES,
+            [
+                ("plain", "tests"),
+                ("packs", "tests"),
+                ("plain", "tests/test_a.py"),
+                ("woven", "tests/test_a.py"),
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_the_warm_up_collects_what_is_run_once_in_each_mode_and_plain(monkeypatch, tmp_path, modes, expected):
+    collected = []
     monkeypatch.setattr(
-        running, "run", lambda suite, _, mode: collected.update({mode: (suite.tests, suite.arguments)})
+        running, "run", lambda suite, _, mode: collected.append((mode, suite.tests, suite.arguments))
     )
     suite = Suite("tiny", "1", ("tests",), (), sample=("tests/test_a.py",), arguments=("-q",))
-    warm_up(suite, Environment(Path(sys.executable), tmp_path, tmp_path), ("plain", "woven"))
+    warm_up(suite, Environment(Path(sys.executable), tmp_path, tmp_path), modes)
     arguments = ("-q", "--collect-only")
-    assert collected == {"plain": (("tests",), arguments), "woven": (("tests/test_a.py",), arguments)}
+    assert sorted(collected) == sorted((mode, (tests,), arguments) for mode, tests in expected)
 
 
 def test_every_definition_is_a_target_except_in_modules_that_are_left_out(tmp_path):
