@@ -36,6 +36,8 @@ def rules(arguments: list[str]) -> int:
     words = options.words
     if len(words) > 1:
         raise UsageError("autochron rules takes one folder or program")
+    if options.schema:
+        return _print_schema()
     if options.explain is not None:
         return _explain(options, options.explain)
     start = words[0] if words else "."
@@ -54,7 +56,7 @@ def rules(arguments: list[str]) -> int:
 def _parser() -> CommandParser:
     parser = CommandParser(
         "rules",
-        "[--explain FILE:LINE | --suggest] [OPTION ...] [FOLDER or PROGRAM]",
+        "[--explain FILE:LINE | --suggest | --schema] [OPTION ...] [FOLDER or PROGRAM]",
         "Show the rules in force, which definitions and calls each fits, and how often those were crossed in the "
         "latest trace; without running anything.",
     )
@@ -69,6 +71,10 @@ def _parser() -> CommandParser:
         "the calls that change the run; the tables are shown, and written into the rules where you say yes",
     )
     parser.add_flag("--all", "with --suggest: a table for each other call that escapes the record, too")
+    parser.add_flag(
+        "--schema",
+        "the JSON schema of autochron.toml, with which editors such as those with Taplo complete and check it",
+    )
     parser.add_flag("--yes", "write them without asking")
     parser.add_value("--rules", "FILE", "the rules; default autochron.toml or [tool.autochron], found upward")
     parser.add_value(
@@ -76,6 +82,15 @@ def _parser() -> CommandParser:
     )
     parser.add_flag("--json", "as JSON")
     return parser
+
+
+def _print_schema() -> int:
+    from msgspec import json
+
+    from autochron.rules.schema import rule_schema
+
+    sys.stdout.write(json.format(json.encode(rule_schema()), indent=2).decode() + "\n")
+    return 0
 
 
 def _explain(options: Namespace, place: str) -> int:

@@ -7,12 +7,24 @@ from autochron.rules.names import Field, name_template
 from autochron.rules.nearest import hint
 from autochron.rules.selectors import is_dotted
 from autochron.rules.sites import read_hash, read_site
-from autochron.rules.tables import Table
+from autochron.rules.tables import Table, TableKey
 
 RECORDED: tuple[Category, ...] = ("clock", "random", "uuid")
 """The categories whose values are plain data, so that they can be recorded at the line that asks for them."""
 
-_KEYS = ("name", "kind", "call", "site", "hash")
+KEYS = {
+    "name": TableKey("text", "the name of the crossings; by default the call and the calling function"),
+    "kind": TableKey("text", "`ambient`", ("ambient",), is_required=True),
+    "call": TableKey("text", "the call whose values are recorded, such as `time.time`", is_required=True),
+    "site": TableKey(
+        "text",
+        "the line that makes the call, as `path:line`, or the file with the `hash` of the line",
+        is_required=True,
+    ),
+    "hash": TableKey(
+        "text", "the hash of the line, or its first 8 digits, by which it is found where it has moved"
+    ),
+}
 
 
 def is_ambient(table: Table) -> bool:
@@ -22,7 +34,7 @@ def is_ambient(table: Table) -> bool:
 
 def read_ambient(table: Table) -> AmbientRule:
     """Read a `[[boundary]]` table of an ambient call."""
-    table.check_keys(_KEYS)
+    table.check_keys(KEYS)
     call = table.required("call", "write the call, such as `time.time`")
     bare = call.removesuffix("()")
     if not is_dotted(bare) or "." not in bare:

@@ -11,16 +11,50 @@ from autochron.rules.names import Field, name_template
 from autochron.rules.nearest import hint
 from autochron.rules.paths import is_plain, parse_path
 from autochron.rules.selectors import SELECTORS, read_selectors
-from autochron.rules.tables import Table
+from autochron.rules.tables import Table, TableKey
 
-_KEYS = (
-    *("name", "kind", *SELECTORS, "exclude", "within", "when", "capture", "redact", "volatile", "meta"),
-    *("changes", "codec", "observe", "state", "argument", "outcome"),
-)
-_META_PATHS = ("model", "sampling", "usage", "tools", "declared", "results")
-_META_KEYS = (*_META_PATHS, "sdk")
+CODECS = ("auto", "http", "value", "channel")
+KEYS = {
+    "name": TableKey(
+        "text",
+        "the name of the crossings: a text, or a template such as `{__name__}` or `{order_id}`",
+        is_required=True,
+    ),
+    "kind": TableKey("text", "what crosses there", KINDS, is_required=True),
+    **SELECTORS,
+    "exclude": TableKey("texts", "name globs of definitions that `define` leaves out"),
+    "within": TableKey(
+        "text", "where `call` looks: a module glob, or a module glob and the name glob of a definition"
+    ),
+    "when": TableKey(
+        "conditions", "globs by path into the arguments; a call that they don't fit is no crossing"
+    ),
+    "capture": TableKey("texts", "paths of the arguments that are the recorded input; by default all"),
+    "redact": TableKey("texts", "paths whose values are masked"),
+    "volatile": TableKey("texts", "paths that are not compared"),
+    "meta": TableKey("table", "where the model, its sampling and its usage are", table="meta"),
+    "changes": TableKey(
+        "texts", "paths of the objects in the arguments that a call may change; by default all"
+    ),
+    "codec": TableKey("text", "how the outcome is kept", CODECS),
+    "observe": TableKey("flag", "whether the body runs in every replay, and is only compared"),
+    "state": TableKey("text", "the name of a state that tools share; live ones need the earlier ones of it"),
+    "argument": TableKey("text", "the parameter whose callable is woven, in place of the function itself"),
+    "outcome": TableKey("text", "`argument:NAME`: what is recorded and served is this argument"),
+}
+ID = TableKey("text", "the id by which `disable` names the rule", is_required=True)
+"""The key `id`, which only a pack's rules have."""
+_META_PATH = "the paths to it, such as `request.model`, `response.usage` or `input.name`"
+META_KEYS = {
+    "model": TableKey("text or texts", f"the model: {_META_PATH}"),
+    "sampling": TableKey("text or texts", f"the sampling parameters: {_META_PATH}"),
+    "usage": TableKey("text or texts", f"the usage: {_META_PATH}"),
+    "tools": TableKey("text or texts", f"the tools that the model asks for: {_META_PATH}"),
+    "declared": TableKey("text or texts", f"the tools that a request declares: {_META_PATH}"),
+    "results": TableKey("text or texts", f"the results of tool calls that a request carries: {_META_PATH}"),
+    "sdk": TableKey("text", "the distribution whose version is recorded"),
+}
 _META_ROOTS = ("request", "response", "path", "input", "outcome")
-_CODECS = ("auto", "http", "value", "channel")
 
 
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:
@@ -30,8 +64,7 @@ def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]
         table: the table.
         pack: name of the pack that it belongs to; None for a project's table.
     """
-    allowed = (*_KEYS, "id") if pack else _KEYS
-    table.check_keys(allowed)
+    table.check_keys(KEYS | {"id": ID} if pack else KEYS)
     selectors = read_selectors(table)
     common = _common(table, pack)
     if isinstance(selectors[0], Http):
@@ -85,7 +118,7 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
         "redact": _paths(table, "redact"),
         "volatile": _paths(table, "volatile"),
         "meta": _meta(table.table("meta", "meta")),
-        "codec": table.choice("codec", _CODECS, table.text("codec") or "auto"),
+        "codec": table.choice("codec", CODECS, table.text("codec") or "auto"),
         "observe": table.flag("observe"),
         "state": _state(table),
         "argument": _argument(table),
@@ -142,9 +175,9 @@ def _changes(table: Table) -> tuple[str, ...] | None:
 
 
 def _meta(table: Table) -> MetaPaths:
-    table.check_keys(_META_KEYS)
+    table.check_keys(META_KEYS)
     paths: dict[str, tuple[str, ...]] = {}
-    for key in filter(table.__contains__, _META_PATHS):
+    for key in [key for key in META_KEYS if key != "sdk" and key in table]:
         paths[key] = table.texts(key, single=True)
         for path in paths[key]:
             steps = table.parsed(key, path, parse_path)

@@ -5,9 +5,24 @@ from __future__ import annotations
 from autochron.model import Pack
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.lines import KeyPath
-from autochron.rules.tables import Table, parse_toml
+from autochron.rules.tables import Table, TableKey, parse_toml
 
-_PACK_KEYS = ("name", "modules", "distribution", "tested", "credentials", "environment", "telemetry")
+FILE_KEYS = {
+    "pack": TableKey("table", "the library", table="pack", is_required=True),
+    "boundary": TableKey("tables", "the boundaries of the library", table="boundary"),
+    "example": TableKey("tables", "what the tests of the pack try", table="example"),
+}
+PACK_KEYS = {
+    "name": TableKey("text", "the name of the pack, which is that of its file", is_required=True),
+    "modules": TableKey("texts", "the modules whose import takes up the pack"),
+    "distribution": TableKey("text", "the name of the library on the package index", is_required=True),
+    "tested": TableKey("texts", "the versions that the pack was tested with"),
+    "credentials": TableKey(
+        "texts", "environment variables that the library requires; a replay sets placeholders"
+    ),
+    "environment": TableKey("texts", "environment variables that change where or what the library calls"),
+    "telemetry": TableKey("texts", "modules of the library that send telemetry"),
+}
 
 
 def read_pack(name: str, file: str, text: str) -> Pack:
@@ -23,9 +38,9 @@ def read_pack(name: str, file: str, text: str) -> Pack:
     """
     source, values = parse_toml(file, text, _tables(text))
     top = Table(source, (), values, "the pack")
-    top.check_keys(("pack", "boundary", "example"))
+    top.check_keys(FILE_KEYS)
     about = top.table("pack", "[pack]")
-    about.check_keys(_PACK_KEYS)
+    about.check_keys(PACK_KEYS)
     if about.required("name", "it is the file's name") != name:
         about.refuse("name", f"`name` is `{about.values['name']}`, and the file's name says `{name}`")
     rules = [read_boundaries(table, name) for table in top.tables("boundary", "[[boundary]]")]

@@ -13,7 +13,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from autochron.model import RedactRule
-from autochron.rules.tables import Table
+from autochron.rules.tables import Table, TableKey
 
 MOST_WAYS: Final = 4096
 """Most ways in which a match may be tried at one position of the text."""
@@ -26,6 +26,14 @@ _SAMPLES: Final = (
 _NAME = re.compile(r"[\w.\- ]{1,100}", re.ASCII)
 
 
+REDACT_KEYS = {
+    "patterns": TableKey(
+        "texts", "regular expressions; what one matches is masked, or only its group `secret`"
+    ),
+    "names": TableKey("texts", "names of fields whose values are masked"),
+}
+
+
 class _SlowError(ValueError):
     """A pattern may take more time than in proportion to the text. The message is a predicate."""
 
@@ -36,7 +44,7 @@ def read_redact(table: Table) -> RedactRule:
     Raises:
         RuleError: a pattern or a name is not valid.
     """
-    table.check_keys(("patterns", "names"))
+    table.check_keys(REDACT_KEYS)
     patterns, names = table.texts("patterns"), table.texts("names")
     for index, pattern in enumerate(patterns):
         _check(table, index, pattern)

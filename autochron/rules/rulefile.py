@@ -19,23 +19,75 @@ from autochron.model import (
     SnapshotRule,
     TraceRule,
 )
-from autochron.rules.ambients import is_ambient, read_ambient, read_categories
+from autochron.rules.ambients import RECORDED, is_ambient, read_ambient, read_categories
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.nearest import hint
 from autochron.rules.packs import load_pack, pack_index
 from autochron.rules.selectors import is_dotted, parse_target
 from autochron.rules.sites import read_hash, read_site
-from autochron.rules.tables import Table, parse_toml, type_name
+from autochron.rules.tables import Table, TableKey, parse_toml, type_name
 from autochron.rules.text import read_text
 
 VERSION = 1
 """The version of the rule file's format."""
 
 AUTO = "auto"
-_KEYS = (
-    *("version", "root", "packs", "project", "disable", "children", "ambient", "stderr", "find"),
-    *("boundary", "trace", "ignore", "snapshot", "effect", "output", "redact"),
-)
+KEYS = {
+    "version": TableKey("integer", "the version of this format", is_required=True),
+    "root": TableKey("text", "the folder that paths start from; by default the file's own"),
+    "packs": TableKey(
+        "texts", 'the shipped packs; `["auto"]`, the default, takes up each whose library is imported'
+    ),
+    "project": TableKey(
+        "texts", "files and folders of your own code; by default the program's folder and this one"
+    ),
+    "disable": TableKey("texts", "ids of rules of packs that are switched off, such as `openai.images`"),
+    "children": TableKey("flag", "whether the processes that the program starts are recorded with it"),
+    "ambient": TableKey("texts", "which values that your code asks for are recorded and served", RECORDED),
+    "stderr": TableKey("flag", "whether standard error is recorded and compared as well"),
+    "find": TableKey("flag", "whether tools are found that a model call declares and no rule names"),
+    "boundary": TableKey("tables", "what is recorded and served", table="boundary"),
+    "trace": TableKey("tables", "functions each of whose calls is a trace of its own", table="trace"),
+    "ignore": TableKey("tables", "non-deterministic calls that are meant to be there", table="ignore"),
+    "snapshot": TableKey(
+        "flag or tables", "files whose state before the run is kept; `false` keeps none", table="snapshot"
+    ),
+    "effect": TableKey("tables", "effects outside every boundary that a replay allows", table="effect"),
+    "output": TableKey("tables", "parts of the standard output that are not compared", table="output"),
+    "redact": TableKey("table", "secrets of your own", table="redact"),
+}
+TRACE_KEYS = {"target": TableKey("text", "the function: `module:qualname`", is_required=True)}
+SNAPSHOT_KEYS = {
+    "path": TableKey("text", "a file, a folder or a glob, from the rules' folder", is_required=True)
+}
+OUTPUT_KEYS = {
+    "pattern": TableKey(
+        "text",
+        "a regular expression; what it matches in a line of the output is not compared",
+        is_required=True,
+    ),
+    "reason": TableKey("text", "why it may differ", is_required=True),
+}
+_SITE = "a file of the project, or a line of one as `path:line`"
+EFFECT_SUBJECTS = {
+    "program": TableKey("text", "the name of a program, or a glob"),
+    "host": TableKey("text", "a host, `host:port`, or a glob"),
+    "path": TableKey("text", "a file that is then not compared, or a glob"),
+}
+EFFECT_KEYS = {
+    **EFFECT_SUBJECTS,
+    "site": TableKey("text", f"the place of the effect: {_SITE}"),
+    "reason": TableKey("text", "why a replay may allow it", is_required=True),
+}
+IGNORE_KEYS = {
+    "call": TableKey("text", "the call, such as `time.perf_counter()`"),
+    "category": TableKey("text", "the category of the call, in place of `call` or with it", CATEGORIES),
+    "site": TableKey("text", f"the place of the call: {_SITE}", is_required=True),
+    "hash": TableKey(
+        "text", "the hash of the line, or its first 8 digits, by which it is found where it has moved"
+    ),
+    "reason": TableKey("text", "why the call is accepted", is_required=True),
+}
 
 
 def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
@@ -53,7 +105,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
     """
     beside = os.path.dirname(file)
     table = _open(file, shown=_shown(file, beside if root is None else root))
-    table.check_keys(_KEYS)
+    table.check_keys(KEYS)
     _check_version(table)
     folder = _root(table, beside) if root is None else root
     auto, packs = _packs(table)
@@ -176,7 +228,7 @@ def _project(table: Table, folder: str) -> tuple[str, ...]:
 
 
 def _trace(table: Table) -> TraceRule:
-    table.check_keys(("target",))
+    table.check_keys(TRACE_KEYS)
     text = table.required("target", "write module:qualname")
     return TraceRule(table.parsed("target", text, parse_target), table.place)
 
@@ -189,7 +241,7 @@ def _snapshot_tables(table: Table) -> list[Table]:
 
 
 def _snapshot(table: Table, folder: str) -> SnapshotRule:
-    table.check_keys(("path",))
+    table.check_keys(SNAPSHOT_KEYS)
     path = table.required("path", "write a file, a folder or a glob, such as `pay.db`")
     place = os.path.normpath(os.path.join(folder, path))
     if os.path.lexists(place):
@@ -207,7 +259,7 @@ _SAMPLE = "Paid 12.50 EUR to c-1 (ok)."
 def _output(table: Table) -> OutputRule:
     import re  # lazy: few rule files have an [[output]]
 
-    table.check_keys(("pattern", "reason"))
+    table.check_keys(OUTPUT_KEYS)
     pattern = table.required("pattern", "write a regular expression, such as `took [0-9.]+ s`")
     try:
         compiled = re.compile(pattern)
@@ -229,12 +281,9 @@ def _redact(table: Table) -> RedactRule:
     return read_redact(table.table("redact", "[redact]"))
 
 
-_EFFECTS = ("program", "host", "path")
-
-
 def _effect(table: Table) -> EffectRule:
-    table.check_keys((*_EFFECTS, "site", "reason"))
-    keys = [name for name in _EFFECTS if name in table]
+    table.check_keys(EFFECT_KEYS)
+    keys = [name for name in EFFECT_SUBJECTS if name in table]
     if len(keys) != 1:
         problem = "has no" if not keys else "has more than one of"
         table.refuse(
@@ -253,7 +302,7 @@ def _effect(table: Table) -> EffectRule:
 
 
 def _ignore(table: Table) -> IgnoreRule:
-    table.check_keys(("call", "category", "site", "hash", "reason"))
+    table.check_keys(IGNORE_KEYS)
     if "call" not in table and "category" not in table:
         table.refuse(
             None,

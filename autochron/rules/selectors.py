@@ -6,12 +6,19 @@ from autochron.model import CallSelector, Decorated, Define, Http, Selector, Tar
 from autochron.rules.calls import call_pattern
 from autochron.rules.globs import dotted_glob_error, split_globs, split_within
 from autochron.rules.nearest import nearest
-from autochron.rules.tables import Table
+from autochron.rules.tables import Table, TableKey
 
-SELECTORS = ("target", "define", "decorated", "call", "http")
-LISTS = ("target", "define")
-"""The selectors that may be a list: any of its elements is to fit."""
-
+SELECTORS = {
+    "target": TableKey("text or texts", "one definition, or several: `module:qualname`"),
+    "define": TableKey(
+        "text or texts", "definitions by pattern: module glob, colon, name glob, as in `shop.tools:*`"
+    ),
+    "decorated": TableKey("text", "definitions with a decorator, by its dotted name"),
+    "call": TableKey("text", "calls by a pattern of code, such as `TOOLS[$tool](...)`"),
+    "http": TableKey(
+        "text", "requests of httpx and aiohttp: method and URL glob, as in `POST */chat/completions`"
+    ),
+}
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
 
 
@@ -35,7 +42,7 @@ def read_selectors(table: Table) -> tuple[Selector, ...]:
         table.refuse("exclude", f"`exclude` belongs to `define`, and this {table.title} has `{key}`")
     if key != "call" and "within" in table:
         table.refuse("within", f"`within` belongs to `call`, and this {table.title} has `{key}`")
-    if key in LISTS:
+    if SELECTORS[key].form == "text or texts":
         texts = table.texts(key, single=True)
         if not all(text.strip() for text in texts) or not texts:
             table.refuse(key, f"`{key}` is empty; {_REMEDIES[key]}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from autochron.errors import RuleError
 from autochron.model import Place
@@ -20,6 +22,27 @@ _TYPE_NAMES = {
     list: "an array",
     dict: "a table",
 }
+
+
+Form: TypeAlias = Literal[
+    "text", "texts", "text or texts", "flag", "integer", "conditions", "table", "tables", "flag or tables"
+]
+"""The form of a key's value; `conditions` is that of `when`."""
+
+
+class TableKey(Struct, frozen=True):
+    """What a table of a rule file may have under one key.
+
+    The loader refuses keys that no such value declares, and the schema for editors is made of them.
+    """
+
+    form: Form
+    about: str
+    options: tuple[str, ...] = ()
+    """The values that a text may have, or each text of an array; empty for any."""
+    table: str = ""
+    """The name of the tables that it holds, for the forms with tables."""
+    is_required: bool = False
 
 
 class RuleText:
@@ -65,7 +88,7 @@ class Table:
         """Raise RuleError for a key, or for the table itself."""
         self.source.refuse(self.path if key is None else (*self.path, key), message)
 
-    def check_keys(self, allowed: Sequence[str]) -> None:
+    def check_keys(self, allowed: Mapping[str, TableKey]) -> None:
         """Refuse a key that is not allowed."""
         for key in self.values:
             if key not in allowed:

@@ -176,7 +176,7 @@ def test_the_keys_of_a_boundary_are_known():
     cells = re.findall(r"^\| (`.*?`) \| ", section("Rules"), re.MULTILINE)
     keys = [key for cell in cells for key in re.findall(r"`(\w+)", cell)]
     assert sorted(keys) == sorted(
-        {*boundaries._KEYS} - {"name", "kind", "exclude", "within", *boundaries.SELECTORS}
+        {*boundaries.KEYS} - {"name", "kind", "exclude", "within", *boundaries.SELECTORS}
     )
 
 
