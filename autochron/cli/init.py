@@ -39,6 +39,7 @@ def init(arguments: list[str]) -> int:
         raise UsageError(f"there is no folder {options.words[0]}; name the one with the project's source")
     from autochron.diagnostics.initial_rules import GIT_IGNORE, ignore_in_git, initial_tools
     from autochron.diagnostics.project_survey import survey_project
+    from autochron.program.own_package import with_own_package
     from autochron.report.text import Page
 
     file = find_rule_file(folder)
@@ -46,7 +47,8 @@ def init(arguments: list[str]) -> int:
     rules = load_rules(file if is_own else None, root=None if is_own else folder)
     trace = _latest_trace(options, rules, folder)
     survey = survey_project(folder)
-    tools = initial_tools(survey, trace, rules)
+    known = rules if trace is None else with_own_package(rules, trace.header.command)
+    tools = initial_tools(survey, trace, known)
     page = Page(sys.stdout)
     if is_own:
         _show_missing(page, survey, tools, rules)

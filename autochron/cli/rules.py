@@ -110,12 +110,16 @@ def _explain(options: Namespace, place: str) -> int:
 
 def _suggest(options: Namespace, start: str) -> int:
     from autochron.diagnostics.suggest import is_writable, suggest, write
+    from autochron.program.own_package import with_own_package
     from autochron.report.impact import folder_of
     from autochron.report.text import Page, plural
 
     loaded, folder = _load(options, start)
     impacts = folder_of(options.store, loaded.file, folder)
-    suggestions = suggest(loaded, folder, _latest_trace(options, loaded), impacts)
+    trace = _latest_trace(options, loaded)
+    if trace is not None:
+        loaded = with_own_package(loaded, trace.header.command)
+    suggestions = suggest(loaded, folder, trace, impacts)
     page = Page(sys.stdout)
     if not suggestions:
         page.line(

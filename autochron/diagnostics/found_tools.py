@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from autochron.ports import Record
 
 _COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
+_ENOUGH = 100
+
 _DEPTH = 3
 """How deep a declaration's parameters lie: Bedrock has them in `inputSchema.json.properties`."""
 
@@ -32,12 +34,23 @@ def unwoven_tools(footer: Footer | None) -> tuple[str, ...]:
 
 
 def declared_tools(trace: Record) -> dict[str, frozenset[str]]:
-    """Return all tools that models were told of, each with the names of its parameters."""
+    """Return all tools that models were told of, each with the names of its parameters.
+
+    A conversation declares its tools in each request. So after `_ENOUGH` model calls that declare no new one the rest is not
+    read.
+    """
     tools: dict[str, frozenset[str]] = {}
+    calls_without_news = 0
     for envelope in trace:
-        for tree in _requests(envelope) if envelope.kind == "model" else ():
+        if envelope.kind != "model":
+            continue
+        known = len(tools)
+        for tree in _requests(envelope):
             for name, declared in _declarations(tree):
                 tools.setdefault(name, declared)
+        calls_without_news = 0 if len(tools) > known else calls_without_news + 1
+        if calls_without_news > _ENOUGH:
+            break
     return tools
 
 

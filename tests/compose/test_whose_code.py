@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from autochron import provider
+from autochron.provider.script import Call, Script, Step
 from autochron.store import open_store
 from tests.cli.processes import ROOT, autochron, write
 
@@ -245,3 +247,34 @@ def test_the_swap_that_an_incident_proposes_for_a_librarys_tool_works(graph, tmp
     folder = graph(**TOOLED)
     options = ("--live", "kind:tool", "--swap", "tools.py:refund=fix.py:refund")
     assert autochron(folder, "replay", "last", *options, env=variables(folder)).text == "5\n"
+
+
+def test_suggestions_and_init_know_the_installed_program_that_ran(home):
+    write(home, {"env/site-packages/shopbot/cli.py": ASKING, "autochron.toml": "version = 1\n"})
+    turns = Script((Step(turn=0, calls=(Call.of("refund", cents=5),)), Step(text="Done.")))
+    with provider.serve(script=turns) as model:
+        asking = variables(home) | {"OPENAI_BASE_URL": model.url, "NO_PROXY": "*"}
+        done = autochron(home, "run", "--", "shopbot", env=asking)
+    assert (done.status, "asked for refund" in done.said) == (0, True), done.said
+    target = 'target = "shopbot.tools:refund"'
+    assert target in autochron(home, "rules", "--suggest", env=variables(home)).text
+    os.unlink(home / "autochron.toml")
+    shown = autochron(home, "init", env=variables(home)).text
+    assert "  refund  shopbot/tools.py:1\n" in shown
+    assert "  autochron run -- shopbot\n" in shown
+    assert target in (home / "autochron.toml").read_text()
+
+
+ASKING = """\
+from openai import OpenAI
+
+from shopbot.tools import refund
+
+
+def main():
+    function = {"name": "refund", "parameters": {"type": "object", "properties": {"cents": {"type": "integer"}}}}
+    tools = [{"type": "function", "function": function}]
+    messages = [{"role": "user", "content": "Pay back."}]
+    OpenAI().chat.completions.create(model="m", messages=messages, tools=tools)
+    print(refund(5))
+"""
