@@ -153,7 +153,7 @@ class IncidentStudy:
         Raises:
             UsageError: the tests fail with the fix.
         """
-        fix = _fix_reply(cut)
+        fix = cut.fix_reply()
         if fix.kind != "passed":
             raise UsageError(
                 f"{self._display_folder}: its test fails before anything is mutated ({fix.said}); mend that first, with"
@@ -237,9 +237,9 @@ class IncidentStudy:
         return scoring.FixBaseline(
             fix=fix,
             recorded=cut.recorded,
-            stub=_fix_reply(self._ready_of("stub")).kind,
+            stub=self._ready_of("stub").fix_reply().kind,
             mocks=self._mocks_kind(),
-            widened=_fix_reply(self._ready_of("widen")),
+            widened=self._ready_of("widen").fix_reply(),
             volatile=scoring.volatile_places(fix, second),
             chance=scoring.volatile_sorts(fix, second),
         )
@@ -255,7 +255,7 @@ class IncidentStudy:
             except UsageError as error:
                 raise UsageError(f"{self._display_folder}: {error.message}") from error
             self._journal.began("mocks", ready)
-        return None if ready.fault else _fix_reply(ready).kind
+        return None if ready.fault else ready.fix_reply().kind
 
     # --- trials --------------------------------------------------------------------------------------------------------
 
@@ -497,8 +497,3 @@ def _flaky_message(folder: Path, first: TrialReply, second: TrialReply) -> str:
         f" {_passes_or_fails(second)} ({reason}); so its result says nothing about a mutant. Make what differs a boundary"
         " (`autochron check`), and record again"
     )
-
-
-def _fix_reply(ready: Ready) -> TrialReply:
-    assert ready.fix is not None  # noqa: S101 - a server without a fault has tried the fix
-    return ready.fix

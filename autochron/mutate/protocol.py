@@ -115,6 +115,11 @@ class Ready(Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
     at_cut: bool = False
 
+    def fix_reply(self) -> TrialReply:
+        """Return the reply of the trial of the fix, which a server without a fault has tried."""
+        assert self.fix is not None  # noqa: S101 - see above
+        return self.fix
+
 
 class ServerTask(Struct, frozen=True, kw_only=True):
     """What a server has to do: the first line that it reads.

@@ -57,7 +57,7 @@ class Text(str):
 '''
 
 
-class Case(Struct, frozen=True):
+class EdgeCase(Struct, frozen=True):
     """A case of a test.
 
     Attributes:
@@ -99,7 +99,7 @@ class EdgeTestText:
         self._root = import_root(self._path)
         self._place = os.path.realpath(place)
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[EdgeCase]:
         """Return the kept inputs that can be written in Python."""
         own = [
             edge_input
@@ -109,7 +109,7 @@ class EdgeTestText:
         cases = [case for edge_input in own if (case := _case(edge_input)) is not None]
         return sorted(cases, key=lambda case: list(_SECTIONS).index(case.section))
 
-    def text(self, cases: Sequence[Case]) -> str:
+    def text(self, cases: Sequence[EdgeCase]) -> str:
         """Return the text of the test with some of the cases, which are numbered in their order."""
         states = {
             address: state
@@ -196,14 +196,14 @@ def _written_states(states: dict[str, dict[str, dict[str, str]]]) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _written_case(case: Case, states: dict[str, dict[str, dict[str, str]]]) -> str:
+def _written_case(case: EdgeCase, states: dict[str, dict[str, dict[str, str]]]) -> str:
     state = ""
     if states:
         state = f"STATES[{case.address!r}], " if case.address in states else "{}, "
     return f"    # {python_comment(case.comment)}\n    ({state}{case.arguments}, {case.expected}),"
 
 
-def _case(edge_input: Input) -> Case | None:
+def _case(edge_input: Input) -> EdgeCase | None:
     """Return the case of an input; None where it can't be written."""
     arguments = _literal(edge_input.arguments)
     expected = None if arguments is None else _expected(json.decode(edge_input.outcome), arguments)
@@ -214,7 +214,7 @@ def _case(edge_input: Input) -> Case | None:
         if edge_input.argument
         else "as it was recorded"
     )
-    return Case(expected[0], comment, edge_input.arguments, expected[1], edge_input.address)
+    return EdgeCase(expected[0], comment, edge_input.arguments, expected[1], edge_input.address)
 
 
 def _expected(outcome: dict[str, Any], arguments: Any) -> tuple[str, str] | None:

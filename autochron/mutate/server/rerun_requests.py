@@ -34,7 +34,7 @@ class RerunInputs:
         tests: Sequence[tuple[pytest.Item, ReplayedTest, str]],
         targets: Sequence[MutationTarget],
     ) -> None:
-        """Give each test swaps that try edge inputs; a test without a swap gets one for each target.
+        """Prepare swaps that try edge inputs for each test; a test without a swap gets one for each target.
 
         Args:
             task: the server's task.
