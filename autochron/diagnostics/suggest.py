@@ -15,6 +15,7 @@ from autochron.config import PROJECT_FILE, RULE_FILE
 from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
 from autochron.diagnostics.check import check
+from autochron.diagnostics.dispatchers import Dispatcher, find_dispatchers
 from autochron.diagnostics.found_tools import declared_tools, found_tools, unwoven_tools
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
@@ -103,11 +104,18 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
     names = [name for name in unwoven_tools(trace.footer) if name not in certain]
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
     declared = declared_tools(trace) if names else {}
-    definitions = find_definitions(project, {name: declared.get(name) for name in names})
+    wanted = {name: declared.get(name) for name in names}
+    definitions = find_definitions(project, wanted)
+    dispatchers = find_dispatchers(project, wanted)
     suggestions: list[Suggestion] = []
+    dispatched: list[Dispatcher] = []
     for name in names:
         at = tuple(_as_definition(tool) for tool in found if tool.tool == name) or definitions[name]
-        suggestions += _of_tool(name, at, rules)
+        if dispatchers[name] and _is_guessed(at):
+            dispatched += dispatchers[name]
+        else:
+            suggestions += _of_tool(name, at, rules)
+    suggestions += _of_dispatchers(dispatched)
     for tool in found:
         if tool.is_confirmed:
             reason = f"{tool.tool}: found {tool.how} in the latest run: {tool.file}:{tool.line}"
@@ -130,7 +138,8 @@ def _of_tool(name: str, definitions: Sequence[ToolDefinition], rules: Rules) -> 
         return [_blocking((), f"{name}: a rule fits {woven[0].qualname} at {place} by now; record again")]
     asked = f"{name}: the model asked for it, and no crossing answers"
     if not definitions:
-        return [_blocking((), f"{asked}; the project's source has no definition of that name")]
+        unknown = "the project's source has no definition of that name; write MODULE and FUNCTION of the one that runs it"
+        return [_blocking(tool_fields(name, "MODULE:FUNCTION"), f"{asked}; {unknown}", is_certain=False)]
     many = f" (one of {len(definitions)} definitions that it may be)" if len(definitions) > 1 else ""
     return [
         _blocking(
@@ -140,6 +149,33 @@ def _of_tool(name: str, definitions: Sequence[ToolDefinition], rules: Rules) -> 
         )
         for definition in definitions
     ]
+
+
+def _is_guessed(definitions: Sequence[ToolDefinition]) -> bool:
+    """Return whether the function of a tool is unknown, so that the one that asks for its name is the better answer."""
+    return len(definitions) != 1 and all(definition.is_guess for definition in definitions)
+
+
+def _of_dispatchers(dispatchers: Sequence[Dispatcher]) -> list[Suggestion]:
+    """Return a table for each function that runs tools itself."""
+    served: dict[tuple[str, str], list[Dispatcher]] = {}
+    for dispatcher in dispatchers:
+        served.setdefault((dispatcher.field, dispatcher.target), []).append(dispatcher)
+    suggestions = []
+    for (field, target), entries in served.items():
+        tools = ", ".join(entry.tool for entry in entries)
+        place = f"{entries[0].file}:{entries[0].line}"
+        is_certain = all(
+            entry.is_only and sum(other.tool == entry.tool for other in dispatchers) == 1 for entry in entries
+        )
+        many = "" if is_certain else " (one of several places that ask for that name)"
+        reason = (
+            f"{tools}: the model asked for it, and no crossing answers: {place} runs it itself, so that a replay serves the "
+            f"whole function{many}"
+        )
+        fields = ("name", field), ("kind", "tool"), ("target", target)
+        suggestions.append(_blocking(fields, reason, is_certain=is_certain))
+    return suggestions
 
 
 def _blocking(fields: tuple[tuple[str, str], ...], reason: str, *, is_certain: bool = True) -> Suggestion:

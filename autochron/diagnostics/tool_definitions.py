@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.module_names import ModuleNames
@@ -56,6 +56,8 @@ class ToolDefinition(Struct, frozen=True):
     file: str
     """The path relative to the rules' root."""
     line: int
+    is_guess: bool = False
+    """Whether only a branch for the tool leads to it, or it does not take the declared parameters."""
 
     @property
     def target(self) -> str:
@@ -79,6 +81,11 @@ class _Candidate(NamedTuple):
     @property
     def order(self) -> tuple[bool, bool, bool, int]:
         return self.is_test, self.is_stub, self.is_unfit, self.rank
+
+    @property
+    def guessed(self) -> ToolDefinition:
+        """The definition, with how well it fits."""
+        return structs.replace(self.definition, is_guess=self.is_unfit or bool(self.rank % _STEP))
 
 
 class _ParsedModule(NamedTuple):
@@ -226,7 +233,7 @@ class _DefinitionSearch:
         """Return the likeliest definitions of a tool, in order of file and line."""
         candidates = self._candidates[tool].values()
         lowest = min((candidate.order for candidate in candidates), default=None)
-        definitions = [candidate.definition for candidate in candidates if candidate.order == lowest]
+        definitions = [candidate.guessed for candidate in candidates if candidate.order == lowest]
         return tuple(sorted(definitions, key=lambda definition: (definition.file, definition.line)))
 
 

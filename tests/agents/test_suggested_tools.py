@@ -87,7 +87,15 @@ kind = "tool"
 target = "shop.tools:refund"
 
 """
-NOTE = "# note: the model asked for it, and no crossing answers; the project's source has no definition of that name\n\n"
+NOTE = """\
+# note: the model asked for it, and no crossing answers; the project's source has no definition of that name; write \
+MODULE and FUNCTION of the one that runs it
+# [[boundary]]
+# name = "note"
+# kind = "tool"
+# target = "MODULE:FUNCTION"
+
+"""
 MORE = (
     "1 more table for calls outside every boundary that nothing has shown to matter: --all shows it, and autochron impact "
     "last finds out which calls change the run\n"

@@ -148,10 +148,11 @@ def assert_refused_until_written(agent, refused):
     assert [name for name in named if name not in replayed.stderr] == [], replayed.stderr
     if any("nowhere" in tool.allowed() for tool in refused):
         return None
-    tables = tables_in(replayed.stderr)
-    assert "boundary" in tomllib.loads(tables), replayed.stderr
+    tables, choices = tables_in(replayed.stderr), choices_in(replayed.stderr)
+    assert "boundary" in tomllib.loads(tables) or choices, replayed.stderr
     if not all(tool.is_writable() for tool in refused):
         return None
+    tables += "".join(table for tool in refused for table in fitting(choices, tool))
     (agent.folder / "autochron.toml").write_text(f"version = 1\n\n{tables}", encoding="utf-8")
     recorded = agent.record()
     counts = Counter(envelope.name for envelope in agent.crossings())
@@ -166,6 +167,20 @@ def tables_in(text):
         is_inside = line.startswith("[[") or (is_inside and bool(re.match(r"[\w.-]+ *=|[\]\"'}#]", line)))
         tables += [line] if is_inside else []
     return "".join(f"{line}\n" for line in tables)
+
+
+def choices_in(text):
+    """Return the tables that a message has as comments: the user writes the right one of them."""
+    lines = [line.removeprefix("# ") for line in map(str.strip, text.splitlines()) if line.startswith("# ")]
+    kept = [line for line in lines if line.startswith("[[") or re.match(r"\w+ = ", line)]
+    return re.findall(r"\[\[boundary\]\]\n(?:\w+ = .*\n)+", "".join(f"{line}\n" for line in kept))
+
+
+def fitting(choices, tool):
+    """Return the first of the tables that is of a function that the tool may be."""
+    targets = [site.replace("/", ".").replace(".py:", ":") for site in tool.sites.split()]
+    tables = [(table, tomllib.loads(table)["boundary"][0]) for table in choices]
+    return [table for table, rule in tables if rule["name"] == tool.name and rule["target"] in targets][:1]
 
 
 @pytest.mark.thorough

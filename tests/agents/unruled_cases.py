@@ -662,7 +662,14 @@ CASES = (
     Unruled(
         "replaced_tool",
         talk(ask("get_quota", project="apollo"), ask("get_quota", project="gemini"), "10 and 25."),
-        (Tool("get_quota", "replaced_tool.py:get_quota replaced_tool.py:get_quota_v2", 2),),
+        (
+            Tool(
+                "get_quota",
+                "replaced_tool.py:get_quota replaced_tool.py:get_quota_v2",
+                2,
+                "name refused",
+            ),
+        ),
     ),
     Unruled(
         "local_functions",
@@ -772,16 +779,16 @@ CASES = (
         ),
         (
             Tool("list_invoices", "many_results.py:list_invoices"),
-            Tool("invoice_total", "many_results.py:invoice_total"),
+            Tool("invoice_total", "many_results.py:invoice_total", how="name refused"),
             Tool("mark_paid", "many_results.py:mark_paid", how="name refused"),
             Tool("count_customers", "many_results.py:count_customers"),
-            Tool("logo", "many_results.py:logo"),
+            Tool("logo", "many_results.py:logo", how="name refused"),
         ),
     ),
     Unruled(
         "opaque_result",
         talk(ask("connect", host="mars"), "In 3 ms."),
-        (Tool("connect", "opaque_result.py:connect"),),
+        (Tool("connect", "opaque_result.py:connect", how="name refused"),),
         is_opaque=True,
     ),
     Unruled(
@@ -836,7 +843,7 @@ CASES = (
     Unruled(
         "generator_tool",
         talk(ask("tail_log", service="mailer", lines=3), "It retries."),
-        (Tool("tail_log", "generator_tool.py:tail_log"),),
+        (Tool("tail_log", "generator_tool.py:tail_log", how="name refused"),),
     ),
     # Calls again, at once, outside, and inside.
     Unruled(
@@ -880,8 +887,8 @@ CASES = (
         "one_class",
         talk((ask("get_user", id=7), ask("get_invoices", id=7)), "Ada owes 118.50."),
         (
-            Tool("get_user", "one_class.py:RestTool.run", how="value refused"),
-            Tool("get_invoices", "one_class.py:RestTool.run", how="value refused"),
+            Tool("get_user", "one_class.py:RestTool.run", how="name value refused"),
+            Tool("get_invoices", "one_class.py:RestTool.run", how="name value refused"),
         ),
         left_alone=("one_class.py:ToolBox.run",),
     ),
