@@ -85,12 +85,13 @@ class _DeclineJudge:
             and point.transport is None
             and (point.file in sure_files or any(not rule.is_found for rule in point.rules))
         ]
+        self._dropped = activation.found.dropped
         self._owns = activation.project.owns
         self._sources = ImportedSources(activation.planner.project_files())
 
     def is_declined(self, tool: Unanswered) -> bool:
         """Return whether the unanswered calls of a tool were declined."""
-        if tool.is_crossed:
+        if tool.is_crossed or tool.name in self._dropped:
             return False
         definitions = [point for point in self._points if _is_definition_of(point, tool.name)]
         if definitions:

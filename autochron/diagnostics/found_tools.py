@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
 _ENOUGH = 100
+_PLACE = re.compile(r"(?:^| and )(\S+) \(([^()]+):(\d+)\)")
+"""One of the places in the reason of an `ambiguous-tool`."""
 
 _DEPTH = 3
 """How deep a declaration's parameters lie: Bedrock has them in `inputSchema.json.properties`."""
@@ -31,6 +33,16 @@ def unwoven_tools(footer: Footer | None) -> tuple[str, ...]:
     """Return the names of the tools of a trace with a call that no crossing answers, so that a replay refuses it."""
     labels = () if footer is None else footer.unwoven_tools
     return tuple(dict.fromkeys(_COUNT.sub("", label) for label in labels))
+
+
+def candidates(footer: Footer | None, tool: str) -> list[tuple[str, int, str]]:
+    """Return the file, the line and the name of each function that a run could not tell from a tool."""
+    return [
+        (file, int(line), qualname)
+        for entry in (() if footer is None else footer.ledger)
+        if entry.what == tool and entry.slug == "ambiguous-tool"
+        for qualname, file, line in _PLACE.findall(entry.reason)
+    ]
 
 
 def declared_tools(trace: Record) -> dict[str, frozenset[str]]:

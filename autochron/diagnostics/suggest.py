@@ -16,12 +16,13 @@ from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
 from autochron.diagnostics.check import check
 from autochron.diagnostics.dispatchers import Dispatcher, find_dispatchers
-from autochron.diagnostics.found_tools import declared_tools, found_tools, unwoven_tools
+from autochron.diagnostics.found_tools import candidates, declared_tools, found_tools, unwoven_tools
+from autochron.diagnostics.module_names import ModuleNames
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
 from autochron.errors import AutochronError, RuleError
-from autochron.model import HARMFUL, Finding, FoundTool, Rules
-from autochron.project import Project
+from autochron.model import HARMFUL, Finding, Rules
+from autochron.project import Project, path_of
 from autochron.report.impact import with_impact
 from autochron.rules.loading import load_rules
 
@@ -100,8 +101,7 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
         folder: the folder whose source is read, if the rules name no project.
     """
     found = found_tools(trace)
-    certain = {tool.tool for tool in found if tool.is_confirmed}
-    names = [name for name in unwoven_tools(trace.footer) if name not in certain]
+    names = unwoven_tools(trace.footer)
     project = Project(rules.project or (os.path.abspath(folder),), rules.root)
     declared = declared_tools(trace) if names else {}
     wanted = {name: declared.get(name) for name in names}
@@ -110,11 +110,13 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
     suggestions: list[Suggestion] = []
     dispatched: list[Dispatcher] = []
     for name in names:
-        at = tuple(_as_definition(tool) for tool in found if tool.tool == name) or definitions[name]
+        sure = {f"{tool.module}:{tool.qualname}" for tool in found if tool.tool == name and tool.is_confirmed}
+        at = _known(name, trace, project) or definitions[name]
+        at = tuple(definition for definition in at if definition.target not in sure)
         if dispatchers[name] and _is_guessed(at):
             dispatched += dispatchers[name]
         else:
-            suggestions += _of_tool(name, at, rules)
+            suggestions += _of_tool(name, at, rules, is_found=bool(sure))
     suggestions += _of_dispatchers(dispatched)
     for tool in found:
         if tool.is_confirmed:
@@ -124,12 +126,29 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
     return suggestions
 
 
-def _as_definition(tool: FoundTool) -> ToolDefinition:
-    return ToolDefinition(tool.tool, tool.module, tool.qualname, tool.file, tool.line)
+def _known(name: str, trace: Record, project: Project) -> tuple[ToolDefinition, ...]:
+    """Return the functions of which the run shows that each may be a tool."""
+    found = [tool for tool in found_tools(trace) if tool.tool == name and not tool.is_confirmed]
+    if found:
+        return tuple(ToolDefinition(name, tool.module, tool.qualname, tool.file, tool.line) for tool in found)
+    modules_of = ModuleNames(project)
+    return tuple(
+        ToolDefinition(name, modules_of.aliases(path_of(project.root, file))[0], qualname, file, line)
+        for file, line, qualname in candidates(trace.footer, name)
+    )
 
 
-def _of_tool(name: str, definitions: Sequence[ToolDefinition], rules: Rules) -> list[Suggestion]:
-    """Return the tables for a tool that the model asked for and that no crossing answers, one for each definition."""
+def _of_tool(
+    name: str, definitions: Sequence[ToolDefinition], rules: Rules, *, is_found: bool
+) -> list[Suggestion]:
+    """Return the tables for a tool that the model asked for and that no crossing answers, one for each definition.
+
+    Args:
+        name: the tool.
+        definitions: what it may be.
+        rules: the present rules.
+        is_found: whether a function was found that answers other calls of it.
+    """
     sites = {definition: f"{definition.file}:{definition.qualname}" for definition in definitions}
     unwoven = uncovered(sites.values(), rules)
     woven = [definition for definition, site in sites.items() if site not in unwoven]
@@ -145,7 +164,7 @@ def _of_tool(name: str, definitions: Sequence[ToolDefinition], rules: Rules) -> 
         _blocking(
             tool_fields(name, definition.target),
             f"{asked}: {definition.file}:{definition.line}{many}",
-            is_certain=not many,
+            is_certain=not (many or is_found),
         )
         for definition in definitions
     ]

@@ -281,10 +281,15 @@ def _registrations(module: _ParsedModule) -> Iterator[_Registration]:
                 yield _Registration(keyword.arg, [keyword.value], scope, 1)
     for node in ast.walk(module.tree):
         for text, parts, weakness in _pairs(node):
-            expressions: list[ast.expr] = [
-                part for part in parts if isinstance(part, ast.Name | ast.Attribute)
-            ]
+            expressions = [named for part in parts if (named := _named(part)) is not None]
             yield _Registration(text, expressions, module.names.module, weakness)
+
+
+def _named(node: ast.AST) -> ast.expr | None:
+    """Return what may name a function: a name, or a text to look one up by, as in `globals()[ROUTES[name]]`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+        return ast.Name(node.value, ast.Load())
+    return node if isinstance(node, ast.Name | ast.Attribute) else None
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[str, Iterable[ast.AST], int]]:

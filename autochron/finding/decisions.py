@@ -68,12 +68,14 @@ class Decisions:
         confirmed: ids of the rules of functions that are known to be a tool.
         rejected: ids of the rules of functions that are known to be none.
         unclear: by tool, the places of several functions that each may be it.
+        dropped: the tools of which a crossing was dropped.
     """
 
     def __init__(self) -> None:
         self.confirmed: set[str] = set()
         self.rejected: set[str] = set()
         self.unclear: dict[str, frozenset[tuple[str, int, str]]] = {}
+        self.dropped: set[str] = set()
         self._held: dict[int, HeldCrossing] = {}
         self._misses: dict[str, int] = {}
         self._lock = unpatched.RLock()
@@ -97,6 +99,7 @@ class Decisions:
         with self._lock:
             entry = self._held.pop(crossing.seq, None)
             if entry is not None:
+                self.dropped.add(entry.rule.name)
                 self._forget([entry])
 
     def decide(self, results: Iterable[CallResult]) -> list[HeldCrossing]:
@@ -133,8 +136,10 @@ class Decisions:
         """Decide on the rest at the end: a call that no result answers may have been the last one."""
         with self._lock:
             entries = list(self._held.values())
+            missed = [entry for entry in entries if entry.rule.id in self._misses]
+            self.dropped |= {entry.rule.name for entry in missed}
             self._let_go(
-                [entry for entry in entries if entry.rule.id in self._misses],
+                missed,
                 [entry for entry in entries if entry.rule.id not in self._misses],
             )
 

@@ -124,6 +124,7 @@ class ToolFinder:
         if self._watch is not None:
             self._watch.off()
         self._decisions.close()
+        self._activation.found.dropped |= self._decisions.dropped
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""

@@ -16,13 +16,18 @@ _LOCALS = ".<locals>."
 
 
 class FoundFunctions:
-    """The functions of found tools. What a function makes later has its woven code, too."""
+    """The functions of found tools. What a function makes later has its woven code, too.
+
+    Attributes:
+        dropped: the tools of which a function crossed and was not taken for the tool. The tool may have run all the same.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._points: dict[tuple[str, str, int], Point] = {}
         """By file, qualified name and first line."""
         self._undo: list[Callable[[], None]] = []
+        self.dropped: set[str] = set()
 
     @property
     def has_rules(self) -> bool:

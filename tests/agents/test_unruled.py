@@ -15,6 +15,9 @@ from tests.agents.footprint import FOLDER, VARIABLE, Footprints
 from tests.agents.unruled_cases import CASES, FAST, LEARNS, UNRULED
 from tests.agents.workshop import assert_same, environment
 
+REFUSED = ("(unwoven-tool)", "(unconfirmed-tool)")
+"""The slugs of what a replay refuses."""
+
 
 @pytest.fixture
 def footprints():
@@ -105,7 +108,7 @@ def assert_found(agent, recorded):
     case, envelopes = agent.case, agent.crossings()
     assert_only_tools(case, envelopes)
     counts = Counter(envelope.name for envelope in envelopes)
-    unwoven = [line for line in recorded.stderr.splitlines() if line.endswith("(unwoven-tool)")]
+    unwoven = [line for line in recorded.stderr.splitlines() if line.endswith(REFUSED)]
     refused = [tool for tool in case.tools if any(mentions(line, tool.name) for line in unwoven)]
     assert bool(refused) == bool(unwoven), recorded.stderr
     for tool in case.tools:
