@@ -119,12 +119,12 @@ class DefinitionSearch:
             self._take(tool, function, 0)
 
     def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
-        entries = list(dict.items(value))
-        self._look_up({key: entry for key, entry in entries if type(key) is str and key in self._tools})
-        for tool in self._named({key: entry for key, entry in entries if type(key) is str and key in _NAMES}):
+        entries = [(key, entry) for key, entry in dict.items(value) if type(key) is str]
+        self._look_up({key: entry for key, entry in entries if key in self._tools})
+        for tool in self._named({key: entry for key, entry in entries if key in _NAMES}):
             for _, entry in entries:
                 self._take(tool, entry, depth=1)
-        for _, entry in entries:
+        for entry in list(dict.values(value)):
             self._look_at(entry, depth + 1)
 
     def _look_at_object(self, value: Any, depth: int) -> None:
