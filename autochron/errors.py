@@ -210,3 +210,9 @@ class LabelsError(AutochronError):
     """A file of labels has a line that is no label."""
 
     slug = "bad-labels"
+
+
+class AdoptionError(AutochronError):
+    """Code that is marked for Chronicle, or a fixture of Chronicle's, can't be taken over. Nothing was changed."""
+
+    slug = "not-adopted"

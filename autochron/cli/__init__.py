@@ -28,6 +28,7 @@ usage: autochron COMMAND ...
   mutate    what a test of an incident notices: autochron mutate incidents/refund
   rules     which rule matches what
   judge     how far a model's judgement agrees with labels
+  adopt     code that is marked for Chronicle: autochron adopt src
 
 autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
 """
@@ -35,7 +36,9 @@ autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`
 _INTERRUPTED = 130
 """The status that a shell reports for a program which ctrl-C ended."""
 
-_COMMANDS = ("init", "run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge")
+_COMMANDS = (
+    *("init", "run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge", "adopt"),
+)
 """Each is a module here with a function of its name, which takes the words after the command and returns the status."""
 
 _PROGRAM_COMMANDS = ("run", "replay")

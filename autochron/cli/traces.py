@@ -11,7 +11,8 @@ from msgspec import structs
 from autochron.cli.command_parser import CommandParser
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
-from autochron.model import Footer
+from autochron.escaping import terminal_lines
+from autochron.model import Footer, Trace
 from autochron.ports import Store
 from autochron.store import open_store
 
@@ -25,7 +26,8 @@ list                          what is in the store
                                                       write a trace file (JSON Lines), for a repository;
                                                       --with-snapshots: what its files held before the run, too, in
                                                       a folder beside it; of a database's table only rows that fit
-       autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited
+       autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited;
+                                                      also a folder of agent-chronicle's fixtures
        autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
                                                       drop what is older, and the oldest until the rest fits"""
 _ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
@@ -204,20 +206,50 @@ def _import(options: Namespace, file: str) -> int:
 
     if not os.path.exists(file):
         raise StoreError(f"there is no trace file {file}")
+    if os.path.isdir(file) or file.endswith(".json"):
+        return _import_fixtures(options, file)
     trace = read_trace(file, reseal=options.reseal)
     store = store_of(options)
+    _put(store, trace)
+    brought = _bring_snapshots(trace.footer, file, store)
+    words = f", {brought} snapshots" if brought else ""
+    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings{words}\n")
+    return 0
+
+
+def _import_fixtures(options: Namespace, path: str) -> int:
+    """Import the fixtures of agent-chronicle: a folder with `graph.json`, a folder above such ones, or one file."""
+    if options.reseal:
+        raise UsageError("autochron traces import: --reseal is for trace files; fixtures have no seal")
+    from autochron import __version__
+    from autochron.adopt.fixtures import read_fixtures  # lazy: few import fixtures
+    from autochron.rules.loading import load_rules
+
+    imported = read_fixtures(path, load_rules(options.rules or find_rule_file()), __version__)
+    store = store_of(options)
+    known = {summary.header.id for summary in store.summaries()}
+    for each in imported:
+        trace_id = each.trace.header.id
+        if trace_id in known:
+            sys.stdout.write(f"{trace_id} is in the store already: {each.path}\n")
+            continue
+        _put(store, each.trace)
+        sys.stdout.write(f"{trace_id} imported: {len(each.trace.envelopes)} crossings of {each.path}\n")
+        for lack in each.lacks:
+            sys.stdout.write(f"  {terminal_lines(lack)}\n")
+    return 0
+
+
+def _put(store: Store, trace: Trace) -> None:
+    """Write a trace into a store."""
     sink = store.begin(trace.header)
     for number, envelope in enumerate(trace.envelopes):
         sink.put(envelope)
         if number % 500 == 499:
             sink.commit()
-    brought = _bring_snapshots(trace.footer, file, store)
     if trace.footer is not None:
         sink.end(trace.footer)
     sink.close()
-    words = f", {brought} snapshots" if brought else ""
-    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings{words}\n")
-    return 0
 
 
 def _bring_snapshots(footer: Footer | None, file: str, store: Store) -> int:

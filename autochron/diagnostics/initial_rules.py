@@ -11,13 +11,14 @@ from autochron._runtime.unpatched import os
 from autochron.config import RULE_FILE
 from autochron.diagnostics.found_tools import declared_tools, found_tools, unwoven_tools
 from autochron.diagnostics.project_survey import Survey
-from autochron.diagnostics.suggest import replace_rules, tool_fields
+from autochron.diagnostics.suggest import tool_fields
 from autochron.diagnostics.tool_definitions import find_definitions
 from autochron.diagnostics.woven_tools import uncovered
 from autochron.errors import RuleError
 from autochron.escaping import toml_string, visible
 from autochron.model import FoundTool, Rules
 from autochron.project import Project
+from autochron.rules.editing import replace_rules
 from autochron.rules.packs import load_pack
 
 if TYPE_CHECKING:

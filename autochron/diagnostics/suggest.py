@@ -6,12 +6,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-import tomlkit
-from tomlkit.items import AoT, Table
-
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
-from autochron.config import PROJECT_FILE, RULE_FILE
+from autochron.config import RULE_FILE
 from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
 from autochron.diagnostics.check import check
@@ -20,11 +17,10 @@ from autochron.diagnostics.found_tools import candidates, declared_tools, found_
 from autochron.diagnostics.module_names import ModuleNames
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
-from autochron.errors import AutochronError, RuleError
 from autochron.model import HARMFUL, Finding, Rules
 from autochron.project import Project, path_of
 from autochron.report.impact import with_impact
-from autochron.rules.loading import load_rules
+from autochron.rules.editing import NewTable, replace_rules, table_text, with_tables
 
 if TYPE_CHECKING:
     from autochron.ports import Record
@@ -235,18 +231,8 @@ def write(suggestions: Iterable[Suggestion], rules: Rules, folder: str) -> str:
         RuleError: the file can't be written, or would not load with the tables. Then nothing was changed.
     """
     path = rules.file or os.path.join(folder, RULE_FILE)
-    document = _document(path)
-    table: Table | tomlkit.TOMLDocument = document
-    if os.path.basename(path) == PROJECT_FILE:
-        table = document["tool"]["autochron"]
-    for suggestion in filter(is_writable, suggestions):
-        array = table.get(suggestion.kind)
-        if array is None:
-            array = tomlkit.aot()
-            table.append(suggestion.kind, array)
-        assert isinstance(array, AoT)  # noqa: S101 - the rules were loaded
-        array.append(_entry(suggestion.fields))
-    replace_rules(path, tomlkit.dumps(document), rules.root or folder)
+    _, content = with_tables(path, map(_new_table, filter(is_writable, suggestions)))
+    replace_rules(path, content, rules.root or folder)
     return path
 
 
@@ -259,71 +245,9 @@ def text(suggestion: Suggestion) -> str:
     """Return a table as it will be in the file; as a comment if it may not be the right one."""
     if not suggestion.fields:
         return ""
-    document = tomlkit.document()
-    array = tomlkit.aot()
-    array.append(_entry(suggestion.fields))
-    document[suggestion.kind] = array
-    table = tomlkit.dumps(document).strip()
+    table = table_text(_new_table(suggestion))
     return table if suggestion.is_certain else "\n".join(f"# {line}" for line in table.split("\n"))
 
 
-def _document(path: str) -> tomlkit.TOMLDocument:
-    """Return the parsed rule file, or a new document if there is none."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return tomlkit.parse(file.read())
-    except FileNotFoundError:
-        document = tomlkit.document()
-        document["version"] = 1
-        return document
-    except (OSError, UnicodeError) as error:
-        raise RuleError(f"{path} can't be read ({error}); nothing was written") from error
-
-
-def _entry(fields: Iterable[tuple[str, str]]) -> Table:
-    table = tomlkit.table()
-    for name, value in fields:
-        table[name] = value
-    table.add(tomlkit.nl())
-    return table
-
-
-def replace_rules(path: str, content: str, root: str, *, is_new: bool = False) -> None:
-    """Write a rule file atomically, after a check that the rules in it load.
-
-    Args:
-        path: the file.
-        content: its text.
-        root: the folder that its paths start from.
-        is_new: whether to refuse a file that exists.
-
-    Raises:
-        RuleError: the file can't be written, exists, or would not load. Then nothing was changed.
-    """
-    folder, name = os.path.split(path)
-    # The trial file has the same name, because the name decides how it is read.
-    trial = os.path.join(folder, f".autochron-{unpatched.getpid()}")
-    try:
-        os.mkdir(trial)
-        trial_file = os.path.join(trial, name)
-        try:
-            with open(trial_file, "w", encoding="utf-8", newline="") as file:
-                file.write(content)
-            load_rules(trial_file, root=root)
-            if is_new:
-                with open(
-                    path, "x", encoding="utf-8", newline=""
-                ) as file:  # not a link: few file systems have none
-                    file.write(content)
-            else:
-                os.replace(trial_file, path)
-        finally:
-            if os.path.exists(trial_file):
-                os.unlink(trial_file)
-            os.rmdir(trial)
-    except OSError as error:
-        raise RuleError(f"{path} can't be written ({error.strerror}); nothing was changed") from error
-    except AutochronError as error:
-        raise RuleError(
-            f"{path} would not load with these tables, so nothing was changed: {error}"
-        ) from error
+def _new_table(suggestion: Suggestion) -> NewTable:
+    return NewTable(suggestion.kind, suggestion.fields)

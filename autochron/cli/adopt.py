@@ -1,0 +1,53 @@
+"""The command `autochron adopt`: its options, and the calls that do the work."""
+
+from __future__ import annotations
+
+import sys
+
+from autochron._runtime.unpatched import os
+from autochron.cli.command_parser import CommandParser
+from autochron.errors import AdoptionError, UsageError
+
+
+def adopt(arguments: list[str]) -> int:
+    """Run `autochron adopt`: take Chronicle's marks out of sources, and write rules that do the same.
+
+    Returns:
+        The exit status: 0; with --check 1 if something would change.
+
+    Raises:
+        UsageError: an option or a path is wrong.
+        AdoptionError: a file has something that can't be taken over. Nothing was changed.
+        RuleError: the rules can't be read or written. Nothing was changed.
+    """
+    parser = CommandParser(
+        "adopt",
+        "PATH ... [--check] [--rules FILE]",
+        "Take the marks of agent-chronicle out of sources (`@boundary`, `wrap_llm`, `wrap`, `instrument`), and write the "
+        "rules that do the same. Formatting and comments stay. Nothing is written if one of the files can't be taken over.",
+        epilog="Chronicle's fixtures become traces by `autochron traces import FOLDER`.",
+    )
+    parser.add_flag("--check", "show what would change, and change nothing; status 1 if something would")
+    parser.add_value(
+        "--rules",
+        "FILE",
+        "the rules; default autochron.toml or [tool.autochron], found upward, or a new file",
+    )
+    options = parser.read(arguments)
+    if not options.words:
+        raise UsageError("autochron adopt wants files or folders after it")
+    for path in options.words:
+        if not os.path.exists(path):
+            raise UsageError(f"there is no {path}; name a Python file or a folder")
+    from autochron.adopt.adoption import carry_out, plan  # lazy: libcst takes 0.2 s, which --help saves
+    from autochron.adopt.report import differences, refusal, summary
+
+    adoption = plan(options.words, options.rules)
+    if options.check:
+        sys.stdout.write(differences(adoption))
+    if adoption.refusals:
+        raise AdoptionError(refusal(adoption))
+    if not options.check:
+        carry_out(adoption)
+    sys.stdout.write(summary(adoption, is_check=options.check))
+    return int(options.check and bool(adoption.changes or adoption.changes_rules))
