@@ -23,6 +23,7 @@ from autochron.finding.decisions import Decisions
 from autochron.finding.definitions import DefinitionSearch
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
+from autochron.finding.streamed_arguments import with_arguments
 from autochron.http.exchange import stored_exchange
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
@@ -260,7 +261,8 @@ class ToolFinder:
             self._report(f"an answer was not read: {type(error).__name__}: {error} (tools-not-found)")
 
     def _note_calls(self, seq: int, paths: MetaPaths, exchange: Exchange) -> None:
-        self.called.ask(seq, CallFacts(paths, b"{}", Returned(), exchange).calls())
+        calls = CallFacts(paths, b"{}", Returned(), exchange).calls()
+        self.called.ask(seq, with_arguments(calls, exchange))
 
     def _note_declarations(self, paths: MetaPaths, body: bytes) -> None:
         """Seek the tools of a request, unless it declares what an earlier one did."""
