@@ -77,6 +77,7 @@ class DefinitionSearch:
         """
         for namespace in _namespaces(frame, self._project):
             self._look_up(namespace)
+            self._look_at_module(namespace)
             for value in list(namespace.values()):  # a copy: another thread may change it
                 self._look_at(value, 0)
         return {name: list(functions.values()) for name, functions in self._found.items()}
@@ -89,6 +90,13 @@ class DefinitionSearch:
             if name in namespace:
                 for tool in tools:
                     self._take(tool, namespace[name], 0)
+
+    def _look_at_module(self, namespace: Mapping[Any, Any]) -> None:
+        """Take the functions that run the tool that a module is, by its own name."""
+        name = namespace.get("__name__")
+        for tool in self._tools.get(name.rpartition(".")[2], ()) if type(name) is str else ():
+            for function in _METHODS:
+                self._take(tool, namespace.get(function), 0)
 
     def _look_at(self, value: Any, depth: int) -> None:
         """Search a value that has no tool's name: a container, an object or a class of the project."""

@@ -589,12 +589,12 @@ CASES = (
             Tool(
                 "FindRoute",
                 "parsed_tools.py:Walks.do_find parsed_tools.py:Walks.apply",
-                how="name value refused",
+                how="value refused",
             ),
             Tool(
                 "RateRoute",
                 "parsed_tools.py:Walks.do_rate parsed_tools.py:Walks.apply",
-                how="name value refused",
+                how="value refused",
             ),
         ),
         left_alone=("parsed_tools.py:FindRoute", "parsed_tools.py:RateRoute"),
@@ -918,12 +918,12 @@ CASES = (
             Tool(
                 "ping_node",
                 "proxy_object.py:Remote.__getattr__.<locals>.method proxy_object.py:Remote._request",
-                how="name value refused",
+                how="value refused",
             ),
             Tool(
                 "drain_node",
                 "proxy_object.py:Remote.__getattr__.<locals>.method proxy_object.py:Remote._request",
-                how="name value refused",
+                how="value refused",
             ),
         ),
         left_alone=("proxy_object.py:Remote.__getattr__",),
