@@ -12,6 +12,7 @@ import pytest
 from autochron import provider
 from autochron.store import open_store
 from tests.agents.footprint import FOLDER, VARIABLE, Footprints
+from tests.agents.unruled_breakers import BREAKERS
 from tests.agents.unruled_cases import CASES, FAST, LEARNS, UNRULED
 from tests.agents.workshop import assert_same, environment
 
@@ -71,7 +72,7 @@ def tried(case):
     return case if case.program in FAST else pytest.param(case, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("case", [tried(case) for case in CASES], ids=str)
+@pytest.mark.parametrize("case", [tried(case) for case in (*CASES, *BREAKERS)], ids=str)
 def test_tools_without_a_rule_are_found_or_refused(case, forked, footprints, tmp_path):
     check(Agent(case, forked, tmp_path, footprints))
 
@@ -187,7 +188,7 @@ def fitting(choices, tool):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *BREAKERS], ids=str)
 def test_the_programs_run_their_tools_as_the_table_says(case, forked, footprints, tmp_path):
     agent = Agent(case, forked, tmp_path, footprints)
     with provider.serve(script=case.script()) as model:
