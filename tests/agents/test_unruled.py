@@ -13,7 +13,7 @@ from autochron import provider
 from autochron.store import open_store
 from tests.agents.footprint import FOLDER, VARIABLE, Footprints
 from tests.agents.unruled_breakers import BREAKERS
-from tests.agents.unruled_cases import CASES, FAST, LEARNS, UNRULED
+from tests.agents.unruled_cases import ALIKE, CASES, FAST, LEARNS, UNRULED
 from tests.agents.workshop import assert_same, environment
 
 REFUSED = ("(unwoven-tool)", "(unconfirmed-tool)")
@@ -69,7 +69,9 @@ def by_name(*names):
 
 
 def tried(case):
-    return case if case.program in FAST else pytest.param(case, marks=pytest.mark.slow)
+    if case.program in FAST:
+        return case
+    return pytest.param(case, marks=pytest.mark.thorough if case.program in ALIKE else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("case", [tried(case) for case in (*CASES, *BREAKERS)], ids=str)

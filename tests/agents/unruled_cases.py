@@ -1053,3 +1053,12 @@ FAST = (
     "garage", "decoy_helper", "anthropic_ladder", "responses_api", "tool_raises",
 )  # fmt: skip
 """The cases that each run of the tests tries; the others are slow."""
+
+ALIKE = (
+    "hotel_match_renamed", "registry_plain", "class_execute", "partials", "thread_pool", "globals_lookup", "notes.app",
+    "pydantic_args", "popped_arguments", "async_stream_agent", "anthropic_async", "mcp_like", "namespaced", "camel_case",
+    "tool_objects", "layered", "static_methods", "to_thread", "queue_worker", "two_agents", "same_results",
+    "enveloped_results", "retried_tool", "warm_start", "tool_factory", "partials_of_one", "twenty_functions",
+    "submit_answer", "text_protocol", "never_called", "unknown_tool", "silent_ladder", "inline_in_loop",
+)  # fmt: skip
+"""The cases that are much like another one. They take too long for each build: `--thorough` tries them."""
