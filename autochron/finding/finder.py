@@ -211,7 +211,7 @@ class ToolFinder:
         if names:
             if self._watch is None:
                 self._watch = ReturnWatch(
-                    self.called, self._decisions, self._activation.project, self._make_point
+                    self.called, self._decisions, self._activation.project, self._make_point, self._report
                 )
             self._watch.asked(kernel, names)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autochron._runtime import unpatched
 from autochron._runtime.bare import identity
 from autochron._runtime.frame_locals import locals_of
+from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.crossing.crossing import BUSY
 from autochron.crossing.lanes import CURRENT
@@ -49,6 +50,7 @@ class ReturnWatch:
         project: whose functions are watched.
         known: the tools that are not watched any more: found, covered by a rule, or watched in vain.
         frames: the token of each function that crosses now, by the identity of its frame.
+        report: called with a problem on our side, in one line.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class ReturnWatch:
         decisions: Decisions,
         project: Project,
         make_point: Callable[[str, CodeType, str], Point | None],
+        report: Callable[[str], None],
     ) -> None:
         """Make one.
 
@@ -66,7 +69,9 @@ class ReturnWatch:
             project: whose functions are watched.
             make_point: returns the point of a function that may be a tool, from the tool, its code and its module; None if it
                 can't cross.
+            report: called with a problem on our side, in one line.
         """
+        self.report = report
         self._called = called
         self._decisions = decisions
         self.project = project
@@ -171,6 +176,7 @@ _watches: dict[Any, ReturnWatch] = {}
 def _switch_on() -> None:
     monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # Python 3.12
     if monitoring.get_tool(_TOOL) is None:
+        monitoring.restart_events()  # what an earlier watch had no interest in may be of this project
         monitoring.use_tool_id(_TOOL, "autochron")
         events = monitoring.events
         monitoring.register_callback(_TOOL, events.PY_START, _started)
@@ -186,34 +192,43 @@ def _switch_off() -> None:
         monitoring.free_tool_id(_TOOL)
 
 
-def _watch_of(code: CodeType) -> Any:
-    """Return the watch of the session that runs this code; None if there is none."""
-    if unpatched.get_ident() in BUSY:
-        return None
-    current = CURRENT.get(None)
-    kernel = None if current is None else current.root.kernel
-    return _watches.get(kernel)
+def _is_watched(code: CodeType) -> bool:
+    return any(watch.project.owns(code.co_filename) for watch in list(_watches.values()))
 
 
 def _started(code: CodeType, _offset: int) -> Any:
-    if code.co_flags & _GENERATOR or not any(
-        watch.project.owns(code.co_filename) for watch in list(_watches.values())
-    ):
+    if code.co_flags & _GENERATOR or not _is_watched(code):
         return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
-    watch = _watch_of(code)
+    if unpatched.get_ident() in BUSY:
+        return None
+    current = CURRENT.get(None)
+    watch = None if current is None else _watches.get(current.root.kernel)
     if watch is not None:
-        watch.started(code, getframe(1), CURRENT.get(None))
+        _guarded(watch, watch.started, code, getframe(1), current)
     return None
 
 
 def _returned(code: CodeType, _offset: int, value: Any) -> Any:
+    if not _is_watched(code):
+        return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
     for watch in list(_watches.values()):
         if watch.frames:
-            watch.returned(getframe(1), value)
+            _guarded(watch, watch.returned, getframe(1), value)
     return None
 
 
 def _unwound(_code: CodeType, _offset: int, error: BaseException) -> None:
     for watch in list(_watches.values()):
         if watch.frames:
-            watch.unwound(getframe(1), error)
+            _guarded(watch, watch.unwound, getframe(1), error)
+
+
+def _guarded(watch: ReturnWatch, note: Callable[..., None], *arguments: Any) -> None:
+    """Call a method of a watch. A fault of ours ends the watch, and never reaches the program."""
+    try:
+        note(*arguments)
+    except Exception as error:
+        if is_interruption(error):
+            raise
+        watch.off()
+        watch.report(f"tools were not found by value: {type(error).__name__}: {error} (tools-not-found)")
