@@ -6,6 +6,7 @@ name, or one that gets the same arguments, returns something else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from autochron._runtime import unpatched
 from autochron.finding.called_tools import OpenCall
 from autochron.model import BoundaryRule, Raised, Returned
 from autochron.recording.call_facts import CallResult
-from autochron.recording.requested_tools import scalars, walk
+from autochron.recording.requested_tools import is_structured, scalars, walk
 
 if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
@@ -31,6 +32,7 @@ _SHORTEST = 2
 _PREFIX = 40
 """Characters of a long text that have to be in the result, which may be cut."""
 
+_WORD = re.compile(r"\w+")
 _SAYS_NOTHING = frozenset({"True", "False", "None", "null", "true", "false"})
 
 
@@ -191,7 +193,7 @@ def _fitting(entries: list[HeldCrossing], result: CallResult) -> list[HeldCrossi
     parts = [part for part in walk(result.body) if isinstance(part, dict | list) and part]
     ended = [entry for entry in entries if _outcome_of(entry) is not None]
     for is_enough in (_is_whole, _is_part):
-        fitting = [entry for entry in ended if is_enough(entry, text, parts)]
+        fitting = [entry for entry in ended if is_enough(entry, text, parts) and _explains(entry, result)]
         if fitting:
             return fitting
     # Nothing that was returned says anything. If the result doesn't either, a name that fits is enough.
@@ -212,6 +214,29 @@ def _is_whole(entry: HeldCrossing, text: str, parts: list[Any]) -> bool:
 def _is_part(entry: HeldCrossing, text: str, _parts: list[Any]) -> bool:
     """Return whether a result has some of what was returned."""
     return any(_is_in(value, text) for value in _telling(entry))
+
+
+def _explains(entry: HeldCrossing, result: CallResult) -> bool:
+    """Return whether most words of a result are of what was returned. A helper's value, such as a number, is in a longer one.
+
+    The arguments say nothing here, since any function may write them into the result.
+    """
+    returned, given = _words_of(_value_of(entry)), _words_of(entry.call.call.decoded())
+    contents = [result.body[key] for key in _CONTENTS if key in result.body] or [result.body]
+    explained = unexplained = 0
+    for text in scalars(contents):
+        for word in () if is_structured(text) else _WORD.findall(text):
+            if word in returned:
+                explained += len(word)
+            elif word not in given and word not in _SAYS_NOTHING:
+                unexplained += len(word)
+    return explained >= unexplained
+
+
+def _words_of(value: Any) -> str:
+    """Return the keys and the scalars of JSON, as text."""
+    keys = [key for part in walk(value) if isinstance(part, dict) for key in part]
+    return "\n".join([*keys, *scalars(value)])
 
 
 def _outcome_of(entry: HeldCrossing) -> Returned | Raised | None:
@@ -255,5 +280,5 @@ def _is_written(entry: HeldCrossing, result: CallResult) -> bool:
     )
 
 
-_CONTENTS = ("content", "output", "result", "text")
+_CONTENTS = ("content", "output", "result", "text", "response")
 """Fields with the text of a result."""

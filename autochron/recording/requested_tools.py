@@ -383,6 +383,11 @@ def scalars(value: Any) -> Iterator[str]:
             yield str(member)
 
 
+def is_structured(text: str) -> bool:
+    """Return whether a text holds a JSON object or array."""
+    return _decoded(text) is not None
+
+
 def _keys(value: Any) -> Iterator[str]:
     for member in walk(value):
         if isinstance(member, dict):

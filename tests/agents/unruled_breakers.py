@@ -93,6 +93,12 @@ BREAKERS = (
             Tool("tool_150", "many_tools.py:make.<locals>.tool"),
         ),
     ),
+    Unruled(
+        "helper_in_result",
+        talk(ask("transfer", account="77-1", amount=950), "Done."),
+        (Tool("transfer", "helper_in_result.py:_post", how="nowhere"),),
+        left_alone=("helper_in_result.py:Audit.transfer",),
+    ),
     # What looks at the program, and what the program looks at.
     Unruled(
         "hostile_objects",
