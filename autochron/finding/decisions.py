@@ -32,6 +32,9 @@ _SHORTEST = 2
 _PREFIX = 40
 """Characters of a long text that have to be in the result, which may be cut."""
 
+_MOST_COMPARED = 65_536
+"""Characters of one text of which the words are compared."""
+
 _WORD = re.compile(r"\w+")
 _SAYS_NOTHING = frozenset({"True", "False", "None", "null", "true", "false"})
 
@@ -223,20 +226,23 @@ def _explains(entry: HeldCrossing, result: CallResult) -> bool:
     """
     returned, given = _words_of(_value_of(entry)), _words_of(entry.call.call.decoded())
     contents = [result.body[key] for key in _CONTENTS if key in result.body] or [result.body]
-    explained = unexplained = 0
-    for text in scalars(contents):
-        for word in () if is_structured(text) else _WORD.findall(text):
-            if word in returned:
-                explained += len(word)
-            elif word not in given and word not in _SAYS_NOTHING:
-                unexplained += len(word)
-    return explained >= unexplained
+    texts = [text[:_MOST_COMPARED] for text in scalars(contents) if not is_structured(text)]
+    words = [word for text in texts for word in _WORD.findall(text)]
+    # A long word may be cut.
+    long_words = [word for word in returned if len(word) > _PREFIX]
+    explained = unknown = 0
+    for word in words:
+        if word in returned or (len(word) > _PREFIX and any(known.startswith(word) for known in long_words)):
+            explained += len(word)
+        elif word not in given and word not in _SAYS_NOTHING:
+            unknown += len(word)
+    return explained >= unknown
 
 
-def _words_of(value: Any) -> str:
-    """Return the keys and the scalars of JSON, as text."""
-    keys = [key for part in walk(value) if isinstance(part, dict) for key in part]
-    return "\n".join([*keys, *scalars(value)])
+def _words_of(value: Any) -> set[str]:
+    """Return the words in the keys and the scalars of JSON."""
+    keys = (key for part in walk(value) if isinstance(part, dict) for key in part)
+    return {word for text in (*keys, *scalars(value)) for word in _WORD.findall(text[:_MOST_COMPARED])}
 
 
 def _outcome_of(entry: HeldCrossing) -> Returned | Raised | None:

@@ -69,7 +69,7 @@ class Bench:
         ({"sky": "sunny", "degrees": 21.5}, '{"sky": "sunny", "degrees": 21.5}'),
         ({"sky": "sunny", "degrees": 21.5}, '{"ok": true, "data": {"sky": "sunny", "degrees": 21.5}}'),
         ({"sky": "sunny", "degrees": 21.5}, "It is sunny, 21.5 degrees."),
-        (["a1", "b2"], "found: a1, b2"),
+        (["a1", "b2"], "a1, b2"),
         ("x" * 5_000, "x" * 500 + "…"),
         (
             {"city": "Paris", "open": True},
@@ -99,6 +99,10 @@ def test_a_function_of_the_tools_name_is_kept_if_its_value_is_in_the_result(valu
         (None, "The mail is out."),
         (True, "sunny"),
         ("", "sunny"),
+        (
+            4217,
+            "customer 4217 is called Ada Lovelace and lives in London",
+        ),  # a helper's number in the tool's result
     ],
 )
 def test_a_function_of_the_tools_name_is_dropped_if_its_value_is_not_in_the_result(value, content):
