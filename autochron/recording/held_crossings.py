@@ -11,19 +11,22 @@ if TYPE_CHECKING:
 
 
 class HeldCrossings(dict[int, "Crossing[Any] | None"]):
-    """By `seq`: a crossing that is not submitted; None until it has ended."""
+    """By `seq`: a crossing that is not submitted; None until it has ended.
+
+    Attributes:
+        has_held: whether any crossing was held so far.
+    """
 
     def __init__(self, submit: Callable[[Any], None]) -> None:
         super().__init__()
         self._submit = submit
+        self.has_held = False
         self._dropped: set[int] = set()
         """The `seq`s of crossings that were dropped before they ended."""
 
-    def __bool__(self) -> bool:
-        return bool(len(self) or self._dropped)
-
     def hold(self, crossing: Crossing[Any]) -> None:
         """Have a crossing kept when it ends."""
+        self.has_held = True
         self[crossing.seq] = None
 
     def has_ended(self, crossing: Crossing[Any]) -> bool:

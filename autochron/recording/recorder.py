@@ -442,7 +442,7 @@ class Recorder:
         if self.weigh is not None and (size := draft.size) > HEAVY:
             self.weigh(size)
         draft.waiting += 1  # `_submit_again`, inlined
-        if not (self.held and self.held.has_ended(crossing)):
+        if not (self.held.has_held and self.held.has_ended(crossing)):
             self._submit(crossing)
 
     def _submit_again(self, crossing: Crossing[Draft], draft: Draft) -> None:
