@@ -17,6 +17,9 @@ else:
 
 _VERSION = "rules-1"
 
+_UNRECORDED = ("telemetry =", "declared =", "results =")
+"""How the lines of a pack begin that do not count."""
+
 
 def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
     """Return the SHA-256 of rules, in hex.
@@ -53,13 +56,13 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
 def digest_text(text: str) -> str:
     """Return the SHA-256 of a pack's lines without blank lines and comments, in hex.
 
-    The line `telemetry = …` does not count, because it changes nothing that is recorded. Not the digest of parsed rules: a
-    pack that waits for its library is not parsed.
+    The lines `telemetry = …`, `declared = …` and `results = …` do not count, because they change nothing that a rule records.
+    Not the digest of parsed rules: a pack that waits for its library is not parsed.
     """
     lines = [
         line
         for raw in text.splitlines()
-        if (line := raw.strip()) and line[0] != "#" and not line.startswith("telemetry =")
+        if (line := raw.strip()) and line[0] != "#" and not line.startswith(_UNRECORDED)
     ]
     text_digest: str = sha256("\n".join(lines).encode()).hexdigest()
     return text_digest

@@ -250,7 +250,7 @@ def test_the_swap_that_an_incident_proposes_for_a_librarys_tool_works(graph, tmp
 
 
 def test_suggestions_and_init_know_the_installed_program_that_ran(home):
-    write(home, {"env/site-packages/shopbot/cli.py": ASKING, "autochron.toml": "version = 1\n"})
+    write(home, {"env/site-packages/shopbot/cli.py": ASKING, "autochron.toml": "version = 1\nfind = false\n"})
     turns = Script((Step(turn=0, calls=(Call.of("refund", cents=5),)), Step(text="Done.")))
     with provider.serve(script=turns) as model:
         asking = variables(home) | {"OPENAI_BASE_URL": model.url, "NO_PROXY": "*"}
