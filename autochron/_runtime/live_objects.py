@@ -8,13 +8,17 @@ makes the list of all objects, searches it and drops it. No other thread runs me
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, compress, repeat
 from operator import call, is_
 from typing import Any
 
 from autochron._runtime.bare import identity
+
+_COLLECTS_INSIDE = sys.version_info < (3, 12)
+"""Whether the collector may run inside of a call of C, and with it code that lets other threads run."""
 
 _subclasses_of: Any = type.__dict__["__subclasses__"]
 
@@ -32,7 +36,7 @@ def exact_instances_of(kind: type) -> list[Any]:
 def is_known(wanted: object) -> bool:
     """Return whether the collector knows an object: whether it was made after the last `gc.freeze()`."""
     # A sum goes on to the end. `any` would stop, and leave a cycle of the list and its iterator.
-    return bool(sum(map(is_, chain.from_iterable(_lists()), repeat(wanted))))
+    return bool(_uncollected(sum, [map(is_, chain.from_iterable(_lists()), repeat(wanted))]))
 
 
 def _of_types(kinds: set[int]) -> list[Any]:
@@ -45,7 +49,24 @@ def _of_types(kinds: set[int]) -> list[Any]:
     choices: Iterator[Any] = lists
     for function in (type, identity, kinds.__contains__):
         choices = map(partial(map, function), choices)
-    return list(chain.from_iterable(map(compress, lists, choices)))
+    found: list[Any] = _uncollected(list, [chain.from_iterable(map(compress, lists, choices))])
+    return found
+
+
+def _uncollected(read: Callable[[Any], Any], search: list[Iterator[Any]]) -> Any:
+    """Return what a function of C makes of a search, which the collector must not interrupt.
+
+    Args:
+        read: the function.
+        search: an iterator. It is taken out, so that only the call refers to it.
+    """
+    if not _COLLECTS_INSIDE or not gc.isenabled():
+        return read(search.pop())
+    gc.disable()
+    try:
+        return read(search.pop())
+    finally:
+        gc.enable()
 
 
 def _lists() -> Iterator[list[Any]]:

@@ -134,6 +134,21 @@ def _known(name: str, trace: Record, project: Project) -> tuple[ToolDefinition, 
     )
 
 
+def uncovered_tools(names: Sequence[str], rules: Rules, folder: str) -> list[str]:
+    """Return those of some tools of which no definition that the source has is woven by the rules.
+
+    Args:
+        names: the tools.
+        rules: the present rules.
+        folder: the folder whose source is read, if the rules name no project.
+    """
+    project = Project(rules.project or (os.path.abspath(folder),), rules.root)
+    definitions = find_definitions(project, dict.fromkeys(names))
+    sites = {name: [f"{known.file}:{known.qualname}" for known in definitions[name]] for name in names}
+    unwoven = uncovered([site for places in sites.values() for site in places], rules)
+    return [name for name, places in sites.items() if all(site in unwoven for site in places)]
+
+
 def _of_tool(
     name: str, definitions: Sequence[ToolDefinition], rules: Rules, *, is_found: bool
 ) -> list[Suggestion]:

@@ -116,9 +116,7 @@ class ToolFinder:
         with self._lock:
             answer = self._answers.pop(seq, None)
         if answer is not None:
-            self._read(seq, answer)
-            if self._watches() and answer.kernel is not None:
-                self._watch_calls(seq, answer.kernel)
+            self._read(seq, answer, watches=True)
 
     def closed(self) -> None:
         """Note that the session ends."""
@@ -252,9 +250,11 @@ class ToolFinder:
     def _place_of(self, file: str, line: int, qualname: str) -> str:
         return f"{qualname} ({self._activation.project.name(file)}:{line})"
 
-    def _read(self, seq: int, answer: _Answer) -> None:
+    def _read(self, seq: int, answer: _Answer, *, watches: bool = False) -> None:
         try:
             self._note_calls(seq, answer.paths, stored_exchange(answer.wire, with_request=False))
+            if watches and self._watches() and answer.kernel is not None:
+                self._watch_calls(seq, answer.kernel)
         except Exception as error:
             if is_interruption(error):
                 raise

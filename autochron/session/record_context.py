@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.json import decode
+
 from autochron._runtime import std_streams, unpatched
 from autochron._runtime.unpatched import os
 from autochron.config import default_store, find_rule_file
@@ -217,6 +219,7 @@ def refuse_unwoven(
     """
     footer = record.footer
     if footer is None:
+        _refuse_cut_off(record, rules, remedy)
         return
     unsure = footer.unconfirmed_tools()
     if unsure:
@@ -233,6 +236,40 @@ def refuse_unwoven(
             f"cover, so a replay may run it for real; add a [[boundary]] for it and record again{remedy}"
             f"{_tables(record, rules)}"
         )
+
+
+def _refuse_cut_off(record: Record, rules: Rules | None, remedy: str) -> None:
+    """Refuse a trace that was cut off if the model asked in it for a tool that never crossed, and no rule is known to cover.
+
+    Such a trace does not say which tools no boundary covered, or were found.
+    """
+    crossed = {name for boundary in record.boundaries() for name in (boundary.name, _last(boundary.site))}
+    asked = [name for name in _asked_for(record) if name not in crossed]
+    if not asked or rules is None:
+        return
+    from autochron.diagnostics import suggest  # lazy: few traces are cut off
+
+    missing = suggest.uncovered_tools(asked, rules, rules.root or os.getcwd())
+    if missing:
+        raise UnwovenToolError(
+            f"trace {record.header.id} was cut off before its end: the model asked for {', '.join(missing)}, which no "
+            f"crossing answers and no boundary is known to cover, so a replay may run it for real; add a [[boundary]] for it "
+            f"and record again{remedy}"
+        )
+
+
+def _asked_for(record: Record) -> list[str]:
+    """Return the names of the tools that models asked for."""
+    metas = [
+        decode(envelope.meta)
+        for envelope in record
+        if envelope.kind == "model" and b'"tools":' in envelope.meta
+    ]
+    return list(dict.fromkeys(name for meta in metas for name in meta.get("tools", ())))
+
+
+def _last(site: str) -> str:
+    return site.rpartition(":")[2].rpartition(".")[2]
 
 
 def _tables(record: Record, rules: Rules | None) -> str:
