@@ -1,8 +1,8 @@
 """A model provider on the loopback interface, which tests, incidents and the demo call in place of a paid one.
 
-It has the wire forms of OpenAI (chat completions, responses, embeddings and files), Anthropic, Google, Mistral, Ollama and
-Amazon Bedrock, whole and streamed, with tool calls. It is as unsteady as a real provider: without a seed, wording and ids
-differ in each run. It shares no code with the rest of autochron, so that neither can hide a defect of the other.
+It has the wire forms of OpenAI (chat completions, responses, embeddings and files), Anthropic, Google, Mistral, Groq, Cohere,
+Ollama and Amazon Bedrock, whole and streamed, with tool calls. It is as unsteady as a real provider: without a seed, wording
+and ids differ in each run. It shares no code with the rest of autochron, so that neither can hide a defect of the other.
 
     from autochron import provider
 

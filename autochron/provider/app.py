@@ -12,13 +12,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from autochron.provider import bedrock, chat, google, messages, mistral, ollama, responses
+from autochron.provider import bedrock, chat, cohere, google, groq, messages, mistral, ollama, responses
 from autochron.provider.request_planner import Inquiry, Plan, RequestPlanner
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
 
 _OPENAI = (chat.FORM, responses.FORM)
-_OTHERS = (messages.FORM, ollama.FORM, mistral.FORM, google.FORM, google.STREAM, *bedrock.FORMS)
+_OTHERS = (
+    *(messages.FORM, ollama.FORM, mistral.FORM, groq.FORM, cohere.FORM),
+    *(google.FORM, google.STREAM, *bedrock.FORMS),
+)
 _FORMS = {form.path: form for form in (*_OPENAI, *_OTHERS)}
 _PLAIN = ("/v1/embeddings", "/v1/files")
 _GZIP = 31  # zlib's window bits for a gzip wrapper

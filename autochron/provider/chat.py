@@ -51,19 +51,19 @@ def _reply_body(reply: Reply, conversation: Conversation, rng: random.Random) ->
         ]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
     body = {**_head(reply, conversation, "chat.completion"), "choices": [choice]}
-    return {**body, "usage": _usage(reply, conversation)}
+    return {**body, "usage": usage(reply, conversation)}
 
 
 def _events(reply: Reply, conversation: Conversation, rng: random.Random) -> Iterator[bytes]:
     options = conversation.request.get("stream_options") or {}
-    usage = {"usage": None} if options.get("include_usage") else {}
-    head = {**_head(reply, conversation, "chat.completion.chunk"), **usage}
+    usage_field = {"usage": None} if options.get("include_usage") else {}
+    head = {**_head(reply, conversation, "chat.completion.chunk"), **usage_field}
     deltas = [*_text_deltas(reply, rng), *_call_deltas(reply, rng)]
     for delta in ({"role": "assistant", "content": None if reply.calls else "", "refusal": None}, *deltas):
         yield event({**head, "choices": [_choice(delta, None)]})
     yield event({**head, "choices": [_choice({}, _finish(reply))]})
-    if usage:
-        yield event({**head, "choices": [], "usage": _usage(reply, conversation)})
+    if usage_field:
+        yield event({**head, "choices": [], "usage": usage(reply, conversation)})
     yield event("[DONE]")
 
 
@@ -94,7 +94,8 @@ def _head(reply: Reply, conversation: Conversation, kind: str) -> Json:
     return {**base, "service_tier": "default", "system_fingerprint": f"fp_{reply.token[:10]}"}
 
 
-def _usage(reply: Reply, conversation: Conversation) -> Json:
+def usage(reply: Reply, conversation: Conversation) -> Json:
+    """Return the sizes of a request and its reply in tokens."""
     sizes = {"prompt_tokens": conversation.tokens, "completion_tokens": reply.tokens}
     details = {
         "prompt_tokens_details": {"cached_tokens": 0},

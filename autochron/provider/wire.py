@@ -100,6 +100,7 @@ def _mistral(status: int, message: str) -> Json:
 
 _ERRORS: dict[str, Callable[[int, str], Json]] = {
     "/v1/messages": _anthropic,
+    "/v2/chat": lambda _status, message: {"message": message},
     r"/\w+/models/[^/]+:\w+": _google,
     "/mistral/": _mistral,
     "/api/": lambda _status, message: {"error": message},

@@ -1,4 +1,4 @@
-"""The wire formats of ollama, Mistral, Google and Bedrock."""
+"""The wire formats of ollama, Mistral, Groq, Cohere, Google and Bedrock."""
 
 import base64
 import http.client
@@ -68,6 +68,59 @@ def test_mistral_sends_a_tool_call_in_one_piece(scripted):
     assert all("tool_calls" not in json.loads(part)["choices"][0]["delta"] for part in parts)
     calls = json.loads(last)["choices"][0]["delta"]["tool_calls"]
     assert json.loads(calls[0]["function"]["arguments"]) == {"city": "Oslo"}
+
+
+def test_groq_tells_the_usage_of_a_stream_in_its_last_event(scripted):
+    request = {"model": "m", "messages": ASK, "tools": FUNCTION}
+    _, _, whole = post(scripted, "/openai/v1/chat/completions", request)
+    body = json.loads(whole)
+    assert [call["function"]["name"] for call in body["choices"][0]["message"]["tool_calls"]] == [
+        "weather"
+    ] * 2
+    assert body["x_groq"]["id"].startswith("req_")
+
+    _, _, streamed = post(scripted, "/openai/v1/chat/completions", {**request, "stream": True})
+    first, *middle, last, done = events(streamed)
+    assert done == b"[DONE]"
+    assert json.loads(first)["x_groq"] == {"id": json.loads(last)["x_groq"]["id"]}
+    assert [part for part in middle if "x_groq" in json.loads(part)] == []
+    usage = json.loads(last)["x_groq"]["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
+
+
+def test_cohere_responds_whole_and_in_typed_events(scripted):
+    request = {"model": "m", "messages": ASK, "tools": FUNCTION}
+    _, _, whole = post(scripted, "/v2/chat", request)
+    body = json.loads(whole)
+    assert (body["finish_reason"], "content" in body["message"]) == ("TOOL_CALL", False)
+    assert body["message"]["tool_plan"] in ("Let me look.", "Let me see.")
+    assert json.loads(body["message"]["tool_calls"][0]["function"]["arguments"]) == {"city": "Oslo"}
+
+    _, headers, streamed = post(scripted, "/v2/chat", {**request, "stream": True})
+    *typed, done = streamed.rstrip().split(b"\n\n")
+    assert (headers["content-type"], done) == ("text/event-stream", b"data: [DONE]")
+    parts = [json.loads(part.partition(b"\ndata: ")[2]) for part in typed]
+    assert [part.split(b"\n")[0].decode() for part in typed] == [f"event: {part['type']}" for part in parts]
+    kinds = [part["type"] for part in parts]
+    assert (kinds[0], kinds[-1]) == ("message-start", "message-end")
+    assert (kinds.count("tool-call-start"), kinds.count("tool-call-end")) == (2, 2)
+    pieces = [
+        part["delta"]["message"]["tool_calls"]["function"]["arguments"]
+        for part in parts
+        if "tool-call" in part["type"] and "delta" in part and part["index"] == 0
+    ]
+    assert json.loads("".join(pieces)) == {"city": "Oslo"}
+    assert parts[-1]["delta"]["usage"]["tokens"]["output_tokens"] > 0
+
+    _, _, streamed = post(scripted, "/v2/chat", {"messages": SAID_TO_COHERE, "stream": True})
+    assert streamed.count(b"event: content-start") == streamed.count(b"event: content-end") == 1
+
+
+SAID_TO_COHERE = [
+    *ASK,
+    {"role": "assistant", "tool_plan": "x", "tool_calls": []},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "document": {"data": "mild"}}]},
+]
 
 
 CONTENTS = [{"role": "user", "parts": [{"text": "How is the weather?"}]}]
@@ -153,6 +206,8 @@ PATHS = {
     },
     "/api/chat": {"model": "m", "messages": ASK, "tools": FUNCTION},
     "/mistral/v1/chat/completions": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
+    "/openai/v1/chat/completions": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
+    "/v2/chat": {"model": "m", "messages": ASK, "tools": FUNCTION, "stream": True},
 }
 
 
@@ -174,6 +229,10 @@ ERRORS = {
         "param": None,
         "code": "429",
     },
+    "/openai/v1/chat/completions": {
+        "error": {"message": "429 on request", "type": "rate_limit_error", "param": None, "code": None}
+    },
+    "/v2/chat": {"message": "429 on request"},
 }
 
 
@@ -222,7 +281,15 @@ def bedrock(result):
     return {"messages": [question, answer, {"role": "user", "content": [tool_result]}]}
 
 
+def cohere(result):
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    documents = [{"type": "document", "document": {"data": result}}]
+    tool_result = {"role": "tool", "tool_call_id": "c1", "content": documents}
+    return {"model": "m", "messages": [*ASK, {"role": "assistant", "tool_calls": [call]}, tool_result]}
+
+
 WITH_TOOL_RESULT = {
+    "/v2/chat": cohere,
     "/v1/chat/completions": chat,
     "/v1/messages": anthropic,
     "/v1/responses": responses,

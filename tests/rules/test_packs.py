@@ -19,8 +19,9 @@ from autochron.rules.packs import load_pack, pack_index, pack_texts, with_import
 from autochron.weaving.gate import Point
 
 PACKS = sorted(pack_index())
-SDKS = ("anthropic", "openai")
+SDKS = ("anthropic", "groq", "openai")
 """The packs of SDKs in which every call goes through `request` of a base client."""
+CLIENTS = {"anthropic": "Anthropic", "groq": "Groq", "openai": "OpenAI"}
 
 
 def data(name):
@@ -86,7 +87,7 @@ def test_example_code_matches_its_rule(name, rule, code, monkeypatch):
         raise OptionsCaptured(options)
 
     monkeypatch.setattr(f"{name}._base_client.SyncAPIClient.request", request)
-    clients = {"client": sdk.OpenAI(api_key="x") if name == "openai" else sdk.Anthropic(api_key="x")}
+    clients = {"client": getattr(sdk, CLIENTS[name])(api_key="x")}
     if name == "openai":
         clients["azure"] = sdk.AzureOpenAI(
             api_key="x", azure_endpoint="http://azure.invalid", azure_deployment="d", api_version="1"
@@ -101,6 +102,7 @@ def test_example_code_matches_its_rule(name, rule, code, monkeypatch):
 @pytest.mark.sdks
 @pytest.mark.parametrize("name", SDKS)
 def test_targets_are_in_the_installed_library(name):
+    pytest.importorskip(name)
     spec = importlib.util.find_spec(f"{name}._base_client")
     assert spec is not None
     code = spec.loader.get_code(spec.name)
