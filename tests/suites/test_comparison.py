@@ -10,9 +10,10 @@ import pytest
 from tests.suites import meter, rules, running
 from tests.suites.__main__ import Result, main, shown, write
 from tests.suites.comparison import Outcome, Run, differences, judge, read_report
-from tests.suites.environment import REPORTER, ROOT, Environment
+from tests.suites.environment import REPORTER, Environment
 from tests.suites.running import run, warm_up
 from tests.suites.table import HERE, MODES, Suite, TableError, known_tests, read_known, read_suites
+from tests.venvs import ROOT
 
 PASSED = Outcome("passed")
 FAILED = Outcome("failed", "AssertionError", "assert 1 == 2")
