@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import tomllib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 
 from tests import late
+from tests.agents.footprint import FOLDER, Footprints
 from tests.cli import fork_server
 
 # On a busy machine a deadline fails correct tests. This extends the current profile, so that CI's settings stay.
@@ -162,6 +163,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         late.are_expected = True
         late.import_all()
         freeze()
+
+
+@pytest.fixture
+def footprints() -> Iterator[Footprints]:
+    """Yield the file in which tools of test programs leave footprints."""
+    if not FOLDER.is_dir():
+        pytest.skip(f"{FOLDER} is not there, and a replay redirects what is written elsewhere")
+    file = Footprints()
+    yield file
+    file.close()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

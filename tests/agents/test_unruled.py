@@ -1,6 +1,5 @@
 """Agents without a rules file: their tools are found, or refused with the table to write."""
 
-import re
 import shutil
 import subprocess
 import sys
@@ -11,23 +10,11 @@ import pytest
 
 from autochron import provider
 from autochron.store import open_store
-from tests.agents.footprint import FOLDER, VARIABLE, Footprints
+from tests.agents.footprint import VARIABLE
+from tests.agents.tool_reports import choices_in, mentions, refused_lines, tables_in, way_told
 from tests.agents.unruled_breakers import BREAKERS
 from tests.agents.unruled_cases import ALIKE, CASES, FAST, LEARNS, UNRULED
 from tests.agents.workshop import assert_same, environment
-
-REFUSED = ("(unwoven-tool)", "(unconfirmed-tool)")
-"""The slugs of what a replay refuses."""
-
-
-@pytest.fixture
-def footprints():
-    """Return the file in which tools leave footprints."""
-    if not FOLDER.is_dir():
-        pytest.skip(f"{FOLDER} is not there, and a replay redirects what is written elsewhere")
-    file = Footprints()
-    yield file
-    file.close()
 
 
 class Agent:
@@ -111,7 +98,7 @@ def assert_found(agent, recorded):
     case, envelopes = agent.case, agent.crossings()
     assert_only_tools(case, envelopes)
     counts = Counter(envelope.name for envelope in envelopes)
-    unwoven = [line for line in recorded.stderr.splitlines() if line.endswith(REFUSED)]
+    unwoven = refused_lines(recorded.stderr)
     refused = [tool for tool in case.tools if any(mentions(line, tool.name) for line in unwoven)]
     assert bool(refused) == bool(unwoven), recorded.stderr
     for tool in case.tools:
@@ -134,18 +121,6 @@ def assert_only_tools(case, envelopes):
     assert elsewhere == []
 
 
-def mentions(line, name):
-    """Return whether a line has a tool's name as a whole word."""
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line) is not None
-
-
-def way_told(text, name):
-    """Return how a run says that it found a tool, `name` or `value`; None if it doesn't."""
-    tool, way = rf"(?<![\w-]){re.escape(name)}(?![\w-])", r"\bby (name|value)\b"
-    found = re.search(rf"{tool}.*?{way}|{way}.*?{tool}", text)
-    return found and (found[1] or found[2])
-
-
 def assert_refused_until_written(agent, refused):
     """Check that a replay is refused, and what it says to write. Return the run with it; None if nothing can be written."""
     replayed, ran = agent.replay()
@@ -164,22 +139,6 @@ def assert_refused_until_written(agent, refused):
     counts = Counter(envelope.name for envelope in agent.crossings())
     assert [tool.name for tool in agent.case.tools if tool.times and not counts[tool.name]] == []
     return recorded
-
-
-def tables_in(text):
-    """Return the tables that a message says are missing, as TOML."""
-    tables, is_inside = [], False
-    for line in map(str.strip, text.splitlines()):
-        is_inside = line.startswith("[[") or (is_inside and bool(re.match(r"[\w.-]+ *=|[\]\"'}#]", line)))
-        tables += [line] if is_inside else []
-    return "".join(f"{line}\n" for line in tables)
-
-
-def choices_in(text):
-    """Return the tables that a message has as comments: the user writes the right one of them."""
-    lines = [line.removeprefix("# ") for line in map(str.strip, text.splitlines()) if line.startswith("# ")]
-    kept = [line for line in lines if line.startswith("[[") or re.match(r"\w+ = ", line)]
-    return re.findall(r"\[\[boundary\]\]\n(?:\w+ = .*\n)+", "".join(f"{line}\n" for line in kept))
 
 
 def fitting(choices, tool):

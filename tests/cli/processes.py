@@ -70,10 +70,10 @@ def start_with(variables, command, folder, *, fresh=False, **more):
     return kind(words, cwd=folder, env=variables, **streams, **more)
 
 
-def finish(process, stdin=b""):
+def finish(process, stdin=b"", limit=TIMEOUT):
     """Wait for a process, and return its result; kill a process that hangs, and fail the test."""
     try:
-        out, err = process.communicate(stdin, timeout=TIMEOUT)
+        out, err = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGKILL)
         out, err = process.communicate()
