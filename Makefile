@@ -22,10 +22,11 @@ bench: venv
 	$(PY) -m bench
 
 # The next three take longer than a build may. Each writes what came of it, with the date, to tests/results; the build has a smoke
-# of each: the tests of tests/packs marked slow, the folders that .ci/run names, and tests/cli/test_wheel.py.
+# of each: the tests of tests/packs and tests/frameworks marked slow, the folders that .ci/run names, and tests/cli/test_wheel.py.
+# `frameworks` makes a venv of each framework on Python 3.11 and 3.12 in the user's cache: the first time it takes an hour.
 frameworks: venv
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
-	$(PY) -m pytest $(PYTEST_ARGS) --thorough --results frameworks tests/packs tests/rules/test_packs.py
+	$(PY) -m pytest $(PYTEST_ARGS) --thorough --results frameworks tests/packs tests/rules/test_packs.py tests/frameworks
 
 pythons:
 	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run

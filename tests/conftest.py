@@ -205,6 +205,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         "failed": sorted({report.nodeid for kind in ("failed", "error") for report in outcomes[kind]}),
         "libraries": libraries_of_packs(config.rootpath / "rules"),
     }
+    if frameworks := tried_frameworks(outcomes):
+        results["frameworks"] = frameworks
     file = config.rootpath / "tests" / "results" / f"{name}-{python}.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
@@ -221,6 +223,18 @@ def libraries_of_packs(folder: Path) -> dict[str, str]:
         except (importlib.metadata.PackageNotFoundError, ValueError):  # not installed, or the pack names none
             continue
     return versions
+
+
+def tried_frameworks(outcomes: dict[str, list[pytest.TestReport]]) -> dict[str, dict[str, str]]:
+    """Return each framework that tests say they tried: its version, and the worst outcome of its programs on each Python."""
+    frameworks: dict[str, dict[str, str]] = {}
+    for outcome in ("skipped", "passed", "failed", "error"):
+        for report in outcomes[outcome]:
+            for name, version, python in (
+                value for key, value in report.user_properties if key == "framework"
+            ):
+                frameworks.setdefault(name, {"version": version})[python] = outcome
+    return dict(sorted(frameworks.items()))
 
 
 def at_root(config: pytest.Config) -> set[str]:

@@ -142,7 +142,9 @@ def assert_known(agent, recorded):
     assert counts.keys() <= {*(tool.crossed_as for tool in case.tools), *case.others}, recorded.stderr
     for tool in case.tools:
         if tool in refused:
-            assert {"refused", "nowhere"} & tool.allowed(python), f"{tool.name} was not found: {recorded.stderr}"
+            assert {"refused", "nowhere"} & tool.allowed(python), (
+                f"{tool.name} was not found: {recorded.stderr}"
+            )
         else:
             way = way_told(recorded.stderr, tool.name) or "pack"
             assert counts[tool.crossed_as] == tool.times, recorded.stderr

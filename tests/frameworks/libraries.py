@@ -1,0 +1,71 @@
+"""The README's table: which libraries and frameworks work, in which versions they were tried, and what is known of each."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.frameworks.table import PYTHONS, Framework, read_frameworks
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+BEGIN, END = "<!-- the table of python -m tests.frameworks -->\n", "<!-- its end -->\n"
+HEAD = "| library | tried with | what works |\n|---|---|---|\n"
+KINDS = {"model": "model calls", "tool": "tools", "router": "routes", "ambient": "fetched prices"}
+
+
+class MissingPlaceError(ValueError):
+    """A page has no place for the table."""
+
+
+def with_table(page: str) -> str:
+    """Return a page with the table as it is now, in the place between the two comments.
+
+    Raises:
+        MissingPlaceError: the page has no such place.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise MissingPlaceError(f"the page has no line {BEGIN.strip()!r} with {END.strip()!r} after it")
+    return before + begin + table() + end + after
+
+
+def table() -> str:
+    """Return the table: the packs by name, then the frameworks that need none, in the order of the file."""
+    frameworks = read_frameworks()
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (*_packs(frameworks), *_others(frameworks)))
+
+
+def packs() -> dict[str, dict[str, Any]]:
+    """Return the packs by the distributions that they are for."""
+    files = [
+        tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted((ROOT / "rules").glob("*.toml"))
+    ]
+    return {data["pack"]["distribution"]: data for data in files}
+
+
+def _packs(frameworks: dict[str, Framework]) -> Iterator[tuple[str, str, str]]:
+    for distribution, data in packs().items():
+        framework = frameworks.get(distribution)
+        kinds = [
+            words for kind, words in KINDS.items() if kind in {rule["kind"] for rule in data["boundary"]}
+        ]
+        what = [
+            f"pack `{data['pack']['name']}`: {', '.join(kinds)}",
+            *([framework.says] if framework else []),
+        ]
+        yield distribution, ", ".join(data["pack"]["tested"]), "; ".join(what)
+
+
+def _others(frameworks: dict[str, Framework]) -> Iterator[tuple[str, str, str]]:
+    for framework in frameworks.values():
+        if framework.name not in packs():
+            on = "" if framework.python == PYTHONS else f"; on Python {', '.join(framework.python)}"
+            yield (
+                framework.name,
+                framework.version,
+                f"model calls by `{framework.family}`: {framework.says}{on}",
+            )
