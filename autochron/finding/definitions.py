@@ -16,17 +16,24 @@ from typing import Any
 from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of
 from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
 from autochron._runtime.frame_locals import locals_of
+from autochron.finding.library_objects import as_identifier, attributes_of, names_told
 from autochron.project import Project
 from autochron.recording.call_facts import DeclaredTool
 
 _MOST_OBJECTS = 20_000
 """Objects that one search looks at, at most."""
 
+_MOST_OF_LIBRARIES = 2_000
+"""Objects of libraries that one search looks into, at most. An agent holds its tools, and its model's client as well."""
+
 _MOST_FRAMES = 400
 """Frames that are searched at most, from the model call outward."""
 
 _DEEPEST = 3
-"""How many containers or objects deep a search goes from a variable."""
+"""How many containers or objects deep a search goes from a variable, or from an object of a library."""
+
+_MOST_HOPS = 3
+"""Through how many objects of libraries a search goes: a team, an agent, a tool."""
 
 _RENAMED = re.compile(r"--|__|[-./:]")
 """What separates the name of a tool from that of its plugin or server in the name that the model gets."""
@@ -67,6 +74,9 @@ class DefinitionSearch:
         self._found: dict[str, dict[int, FunctionType]] = {}
         self._seen: set[int] = set()
         self._left = _MOST_OBJECTS
+        self._of_libraries: deque[tuple[Any, int]] = deque()
+        """Objects of libraries that are to be looked into, with the number of those on the way to them."""
+        self._hops = 0
         self.is_cut = False
 
     def functions(self, frame: FrameType | None) -> dict[str, list[FunctionType]]:
@@ -80,6 +90,7 @@ class DefinitionSearch:
             self._look_at_module(namespace)
             for value in list(namespace.values()):  # a copy: another thread may change it
                 self._look_at(value, 0)
+        self._look_into_libraries()
         return {name: list(functions.values()) for name, functions in self._found.items()}
 
     def _look_up(self, namespace: Mapping[Any, Any]) -> None:
@@ -121,6 +132,8 @@ class DefinitionSearch:
                 self._look_up(space_of(value))
         elif self._owns_class(kind):
             self._look_at_object(value, depth)
+        elif self._hops < _MOST_HOPS:
+            self._of_libraries.append((value, self._hops + 1))
 
     def _look_at_function(self, function: FunctionType) -> None:
         for tool in self._tools.get(function.__name__, ()):
@@ -147,9 +160,25 @@ class DefinitionSearch:
         for attribute in list(attributes.values()):
             self._look_at(attribute, depth + 1)
 
-    def _named(self, names: Mapping[str, Any]) -> list[DeclaredTool]:
-        """Return the tools that the `name` among some attributes is the name of."""
-        return [tool for value in names.values() if type(value) is str for tool in self._tools.get(value, ())]
+    def _look_into_libraries(self) -> None:
+        """Search the objects of libraries that the project holds, the nearest first."""
+        for _ in range(_MOST_OF_LIBRARIES):
+            if not self._of_libraries:
+                return
+            value, self._hops = self._of_libraries.popleft()
+            attributes = attributes_of(value)
+            for tool in self._named(dict(enumerate(names_told(attributes)))):
+                for attribute in attributes.values():
+                    self._take(tool, attribute, 1)
+            for attribute in attributes.values():
+                self._look_at(attribute, 0)
+        self.is_cut = self.is_cut or bool(self._of_libraries)
+
+    def _named(self, names: Mapping[Any, Any]) -> list[DeclaredTool]:
+        """Return the tools that a text among some attributes is the name of."""
+        texts = {name for name in names.values() if type(name) is str}
+        known = dict.fromkeys(name for text in texts for name in (text, as_identifier(text)))
+        return [tool for name in known for tool in self._tools.get(name, ())]
 
     def _take(self, tool: DeclaredTool, value: Any, depth: int, *, exactly: bool | None = None) -> None:
         """Take the function that runs when a value is called; of an object, a method or an attribute that fits the tool."""
@@ -173,6 +202,8 @@ class DefinitionSearch:
             for method in [class_attribute(owner, name) for name in _METHODS]:
                 self._take(tool, method, depth + 1, exactly=False)
             values = [] if owner is value else list(dict.values(dictionary_of(value) or {}))
+        elif depth == 0:  # what a library's decorator made of a function
+            values = list(attributes_of(value).values())
         for inner in values[:64]:
             if type(inner) is not type:
                 self._take(tool, inner, depth + 1)

@@ -12,6 +12,7 @@ from autochron.recording.call_facts import DeclaredTool
 
 HEAD = """
 import functools
+from types import SimpleNamespace as Made
 
 def weather(city):
     return city
@@ -55,6 +56,8 @@ for _ in range(50):
     nested = [nested, dict.fromkeys(range(1000), nested)]
 ring = []
 ring.append(ring)
+made = Made(items=[Made(number=number, inner=[Made()]) for number in range(5000)])
+made.own = made
 """
 
 
@@ -105,6 +108,17 @@ def tool(name, *parameters, required=None):
         ("desk = Desk()", tool("desk_tool", "number"), ["Desk.opened", "Desk.run"]),
         ("", tool("opened", "number"), ["Desk.opened"]),
         (WRAPPED, tool("weather", "city"), ["weather"]),
+        # Objects that a library made of functions.
+        ("climate = Made(function=weather)", tool("climate", "city"), ["weather"]),
+        ("made = Made(name='look', function=weather)", tool("look", "city"), ["weather"]),
+        ("made = Made(_tool_name='look', _function=functools.partial(weather))", tool("look", "city"), ["weather"]),
+        ("made = Made(name='Look at it', function=weather)", tool("look_at_it", "city"), ["weather"]),
+        ("made = Made(about=Made(name='look'), function=weather)", tool("look", "city"), ["weather"]),
+        ("made = Made(about={'name': 'look'}, function=weather)", tool("look", "city"), ["weather"]),
+        ("made = Made(name='look', component=Desk())", tool("look", "number"), ["Desk.run"]),
+        ("agent = Made(tools=[Made(name='look', function=weather)])", tool("look", "city"), ["weather"]),
+        ("team = Made(agents=[Made(kit=Made(all={'look': Made(call=weather)}))])", tool("look", "city"), ["weather"]),
+        ("agent = Made(tools=[lambda city: city, Desk()])", tool("open_desk", "number"), ["Desk.opened"]),
     ],
 )  # fmt: skip
 def test_a_function_is_found_by_the_name_of_its_tool(project, source, declared, expected):
@@ -118,6 +132,9 @@ def test_a_function_is_found_by_the_name_of_its_tool(project, source, declared, 
         ("TOOLS = {'look': len}", tool("look", "city")),
         ("TOOLS = {'look': {'call': weather}}", tool("look", "town", "day")),
         ("def weather():\n    pass", tool("weather", "city")),
+        ("made = Made(name='look', hook=weather)", tool("look", "town")),
+        ("made = Made(name='look', function=Made(name='see', call=len))", tool("look", "city")),
+        ("a = Made(b=Made(c=Made(d=Made(name='look', function=weather))))", tool("look", "city")),
     ],
 )
 def test_nothing_is_found_where_no_function_fits(project, source, declared):

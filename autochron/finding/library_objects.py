@@ -1,0 +1,40 @@
+"""Read the objects that libraries make of a program's functions: tools by a decorator or a constructor, toolkits, agents.
+
+No code of the program or of the library runs: attributes are read from dictionaries and slots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from autochron._runtime.bare import dictionary_of, slot
+from autochron.envelope import shapes
+
+_SEPARATORS = re.compile(r"\W+")
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object; the private ones of a pydantic model, too."""
+    attributes = shapes.attributes(value, shapes.slots_of(type(value)))
+    private = slot(value, "__pydantic_private__") if shapes.is_pydantic(type(value)) else None
+    return attributes | private if type(private) is dict else attributes
+
+
+def names_told(attributes: dict[str, Any]) -> Iterator[str]:
+    """Yield the names that an object tells of what it is: in its attributes, or in a description that it holds."""
+    for key, value in attributes.items():
+        if type(value) is str:
+            if type(key) is str and key.endswith("name"):
+                yield value
+            continue
+        inner = value if type(value) is dict else dictionary_of(value)
+        name = inner.get("name") if type(inner) is dict else None
+        if type(name) is str:
+            yield name
+
+
+def as_identifier(name: str) -> str:
+    """Return a name as frameworks write it for a model: `Search the news` becomes `search_the_news`."""
+    return _SEPARATORS.sub("_", name).strip("_").lower()
