@@ -25,7 +25,7 @@ _subclasses_of: Any = type.__dict__["__subclasses__"]
 
 def instances_of(*bases: type) -> list[Any]:
     """Return the objects whose type is one of these classes or extends one. No code of the program runs."""
-    return _of_types({identity(kind) for base in bases for kind in _with_subclasses(base)})
+    return _of_types({identity(kind) for base in bases for kind in with_subclasses(base)})
 
 
 def exact_instances_of(kind: type) -> list[Any]:
@@ -74,8 +74,13 @@ def _lists() -> Iterator[list[Any]]:
     return map(call, (gc.get_objects,))
 
 
-def _with_subclasses(base: type) -> list[type]:
+def with_subclasses(base: type) -> list[type]:
+    """Return a class and all classes that extend it, each once."""
     kinds = [base]
+    seen = {identity(base)}
     for kind in kinds:
-        kinds += _subclasses_of(kind)
+        for extended in _subclasses_of(kind):
+            if identity(extended) not in seen:
+                seen.add(identity(extended))
+                kinds.append(extended)
     return kinds

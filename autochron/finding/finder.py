@@ -6,7 +6,7 @@ declarations with those that it has seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,10 @@ from autochron._runtime.unpatched import getframe
 from autochron.errors import WeavingError
 from autochron.finding.argument_match import agreement, is_named
 from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
+from autochron.finding.contexts import Selection, select
 from autochron.finding.decisions import Decisions
 from autochron.finding.definitions import DefinitionSearch
+from autochron.finding.output_classes import output_tools
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
 from autochron.finding.streamed_arguments import with_arguments
@@ -123,7 +125,18 @@ class ToolFinder:
         if self._watch is not None:
             self._watch.off()
         self._decisions.close()
-        self._activation.found.dropped |= self._decisions.dropped
+        found = self._activation.found
+        found.dropped |= self._decisions.dropped
+        with self._lock:
+            unknown = [tool for tool in self._sought if tool.name in self._unknown - found.dropped]
+        try:
+            found.outputs |= output_tools(unknown, self._activation.project)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            self._report(
+                f"forms of answers were not found: {type(error).__name__}: {error} (tools-not-found)"
+            )
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""
@@ -214,7 +227,9 @@ class ToolFinder:
             self._watch.asked(kernel, names)
 
     def _make_point(self, tool: str, code: CodeType, module: str) -> Point | None:
-        rule = found_rule(tool, code, module, self._activation, "by value")
+        function = next((known for known in exact_instances_of(FunctionType) if known.__code__ is code), None)
+        selection = Selection() if function is None else self._select(tool, function)
+        rule = found_rule(tool, code, module, self._activation, "by value", selection)
         try:
             return point_of(code, module, mark_of((rule,)))
         except WeavingError:
@@ -294,12 +309,22 @@ class ToolFinder:
                 activation.ledger.refuse(name, reason, "ambiguous-tool")
                 continue
             for function in candidates:
-                activation.found.weave(function, _rule_by_name(name, function, activation))
+                activation.found.weave(function, self._rule_by_name(name, function, tools))
 
+    def _rule_by_name(
+        self, tool: str, function: FunctionType, declared: Iterable[DeclaredTool]
+    ) -> BoundaryRule:
+        module = str(function.__globals__.get("__name__", ""))
+        selection = self._select(tool, function, declared)
+        return found_rule(tool, function.__code__, module, self._activation, "by name", selection)
 
-def _rule_by_name(tool: str, function: FunctionType, activation: Activation) -> BoundaryRule:
-    module = str(function.__globals__.get("__name__", ""))
-    return found_rule(tool, function.__code__, module, activation, "by name")
+    def _select(
+        self, name: str, function: FunctionType, declared: Iterable[DeclaredTool] | None = None
+    ) -> Selection:
+        """Return what of the arguments of a tool's function is input."""
+        tools = self._sought if declared is None else declared
+        tool = next((tool for tool in tools if tool.name == name), None)
+        return select(function, tool, self._activation.project, self._activation.rules)
 
 
 def _is_ruled(function: FunctionType) -> bool:

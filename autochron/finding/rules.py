@@ -10,13 +10,19 @@ from msgspec import structs
 from msgspec.json import decode
 
 from autochron._runtime.unpatched import os
+from autochron.finding.contexts import Selection
 from autochron.instrument.activation import Activation
 from autochron.model import FOUND, BoundaryRule, Footer, FoundTool, Place, Rules, Target
 from autochron.project import Project
 
 
 def found_rule(
-    tool: str, code: CodeType, module: str, activation: Activation, how: Literal["by name", "by value"]
+    tool: str,
+    code: CodeType,
+    module: str,
+    activation: Activation,
+    how: Literal["by name", "by value"],
+    selection: Selection,
 ) -> BoundaryRule:
     """Return the rule of a found tool.
 
@@ -26,6 +32,7 @@ def found_rule(
         module: of its function.
         activation: names its file and its module.
         how: how it was found.
+        selection: what of its arguments is input, and what it may change.
     """
     return rule_of(
         FoundTool(
@@ -38,6 +45,8 @@ def found_rule(
             code.co_firstlineno,
             how,
             is_confirmed=False,
+            capture=selection.capture,
+            changes=selection.changes,
         )
     )
 
@@ -49,6 +58,8 @@ def rule_of(tool: FoundTool) -> BoundaryRule:
         name=tool.tool.replace("{", "{{").replace("}", "}}"),
         kind="tool",
         selector=Target(tool.module, tool.qualname),
+        capture=tool.capture,
+        changes=tool.changes,
         place=Place(tool.file, tool.line),
     )
 

@@ -20,6 +20,7 @@ class FoundFunctions:
 
     Attributes:
         dropped: the tools of which a function crossed and was not taken for the tool. The tool may have run all the same.
+        outputs: the tools that are no function, but a class of data that the model fills in.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -28,6 +29,7 @@ class FoundFunctions:
         """By file, qualified name and first line."""
         self._undo: list[Callable[[], None]] = []
         self.dropped: set[str] = set()
+        self.outputs: set[str] = set()
 
     @property
     def has_rules(self) -> bool:

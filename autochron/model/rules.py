@@ -228,6 +228,18 @@ class AmbientRule(Struct, frozen=True, kw_only=True):
     """The name of the crossings; by default the call and the calling function, `time.time@agent.plan`."""
 
 
+class ContextRule(Struct, frozen=True):
+    """One `[[context]]` table of a pack: what of its own context the library lets a tool change.
+
+    Attributes:
+        cls: the class of the context, as MODULE:NAME.
+        changes: paths into such an object.
+    """
+
+    cls: str
+    changes: tuple[str, ...]
+
+
 class Pack(Struct, frozen=True):
     """The shipped rules for one library."""
 
@@ -244,6 +256,10 @@ class Pack(Struct, frozen=True):
     boundaries: tuple[BoundaryRule, ...]
     telemetry: tuple[str, ...] = ()
     """Modules of the library that send telemetry. To refuse their connections does not change a replay."""
+    bookkeeping: tuple[str, ...] = ()
+    """Modules of the library that write caches and records of runs. What they change outside boundaries is not compared."""
+    contexts: tuple[ContextRule, ...] = ()
+    """The classes of the objects that the library passes to tools beside the model's arguments."""
 
 
 class RedactRule(Struct, frozen=True):

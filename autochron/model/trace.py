@@ -323,11 +323,18 @@ class FoundTool(Struct, frozen=True):
     how: Literal["by name", "by value"]
     is_confirmed: bool
     """Whether a later request of the model carried what it returned."""
+    capture: tuple[str, ...] = ()
+    """The parameters that are its input, if the framework passes objects of its own beside them."""
+    changes: tuple[str, ...] | None = None
+    """What it may change of its arguments; None for all."""
 
     def table(self) -> str:
         """Return the `[[boundary]]` table that names it."""
         target = json.encode(f"{self.module}:{self.qualname}").decode()
-        return f'[[boundary]]\nname = {json.encode(self.tool).decode()}\nkind = "tool"\ntarget = {target}'
+        table = f'[[boundary]]\nname = {json.encode(self.tool).decode()}\nkind = "tool"\ntarget = {target}'
+        for key, paths in (("capture", self.capture), ("changes", self.changes or ())):
+            table += f"\n{key} = [{', '.join(json.encode(path).decode() for path in paths)}]" if paths else ""
+        return table
 
 
 class Footer(Struct, frozen=True, kw_only=True):

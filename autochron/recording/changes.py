@@ -180,6 +180,7 @@ def watch(
             watching.opaque.append((names[index], value, _surface(value)))
     if watching is not None:
         watching.arguments = arguments
+        watching.changing = changing
     return watching
 
 
@@ -229,10 +230,11 @@ class ArgumentWatch:
         opaque: (parameter, value, surface) of the others.
         large: (name, value, length) of containers that are too large to be compared.
         stored: (name, namespace, value) of globals and cells that the code assigns.
+        changing: selects the parts of the arguments that can change by the rule; None if that is all.
         is_weak: whether the first three hold weak references where they can.
     """
 
-    __slots__ = ("_left", "_take", "arguments", "is_weak", "large", "opaque", "stored", "values")
+    __slots__ = ("_left", "_take", "arguments", "changing", "is_weak", "large", "opaque", "stored", "values")
 
     def __init__(self, take: Callable[[Any], bytes]) -> None:
         self._take = take
@@ -242,6 +244,7 @@ class ArgumentWatch:
         self.opaque: list[tuple[str, Any, dict[str, Any]]] = []
         self.large: tuple[tuple[str, Any, int], ...] = ()
         self.stored: tuple[tuple[str, Any, Any], ...] = ()
+        self.changing: Reader | None = None
         self.is_weak = False
 
     def weaken(self) -> None:
@@ -300,6 +303,8 @@ class ArgumentWatch:
         """Return the arguments that were changed in place, encoded, and the paths of changes that can't be repeated."""
         take = self._take
         changed: dict[str, Any] = {}
+        if self.changing is not None:
+            self._read_again(self.changing)
         for name, value, before in self.values:  # no comprehension: it costs one more call on Python 3.11
             if take(value) != before:
                 changed[name] = value  # noqa: PERF403 - see above
@@ -327,6 +332,14 @@ class ArgumentWatch:
             return None, tuple(unrepeatable)
         encoded = codec.encode(changed)
         return encoded.body, (*below("changed", encoded.opaque), *unrepeatable)
+
+    def _read_again(self, changing: Reader) -> None:
+        """Take up objects that the call has put in the place of those that it was given."""
+        current = dict(zip(*changing(self.arguments), strict=True))
+        self.values = [
+            (name, current[name] if type(current.get(name)) is type(value) else value, before)
+            for name, value, before in self.values
+        ]
 
     def _changed_globals(self, changed: dict[str, Any]) -> list[str]:
         """Add the globals that were assigned to `changed`; return the paths of large ones whose change can't be repeated."""

@@ -30,6 +30,8 @@ class FoundTools:
                 rule.place.line,
                 _how_found(rule),
                 is_confirmed,
+                rule.capture,
+                rule.changes,
             )
             for rule, is_confirmed in self._rules.values()
             if isinstance(selector := rule.selector, Target)

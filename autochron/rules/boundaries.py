@@ -114,7 +114,7 @@ def _common(table: Table, pack: str | None) -> dict[str, Any]:
         "place": place,
         "pack": pack,
         "capture": _paths(table, "capture"),
-        "changes": _changes(table),
+        "changes": read_changes(table),
         "redact": _paths(table, "redact"),
         "volatile": _paths(table, "volatile"),
         "meta": _meta(table.table("meta", "meta")),
@@ -163,7 +163,7 @@ def _paths(table: Table, key: str) -> tuple[str, ...]:
     return paths
 
 
-def _changes(table: Table) -> tuple[str, ...] | None:
+def read_changes(table: Table) -> tuple[str, ...] | None:
     """Read the paths to what a call may change.
 
     Each must lead to one object: with several the replay could not know which one to change.

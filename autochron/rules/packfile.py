@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from autochron.model import Pack
-from autochron.rules.boundaries import read_boundaries
+from autochron.model import ContextRule, Pack
+from autochron.rules.boundaries import read_boundaries, read_changes
 from autochron.rules.lines import KeyPath
 from autochron.rules.tables import Table, TableKey, parse_toml
 
 FILE_KEYS = {
     "pack": TableKey("table", "the library", table="pack", is_required=True),
     "boundary": TableKey("tables", "the boundaries of the library", table="boundary"),
+    "context": TableKey("tables", "what tools may change of the library's own objects", table="context"),
     "example": TableKey("tables", "what the tests of the pack try", table="example"),
 }
 PACK_KEYS = {
@@ -22,6 +23,11 @@ PACK_KEYS = {
     ),
     "environment": TableKey("texts", "environment variables that change where or what the library calls"),
     "telemetry": TableKey("texts", "modules of the library that send telemetry"),
+    "bookkeeping": TableKey("texts", "modules of the library that write caches and records of runs"),
+}
+CONTEXT_KEYS = {
+    "class": TableKey("text", "the class of the objects, as MODULE:NAME", is_required=True),
+    "changes": TableKey("texts", "paths into such an object", is_required=True),
 }
 
 
@@ -57,8 +63,15 @@ def read_pack(name: str, file: str, text: str) -> Pack:
         credentials=about.texts("credentials"),
         environment=about.texts("environment"),
         telemetry=about.texts("telemetry"),
+        bookkeeping=about.texts("bookkeeping"),
+        contexts=tuple(_context(table) for table in top.tables("context", "[[context]]")),
         boundaries=tuple(rule for rules_of_table in rules for rule in rules_of_table),
     )
+
+
+def _context(table: Table) -> ContextRule:
+    table.check_keys(CONTEXT_KEYS)
+    return ContextRule(table.required("class", "write it as MODULE:NAME"), read_changes(table) or ())
 
 
 def _tables(text: str) -> dict[KeyPath, int]:

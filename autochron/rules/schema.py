@@ -29,6 +29,7 @@ _TABLES: Mapping[str, Mapping[str, TableKey]] = {
     "output": rulefile.OUTPUT_KEYS,
     "redact": redaction.REDACT_KEYS,
     "pack": packfile.PACK_KEYS,
+    "context": packfile.CONTEXT_KEYS,
 }
 """The tables that have one form."""
 

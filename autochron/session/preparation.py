@@ -289,7 +289,8 @@ class Preparation:
         Returns:
             Labels of the tools that may have run unwoven, and labels of those that the program declined to call.
         """
-        missing = self.tally.unanswered()
+        outputs = self._recorded.activation.found.outputs
+        missing = [tool for tool in self.tally.unanswered() if tool.name not in outputs]
         if not missing:
             return (), ()
         declined: frozenset[str] = frozenset()

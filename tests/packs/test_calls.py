@@ -16,7 +16,9 @@ from autochron.rules.packs import load_pack, pack_index, pack_texts
 from autochron.weaving.gate import Point
 
 DATA = {name: tomli.loads(Path(pack_texts()[name].file).read_text("utf-8")) for name in pack_index()}
-PACKS = [name for name, data in DATA.items() if any("calls" in example for example in data["example"])]
+PACKS = [
+    name for name, data in DATA.items() if any("calls" in example for example in data.get("example", ()))
+]
 
 
 def installed(name):

@@ -361,6 +361,26 @@ def test_a_replay_repeats_only_changes_that_the_rule_names(block):
     assert divergences == ()
 
 
+def commit(desk, order):
+    desk.state = {**desk.state, order: "paid"}
+    desk.notes = None
+
+
+weave_with_rule(commit, capture=("order",), changes=("desk.state", "desk.notes"))
+
+
+def test_a_replay_repeats_what_a_call_put_in_the_place_of_what_the_rule_names(block):
+    def use():
+        desk = argparse.Namespace(state={7: "open"}, notes=["old"])
+        commit(desk, 8)
+        return desk.state
+
+    result, trace = block.record(use)
+    assert trace.envelopes[0].changed is not None
+    assert result == {7: "open", 8: "paid"}
+    assert block.replay(trace, use) == (result, ())
+
+
 def test_capture_limits_the_input_but_not_the_recorded_changes(block):
     def use():
         order = {"id": 7, "items": []}

@@ -11,7 +11,7 @@ import tomli
 from autochron.crossing.conditions import condition
 from autochron.errors import RuleError
 from autochron.matching.matcher import Matcher
-from autochron.model import Rules
+from autochron.model import ContextRule, Rules
 from autochron.rules.lines import find_lines
 from autochron.rules.loading import load_rules
 from autochron.rules.packfile import read_pack
@@ -32,7 +32,7 @@ def examples(key):
     return [
         (name, example["rule"], text)
         for name in SDKS
-        for example in data(name)["example"]
+        for example in data(name).get("example", ())
         for text in example.get(key, [])
     ]
 
@@ -60,7 +60,7 @@ def test_the_index_agrees_with_the_pack(name):
 @pytest.mark.parametrize("name", PACKS)
 def test_every_rule_has_an_example(name):
     assert {rule.id for rule in load_pack(name).boundaries} == {
-        example["rule"] for example in data(name)["example"]
+        example["rule"] for example in data(name).get("example", ())
     }
 
 
@@ -133,6 +133,32 @@ def test_an_unknown_pack_is_refused():
     with pytest.raises(RuleError) as caught:
         load_pack("opena")
     assert str(caught.value) == "there is no pack `opena`; nearest is `openai` (bad-rule)"
+
+
+def test_a_pack_names_the_contexts_of_its_library():
+    context = '[[context]]\nclass = "desk.run:Context"\nchanges = ["state", "agent.notes"]\n'
+    text = f'[pack]\nname = "desk"\nmodules = ["desk"]\ndistribution = "desk"\nbookkeeping = ["desk.cache"]\n{context}'
+    pack = read_pack("desk", "desk.toml", text)
+    assert pack.contexts == (ContextRule("desk.run:Context", ("state", "agent.notes")),)
+    assert pack.bookkeeping == ("desk.cache",)
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ('changes = ["state"]', "[[context]] has no `class`; write it as MODULE:NAME"),
+        ('class = "a:B"\nchanges = ["x.*"]', "`changes` `x.*` must lead to one object: no `*`, no filter"),
+        ('class = "a:B"\nchange = ["x"]', "[[context]] has no key `change`; nearest is `changes`"),
+    ],
+)
+def test_a_context_that_is_written_wrongly_is_refused(context, message):
+    with pytest.raises(RuleError) as caught:
+        read_pack(
+            "p",
+            "p.toml",
+            f'[pack]\nname = "p"\nmodules = ["p"]\ndistribution = "p"\n[[context]]\n{context}\n',
+        )
+    assert message in str(caught.value)
 
 
 def test_an_id_can_be_used_only_once_in_a_pack():

@@ -1,0 +1,75 @@
+"""Know the tools that stand for a form of the answer: the model fills in the fields of a class, and no function runs.
+
+Frameworks declare a class of data as a tool where a program asks for an answer of that class. What the program does with the
+answer runs again on replay, as it does where the answer is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import FunctionType
+from typing import Any
+
+from autochron._runtime.bare import bases_of, slot, space_of, text
+from autochron._runtime.live_objects import with_subclasses
+from autochron.envelope import shapes
+from autochron.project import Project
+from autochron.recording.call_facts import DeclaredTool
+
+
+def output_tools(tools: Iterable[DeclaredTool], project: Project) -> set[str]:
+    """Return the names of those tools that are a class of data: of that name, with these fields, and without methods.
+
+    Args:
+        tools: declared tools of which no function is known.
+        project: whose methods count. What a method does may be the work of a tool.
+    """
+    wanted = {tool.name: tool.parameters for tool in tools if tool.parameters is not None}
+    named: dict[str, list[type]] = {}
+    for cls in with_subclasses(object) if wanted else ():
+        name = text(cls, "__name__")
+        if name in wanted and _fields_of(cls):
+            named.setdefault(name, []).append(cls)
+    return {
+        name
+        for name, classes in named.items()
+        if any(wanted[name] in _fields_of(cls) for cls in classes)
+        and not any(_has_methods(cls, project) for cls in classes)
+    }
+
+
+def _fields_of(cls: type) -> tuple[frozenset[str], ...]:
+    """Return the names of a class's fields, as its own and as the model gets them; nothing if it is no class of data."""
+    if shapes.is_pydantic(cls):
+        fields = space_of(cls).get("__pydantic_fields__")
+        if type(fields) is not dict:
+            return ()
+        aliases = frozenset(slot(field, "alias") or name for name, field in fields.items())
+        return frozenset(fields), aliases
+    if shapes.is_record(cls):
+        return (shapes.field_names(cls),)
+    if text(type(cls), "__name__") == "_TypedDictMeta":
+        return (frozenset(space_of(cls).get("__annotations__") or ()),)
+    return ()
+
+
+def _has_methods(cls: type, project: Project) -> bool:
+    """Return whether the project wrote methods for a class that are neither special nor checks of its fields."""
+    checks = {*_checks_of(cls)}
+    return any(
+        type(value) is FunctionType
+        and project.owns(value.__code__.co_filename)
+        and (name == "__call__" or not (name in checks or (name.startswith("__") and name.endswith("__"))))
+        for base in bases_of(cls)
+        for name, value in space_of(base).items()
+    )
+
+
+def _checks_of(cls: type) -> Iterator[str]:
+    """Yield the names of the methods by which pydantic checks and writes the fields of a model."""
+    for base in bases_of(cls):
+        decorators: Any = space_of(base).get("__pydantic_decorators__")
+        if decorators is not None:
+            for name in shapes.field_names(type(decorators)):
+                members = slot(decorators, name)
+                yield from members if type(members) is dict else ()

@@ -1,0 +1,97 @@
+"""The objects that a framework passes to a tool beside the model's arguments are no input."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Optional
+
+import pytest
+from pydantic import BaseModel
+
+from autochron.finding.contexts import Selection, select
+from autochron.model import ContextRule, Pack, Rules
+from autochron.project import Project
+from autochron.recording.call_facts import DeclaredTool
+
+PACK = Pack(
+    "pytest",
+    ("_pytest",),
+    "pytest",
+    (),
+    (),
+    (),
+    (),
+    contexts=(ContextRule("_pytest.config:Config", ("state.data",)),),
+)
+RULES = Rules(packs=(PACK,))
+
+
+class Own(BaseModel):
+    """A context of the project itself."""
+
+
+def plain(city, days=3):
+    return city, days
+
+
+def with_context(context: pytest.Config, city):
+    return context, city
+
+
+def by_text(city, context: "pytest.Config | None" = None, *rest, **more):
+    return city, context, rest, more
+
+
+def optional(city, context: Optional[pytest.Config] = None):  # noqa: UP045 - an annotation of its time
+    return city, context
+
+
+def of_another(context: pytest.Session, city):
+    return context, city
+
+
+def only(context: pytest.Config):
+    return context
+
+
+def only_another(context: pytest.Session):
+    return context
+
+
+def with_own(context: Own, city: str, when: dt.date, then: Callable[[], None]):
+    return context, city, when, then
+
+
+def unknown(context: "Missing", city):  # noqa: F821 - what the annotation of a tool may be at run time
+    return context, city
+
+
+class Desk:
+    def close(self, city, context: pytest.Config):
+        return self, city, context
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (plain, Selection()),
+        (with_context, Selection(("city",), ("city", "context.state.data"))),
+        (by_text, Selection(("city", "rest", "more"), ("city", "rest", "more", "context.state.data"))),
+        (optional, Selection(("city",), ("city", "context.state.data"))),
+        (of_another, Selection(("city",))),
+        (only, Selection(("context.state.data",), ("context.state.data",))),
+        (only_another, Selection(("context",))),
+        (with_own, Selection()),
+        (unknown, Selection()),
+        (Desk.close, Selection(("city",), ("self", "city", "context.state.data"))),
+    ],
+)
+def test_parameters_of_a_librarys_class_are_no_input(request, function, expected):
+    folder = str(request.path.parent)
+    tool = DeclaredTool("look", frozenset({"city"}), frozenset({"city"}))
+    assert select(function, tool, Project((folder,), folder), RULES) == expected
+
+
+def test_what_the_model_is_asked_for_is_input(request):
+    folder = str(request.path.parent)
+    tool = DeclaredTool("look", frozenset({"city", "context"}), frozenset())
+    assert select(with_context, tool, Project((folder,), folder), RULES) == Selection()
