@@ -74,6 +74,7 @@ class OutsideEffects:
         site: Callable[[], tuple[str, str]],
         *,
         own: Iterable[str] = (),
+        keeps_books: Callable[[], bool] = lambda: False,
         real: Callable[[str], str] = lambda path: path,
         now_at: Callable[[str], str | None] = lambda path: path,
         existed: Callable[[str], bool] = os.path.lexists,
@@ -84,12 +85,14 @@ class OutsideEffects:
             name: returns the name of a path in reports.
             site: returns the project's line that runs now, and its function as `module:qualname`; "" if there is none.
             own: autochron's own files, whose changes are not noted.
+            keeps_books: returns whether a library runs now that writes a file for itself; that is not noted either.
             real: returns the program's path for a path in the scratch folder.
             now_at: returns the file with the current content of a path; None if there is none.
             existed: returns whether a path existed before the program changed it.
         """
         self._name = name
         self._site = site
+        self._keeps_books = keeps_books
         self._own = tuple(os.path.realpath(path) for path in own)
         self._real = real
         self._now_at = now_at
@@ -200,6 +203,8 @@ class OutsideEffects:
             return
         kind = "database" if event == "sqlite3.connect" else "file"
         if kind == "file" and ("database", path) in self._noted:
+            return
+        if self._keeps_books():
             return
         effect = self.note(kind, _WORDS.get(event, "changes"), path)
         if effect is not None:

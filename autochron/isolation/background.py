@@ -1,6 +1,7 @@
-"""Recognise libraries that send telemetry.
+"""Recognise what libraries do for themselves: they send telemetry, and they write caches and records of runs.
 
-The program does not use the answers to telemetry, so refusing it changes nothing that a replay compares.
+The program does not use the answers to telemetry, so refusing it changes nothing that a replay compares. What a library
+writes for its own next run differs in each run, so it is not compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SENDERS = (
 """Modules that send telemetry. Packs name further modules of their libraries under `telemetry`."""
 
 
-def is_telemetry(frame: Any, modules: Iterable[str]) -> bool:
+def is_called_by(frame: Any, modules: Iterable[str]) -> bool:
     """Return whether one of these modules, or a submodule, is a frame's module or among its callers."""
     known = tuple(modules)
     while frame is not None:
@@ -38,3 +39,9 @@ def is_telemetry(frame: Any, modules: Iterable[str]) -> bool:
 def senders(packs: Iterable[Any]) -> tuple[str, ...]:
     """Return the modules that send telemetry, including those that packs name."""
     return (*SENDERS, *(module for pack in packs for module in pack.telemetry))
+
+
+def keeps_books(frame: Any, packs: Iterable[Any]) -> bool:
+    """Return whether a frame's module or one of its callers writes files of the library's own, as packs say it."""
+    modules = [module for pack in packs for module in pack.bookkeeping]
+    return bool(modules) and is_called_by(frame, modules)

@@ -11,7 +11,7 @@ from autochron.effects.outside import is_signal_to_others, is_state
 from autochron.effects.undisturbed import is_busy
 from autochron.errors import DeniedError, NetworkRefusedError
 from autochron.isolation import denials
-from autochron.isolation.background import SENDERS, is_telemetry
+from autochron.isolation.background import SENDERS, is_called_by
 from autochron.isolation.effect_rules import AllowedEffects
 from autochron.project import line_of_project
 from autochron.replaying.running import Running
@@ -156,7 +156,7 @@ class Refusals:
         """
         if self.allowed.include("host", address, place):
             return
-        if is_telemetry(getframe(2), self.telemetry()):
+        if is_called_by(getframe(2), self.telemetry()):
             message = f"a library that sends telemetry reaches for {address}, which is refused and changes nothing else"
             if message not in self._telemetry_notes:
                 self._telemetry_notes.add(message)

@@ -5,12 +5,13 @@ The replay makes these changes on the scratch copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from autochron._runtime.unpatched import os
+from autochron._runtime.unpatched import getframe, os
 from autochron.effects.events import LISTS
 from autochron.effects.undisturbed import is_busy, undisturbed
+from autochron.isolation.background import keeps_books
 from autochron.model import OutsideEffect
 from autochron.project import function_of_project
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from autochron.effects.live_state import LiveState
     from autochron.effects.outside import OutsideDifference, OutsideEffects
     from autochron.isolation.effect_rules import AllowedEffects
-    from autochron.model import Footer
+    from autochron.model import Footer, Pack
     from autochron.project import Project
 
 
@@ -26,8 +27,25 @@ class ReplayedEffects:
     """Collects the changes that a replayed program makes by lines that no rule covers."""
 
     def __init__(
-        self, state: LiveState, project: Project, footer: Footer | None, root: str, allowed: AllowedEffects
+        self,
+        state: LiveState,
+        project: Project,
+        footer: Footer | None,
+        root: str,
+        allowed: AllowedEffects,
+        packs: Callable[[], Iterable[Pack]] = tuple,
     ) -> None:
+        """Make the collector.
+
+        Args:
+            state: the scratch copy.
+            project: whose lines are named.
+            footer: of the trace, with the recorded effects.
+            root: the folder that paths start from.
+            allowed: the effects that are not compared.
+            packs: returns the packs in force.
+        """
+        self._packs = packs
         self._state = state
         self._allowed = allowed
         self._project = project
@@ -55,6 +73,7 @@ class ReplayedEffects:
                 real=self._real,
                 now_at=self._now_at,
                 existed=self._existed,
+                keeps_books=lambda: keeps_books(getframe(1), self._packs()),
             )
         return self._effects
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from autochron._runtime.unpatched import os
+from autochron._runtime.unpatched import getframe, os
 from autochron.crossing.crossing import is_inside
 from autochron.effects.events import LISTS, SIGNAL_EVENTS, STATE_EVENTS, TEMPORARY_EVENTS
 from autochron.effects.undisturbed import is_busy, undisturbed
 from autochron.isolation import network
+from autochron.isolation.background import keeps_books
 from autochron.model import Connection, FileRead, OutsideEffect, Snapshot, Unwoven
 from autochron.project import function_of_project
 from autochron.session.footer import unmanaged_reason
@@ -165,8 +166,14 @@ class RecordedEffects:
             OutsideEffects,
         )  # lazy: most programs change nothing outside a boundary
 
-        project = self._activation.project
-        outside = OutsideEffects(project.name, lambda: function_of_project(project), own=self._own_files())
+        activation = self._activation
+        project = activation.project
+        outside = OutsideEffects(
+            project.name,
+            lambda: function_of_project(project),
+            own=self._own_files(),
+            keeps_books=lambda: keeps_books(getframe(1), activation.rules.packs),
+        )
         if self.recorder is not None:
             self.recorder.outside = outside
         return outside

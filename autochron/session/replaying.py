@@ -158,7 +158,9 @@ class Replaying(Session):
         )
         self.watched |= EFFECTS
         if self.plan.is_full:
-            outside = ReplayedEffects(state, activation.project, record.footer, root, self.allowed)
+            outside = ReplayedEffects(
+                state, activation.project, record.footer, root, self.allowed, lambda: activation.rules.packs
+            )
             state.scratch.on_gone = outside.gone
             self._guard.outside = outside
 

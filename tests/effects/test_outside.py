@@ -4,11 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 
+from autochron.effects.outside import OutsideEffects
+from autochron.isolation.background import keeps_books
 from autochron.store import open_store
 from tests.cli.processes import Result, autochron
 
@@ -375,6 +379,26 @@ def test_additions_to_a_file_without_its_earlier_content_are_not_compared(tmp_pa
         "the content of log.txt is not compared: its content before the recorded run is not here"
         in replayed.said
     )
+
+
+@pytest.mark.parametrize("keeps_books", [True, False])
+def test_what_a_library_writes_for_itself_is_not_compared(tmp_path, keeps_books):
+    file = tmp_path / "cache.db"
+    effects = OutsideEffects(str, lambda: ("agent.py:1", "agent:main"), keeps_books=lambda: keeps_books)
+    file.write_text("now")
+    effects.heard("open", (str(file), "w", os.O_WRONLY), inside=False)
+    assert len(effects.effects()) == int(not keeps_books)
+
+
+def test_a_pack_names_the_modules_that_write_for_themselves():
+    pack = SimpleNamespace(bookkeeping=("desk.cache",))
+    functions = {"__name__": "desk.cache.disk"}
+    exec("def call(function): return function()", functions)
+    assert [functions["call"](lambda: keeps_books(sys._getframe(), packs)) for packs in ([pack], [])] == [
+        True,
+        False,
+    ]
+    assert not keeps_books(sys._getframe(), [pack])
 
 
 # --- programs, connections and signals -------------------------------------------------------------------------------
