@@ -60,7 +60,9 @@ def select(function: FunctionType, tool: DeclaredTool | None, project: Project, 
         return _ALL
     others = tuple(name for name in names if name not in contexts)
     changing = [f"{name}.{path}" for name, classes in contexts.items() for path in _changes(classes, rules)]
-    capture = tuple(name for name in others if name not in RECEIVERS) or (*changing[:1], *contexts)[:1]
+    capture = tuple(name for name in others if name not in RECEIVERS)
+    if not capture:  # without any the rule would capture all
+        capture = (f"{next(iter(contexts))}.__class__.__name__",)
     return Selection(capture, (*others, *changing) if changing else None)
 
 

@@ -6,6 +6,7 @@ Each framework has a module in `cases/`, named as it is with `_` for `-`, with a
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class Case:
         steps: the model's answers. Without texts that the provider draws, a plain and a recorded run print the same.
         tools: the tools that the answers ask for.
         files: further files or folders of `programs/` that it needs.
+        times: a pattern of the output that tells how long something took, which differs in each run; empty for none.
         others: names of crossings of kind `tool` that are no tools of the model, such as a framework's own.
     """
 
@@ -71,7 +73,12 @@ class Case:
     steps: tuple[Step, ...]
     tools: tuple[Tool, ...] = ()
     files: tuple[str, ...] = ()
+    times: str = ""
     others: tuple[str, ...] = ()
+
+    def comparable(self, output: bytes) -> bytes:
+        """Return what the program printed without the times in it."""
+        return re.sub(self.times.encode(), b"", output) if self.times else output
 
     def script(self) -> Script:
         """Return the script for the provider."""

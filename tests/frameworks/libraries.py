@@ -14,6 +14,7 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- the table of python -m tests.frameworks -->\n", "<!-- its end -->\n"
 HEAD = "| library | tried with | what works |\n|---|---|---|\n"
 KINDS = {"model": "model calls", "tool": "tools", "router": "routes", "ambient": "fetched prices"}
+OTHERS = {"context": "contexts of tools", "bookkeeping": "files of its own"}
 
 
 class MissingPlaceError(ValueError):
@@ -51,8 +52,11 @@ def _packs(frameworks: dict[str, Framework]) -> Iterator[tuple[str, str, str]]:
     for distribution, data in packs().items():
         framework = frameworks.get(distribution)
         kinds = [
-            words for kind, words in KINDS.items() if kind in {rule["kind"] for rule in data["boundary"]}
+            words
+            for kind, words in KINDS.items()
+            if kind in {rule["kind"] for rule in data.get("boundary", ())}
         ]
+        kinds += [words for key, words in OTHERS.items() if key in data or key in data["pack"]]
         what = [
             f"pack `{data['pack']['name']}`: {', '.join(kinds)}",
             *([framework.says] if framework else []),

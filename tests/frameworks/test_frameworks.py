@@ -88,7 +88,8 @@ class Agent:
         command = [str(self.environment.python), *words]
         process = processes.start_with(environment, command, self.folder, fresh=True)
         done = processes.finish(process, limit=LIMIT)
-        return CompletedCommand(done.status, done.out, done.said), self._footprints.taken()
+        printed = self.case.comparable(done.out)
+        return CompletedCommand(done.status, printed, done.said), self._footprints.taken()
 
     def run_plain(self):
         """Run the program with its provider, and return what it printed."""

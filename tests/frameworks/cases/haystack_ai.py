@@ -1,0 +1,36 @@
+"""haystack-ai: its Agent, streamed, in a pipeline with a state, and in an event loop, where a tool is a component."""
+
+from autochron.provider import Call, Step
+from tests.frameworks.case import Case, Tool
+
+_ask = Call.of
+
+CASES = (
+    Case(
+        "haystack_agent",
+        (
+            Step(("berlin",), 0, calls=(_ask("get_weather", city="Berlin"), _ask("calculator", a=22, b=1.8))),
+            Step(("39.6",), 1, calls=(_ask("calculator", a=3, b=13.4),)),
+            Step(("40.2",), 2, "It is 71.6 degrees Fahrenheit."),
+            Step(("paris",), 0, calls=(_ask("get_weather", city="Paris"), _ask("remember", place="Paris"))),
+            Step(("is noted",), 1, "Yes: there is no cloud."),
+        ),
+        (Tool("get_weather", 2), Tool("calculator", 2), Tool("remember")),
+    ),
+    Case(
+        "haystack_async",
+        (
+            Step(
+                (),
+                0,
+                calls=(
+                    _ask("get_stock", item="lamp"),
+                    _ask("get_stock", item="chair"),
+                    _ask("price_of", item="lamp"),
+                ),
+            ),
+            Step((), 1, "Seventeen of each, 12.50 euros."),
+        ),
+        (Tool("get_stock", 2), Tool("price_of")),
+    ),
+)

@@ -1,0 +1,35 @@
+"""strands-agents: tools by decorator, one async, one with the agent's state, an answer with a type, and a stream."""
+
+from autochron.provider import Call, Step
+from tests.frameworks.case import Case, Tool
+
+_ask = Call.of
+
+CASES = (
+    Case(
+        "strands_tools",
+        (
+            Step(
+                ("strawberry",),
+                0,
+                calls=(
+                    _ask("letter_counter", word="strawberry", letter="r"),
+                    Call("find_city", '{"name": "Porto"}'),
+                ),
+            ),
+            Step(("where is faro",), 0, calls=(Call("find_city", '{"name": "Faro"}'),)),
+            Step(("faro lies",), 1, "Faro lies at the sea."),
+            Step(("which city",), 2, calls=(Call("City", '{"name": "Faro", "kilometres": 4}'),)),
+            Step(
+                (),
+                1,
+                calls=(
+                    _ask("take_note", text="three letters r"),
+                    _ask("take_note", text="Porto at the sea"),
+                ),
+            ),
+            Step((), 2, "Three, and at the sea."),
+        ),
+        (Tool("letter_counter"), Tool("find_city", 2), Tool("take_note", 2), Tool("City", 0)),
+    ),
+)
