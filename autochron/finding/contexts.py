@@ -56,14 +56,16 @@ def select(function: FunctionType, tool: DeclaredTool | None, project: Project, 
         and name not in declared
         and (classes := [*_libraries(_classes(function.__annotations__[name], function), project)])
     }
-    if not contexts:
+    is_own = project.owns(function.__code__.co_filename)
+    if not contexts and is_own:
         return _ALL
-    others = tuple(name for name in names if name not in contexts)
+    # A library's own receiver is a context, too: it holds what the library works with.
+    others = tuple(name for name in names if name not in contexts and (is_own or name not in RECEIVERS))
     changing = [f"{name}.{path}" for name, classes in contexts.items() for path in _changes(classes, rules)]
     capture = tuple(name for name in others if name not in RECEIVERS)
-    if not capture:  # without any the rule would capture all
+    if not capture and contexts:  # without any the rule would capture all
         capture = (f"{next(iter(contexts))}.__class__.__name__",)
-    return Selection(capture, (*others, *changing) if changing else None)
+    return Selection(capture, (*others, *changing) if changing or not is_own else None)
 
 
 def _changes(classes: list[type], rules: Rules) -> Iterator[str]:

@@ -49,6 +49,8 @@ _METHODS = (
 
 _CONTAINERS = (list, tuple, deque)
 
+_RECEIVERS = frozenset({"self", "cls"})
+
 _Cached = type(functools.lru_cache(len))
 
 
@@ -72,6 +74,8 @@ class DefinitionSearch:
             for name in names_of(tool.name):
                 self._tools.setdefault(name, []).append(tool)
         self._found: dict[str, dict[int, FunctionType]] = {}
+        self._in_libraries: dict[str, dict[int, FunctionType]] = {}
+        """The functions of libraries that an object names as a tool. They count where the project has none."""
         self._seen: set[int] = set()
         self._left = _MOST_OBJECTS
         self._of_libraries: deque[tuple[Any, int]] = deque()
@@ -91,7 +95,8 @@ class DefinitionSearch:
             for value in list(namespace.values()):  # a copy: another thread may change it
                 self._look_at(value, 0)
         self._look_into_libraries()
-        return {name: list(functions.values()) for name, functions in self._found.items()}
+        found = self._in_libraries | self._found
+        return {name: list(functions.values()) for name, functions in found.items()}
 
     def _look_up(self, namespace: Mapping[Any, Any]) -> None:
         """Take the entries of a dictionary that have the name of a tool."""
@@ -184,10 +189,13 @@ class DefinitionSearch:
         """Take the function that runs when a value is called; of an object, a method or an attribute that fits the tool."""
         function = _function_of(value)
         if function is not None:
-            if self._project.owns(function.__code__.co_filename) and fits(
-                function, tool, exactly=depth > 0 if exactly is None else exactly
-            ):
-                self._found.setdefault(tool.name, {})[identity(function.__code__)] = function
+            if not self._project.owns(function.__code__.co_filename):
+                found = self._in_libraries if depth == 1 and is_of_library(function, tool) else None
+            else:
+                is_fit = fits(function, tool, exactly=depth > 0 if exactly is None else exactly)
+                found = self._found if is_fit else None
+            if found is not None:
+                found.setdefault(tool.name, {})[identity(function.__code__)] = function
             return
         kind = type(value)
         if depth > 1:
@@ -262,6 +270,21 @@ def fits(function: FunctionType, tool: DeclaredTool, *, exactly: bool = False) -
     # A dictionary, a text or a model with all arguments, and perhaps a context.
     needed = len(names) - len(function.__defaults__ or ())
     return tool.parameters is None or variadic is not None or (len(names) >= 1 and needed <= 2)
+
+
+def is_of_library(function: FunctionType, tool: DeclaredTool) -> bool:
+    """Return whether a function of an installed library has the parameters that a tool declares, each by its name.
+
+    What only passes arguments on is none, such as `call(**kwargs)`; and neither is what needs more than is declared.
+    """
+    module = function.__globals__.get("__name__")
+    if type(module) is not str or module.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    code = function.__code__
+    names = [name for name in parameter_names(code)[0] if name not in _RECEIVERS]
+    optional = (code.co_kwonlyargcount or 0) + len(function.__defaults__ or ())
+    needed = names[: len(names) - optional]
+    return tool.parameters is not None and {*needed} <= tool.parameters <= {*names}
 
 
 def _function_of(value: Any) -> FunctionType | None:

@@ -6,14 +6,16 @@ answer runs again on replay, as it does where the answer is text.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from autochron._runtime.bare import bases_of, slot, space_of, text
+from autochron._runtime.bare import bases_of, dictionary_of, slot, space_of, text
 from autochron._runtime.live_objects import with_subclasses
 from autochron.envelope import shapes
-from autochron.project import Project
+from autochron.project import Project, read_source
 from autochron.recording.call_facts import DeclaredTool
 
 
@@ -28,7 +30,7 @@ def output_tools(tools: Iterable[DeclaredTool], project: Project) -> set[str]:
     named: dict[str, list[type]] = {}
     for cls in with_subclasses(object) if wanted else ():
         name = text(cls, "__name__")
-        if name in wanted and _fields_of(cls):
+        if name in wanted and _fields_of(cls) and _is_written(cls, name, project):
             named.setdefault(name, []).append(cls)
     return {
         name
@@ -36,6 +38,19 @@ def output_tools(tools: Iterable[DeclaredTool], project: Project) -> set[str]:
         if any(wanted[name] in _fields_of(cls) for cls in classes)
         and not any(_has_methods(cls, project) for cls in classes)
     }
+
+
+def _is_written(cls: type, name: str, project: Project) -> bool:
+    """Return whether the project's source has a class. Frameworks make one of a tool's parameters, with the tool's name."""
+    module = sys.modules.get(text(cls, "__module__"))
+    file = None if module is None else (dictionary_of(module) or {}).get("__file__")
+    if type(file) is not str or not project.owns(file):
+        return False
+    source = read_source(file)
+    return (
+        source is not None
+        and re.search(rf"^\s*class\s+{re.escape(name)}\b".encode(), source, re.MULTILINE) is not None
+    )
 
 
 def _fields_of(cls: type) -> tuple[frozenset[str], ...]:

@@ -41,7 +41,7 @@ def found_rule(
                 0
             ],  # not `__main__`: a test imports it by name
             code.co_qualname,
-            activation.project.name(code.co_filename),
+            _file_of(code, module, activation),
             code.co_firstlineno,
             how,
             is_confirmed=False,
@@ -49,6 +49,15 @@ def found_rule(
             changes=selection.changes,
         )
     )
+
+
+def _file_of(code: CodeType, module: str, activation: Activation) -> str:
+    """Return the file of a function as a trace names it: relative to the project, or to where libraries are installed."""
+    if activation.project.owns(code.co_filename):
+        return activation.project.name(code.co_filename)
+    name = os.path.basename(code.co_filename)
+    folder = module.replace(".", "/")
+    return f"{folder}/{name}" if name == "__init__.py" else f"{os.path.dirname(folder)}/{name}"
 
 
 def rule_of(tool: FoundTool) -> BoundaryRule:

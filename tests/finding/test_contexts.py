@@ -91,6 +91,14 @@ def test_parameters_of_a_librarys_class_are_no_input(request, function, expected
     assert select(function, tool, Project((folder,), folder), RULES) == expected
 
 
+def test_the_receiver_of_a_librarys_tool_is_left_alone(tmp_path):
+    tool = DeclaredTool("look", frozenset({"city"}), frozenset({"city"}))
+    project = Project((str(tmp_path),), str(tmp_path))
+    changes = ("city", "context.state.data")
+    assert select(Desk.close, tool, project, RULES) == Selection(("city",), changes)
+    assert select(plain, tool, project, RULES) == Selection(("city", "days"), ("city", "days"))
+
+
 def test_what_the_model_is_asked_for_is_input(request):
     folder = str(request.path.parent)
     tool = DeclaredTool("look", frozenset({"city", "context"}), frozenset())

@@ -145,6 +145,33 @@ def test_functions_of_libraries_are_no_tools(project):
     assert project("from json import dumps", tool("dumps", "obj")) == {}
 
 
+@pytest.mark.parametrize(
+    ("source", "declared", "expected"),
+    [
+        ("kit = Made(name='look', call=stats.mean)", tool("look", "data"), ["mean"]),
+        ("look = Made(call=stats.mean)", tool("look", "data"), ["mean"]),
+        ("TOOLS = {'look': {'call': stats.mean}}", tool("look", "data"), ["mean"]),
+        ("TOOLS = [Made(name='look', call=stats.mean), {'name': 'look', 'call': lambda data: 1}]", tool("look", "data"),
+         ["<lambda>"]),
+        ("kit = Made(name='look', call=stats.mean)", tool("look", "city"), None),  # other parameters
+        ("kit = Made(name='look', call=stats.mean)", tool("look"), None),  # fewer than it needs
+        ("kit = Made(name='look', call=stats.pass_on)", tool("look", "data"), None),  # it only passes arguments on
+        ("from stats import mean", tool("mean", "data"), None),  # a helper
+        ("from json import dumps\nkit = Made(name='dumps', call=dumps)", tool("dumps", "obj"), None),
+    ],
+)  # fmt: skip
+def test_a_function_of_a_library_is_found_where_an_object_names_it_as_a_tool(
+    project, monkeypatch, source, declared, expected
+):
+    stats = types.ModuleType("stats")
+    text = "def mean(data, weights=None):\n    return data\n\ndef pass_on(**options):\n    return options\n"
+    exec(compile(text, "/usr/lib/site-packages/stats.py", "exec"), stats.__dict__)
+    monkeypatch.setitem(sys.modules, "stats", stats)
+    assert project(f"import stats\n{source}", declared) == (
+        {} if expected is None else {declared.name: expected}
+    )
+
+
 def test_variables_of_callers_are_searched(project):
     project(CALLER)
     frame = sys.modules["searched_0"].frame

@@ -52,6 +52,7 @@ def variables(model):
         "GROQ_BASE_URL": model.origin,
         "MISTRAL_URL": f"{model.origin}/mistral",
         "OLLAMA_HOST": model.origin,
+        "OPENAI_API_BASE": model.url,
         "OPENAI_BASE_URL": model.url,
     }
     return dict.fromkeys(keys, "sk-test") | urls

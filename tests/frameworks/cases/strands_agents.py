@@ -20,15 +20,9 @@ CASES = (
             Step(("where is faro",), 0, calls=(Call("find_city", '{"name": "Faro"}'),)),
             Step(("faro lies",), 1, "Faro lies at the sea."),
             Step(("which city",), 2, calls=(Call("City", '{"name": "Faro", "kilometres": 4}'),)),
-            Step(
-                (),
-                1,
-                calls=(
-                    _ask("take_note", text="three letters r"),
-                    _ask("take_note", text="Porto at the sea"),
-                ),
-            ),
-            Step((), 2, "Three, and at the sea."),
+            Step((), 1, calls=(_ask("take_note", text="three letters r"),)),
+            Step((), 2, calls=(_ask("take_note", text="Porto at the sea"),)),
+            Step((), 3, "Three, and at the sea."),
         ),
         (Tool("letter_counter"), Tool("find_city", 2), Tool("take_note", 2), Tool("City", 0)),
     ),
