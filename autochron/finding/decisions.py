@@ -279,11 +279,22 @@ def _is_written(entry: HeldCrossing, result: CallResult) -> bool:
         return False
     value = decode(outcome.value)
     contents = {
-        content for key, content in result.body.items() if key in _CONTENTS and isinstance(content, str)
+        text for key, content in result.body.items() if key in _CONTENTS for text in _text_of(content)
     }
     return bool(
         contents & {str(value), outcome.value.decode(), str(value).lower(), *([""] if value is None else [])}
     )
+
+
+def _text_of(content: Any) -> tuple[str, ...]:
+    """Return the text of a result's content, if it is a text or a list with one part; else nothing."""
+    if isinstance(content, list) and len(content) == 1:
+        part = content[0]
+        content = part
+        if isinstance(part, dict):
+            values = [value for key, value in part.items() if key != "type"]
+            content = values[0] if len(values) == 1 else None
+    return (content,) if isinstance(content, str) else ()
 
 
 _CONTENTS = ("content", "output", "result", "text", "response")

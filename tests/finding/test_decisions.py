@@ -81,6 +81,9 @@ class Bench:
         (True, "true"),
         (7, "7"),
         ("", ""),
+        (7, [{"text": "7"}]),
+        (7, [{"type": "text", "text": "7"}]),
+        (True, ["true"]),
     ],
 )
 def test_a_function_of_the_tools_name_is_kept_if_its_value_is_in_the_result(value, content):
@@ -99,6 +102,8 @@ def test_a_function_of_the_tools_name_is_kept_if_its_value_is_in_the_result(valu
         (None, "The mail is out."),
         (True, "sunny"),
         ("", "sunny"),
+        (7, [{"text": "7"}, {"text": "in all"}]),
+        (7, [{"text": "7", "status": "failed"}]),
         (
             4217,
             "customer 4217 is called Ada Lovelace and lives in London",

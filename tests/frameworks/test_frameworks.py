@@ -46,6 +46,7 @@ def variables(model):
         "OPENAI_API_KEY",
     )
     urls = {
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": model.origin,
         "ANTHROPIC_BASE_URL": model.origin,
         "CO_API_URL": model.origin,
         "GOOGLE_GEMINI_BASE_URL": model.origin,

@@ -5,6 +5,8 @@ from tests.frameworks.case import Case, Tool
 
 _ask = Call.of
 
+_DELEGATION = _ask("delegate_task_to_member", member_id="weather-agent", task="Look up Lisbon.")
+
 CASES = (
     Case(
         "agno_weather",
@@ -37,5 +39,18 @@ CASES = (
             Step((), 2, "Milk and bread are on the list."),
         ),
         (Tool("add_item", 2), Tool("list_items")),
+    ),
+    Case(
+        "agno_team",
+        (
+            Step(("how warm",), 0, calls=(_DELEGATION,)),
+            Step(("look up lisbon",), 0, calls=(_ask("get_weather", city="Lisbon"),)),
+            Step(("is sunny",), 1, "It has 22 degrees."),
+            Step(("it has 22",), 1, calls=(_ask("multiply", a=22, b=1.8),)),
+            Step((), 2, calls=(_ask("add", a=39.6, b=32),)),
+            Step((), 3, "It has 71.6 degrees Fahrenheit."),
+        ),
+        (Tool("get_weather"),),
+        others=("delegate_task_to_member", "multiply", "add"),
     ),
 )

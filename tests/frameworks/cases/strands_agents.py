@@ -26,4 +26,21 @@ CASES = (
         ),
         (Tool("letter_counter"), Tool("find_city", 2), Tool("take_note", 2), Tool("City", 0)),
     ),
+    Case(
+        "strands_bedrock",
+        (
+            Step(
+                (),
+                0,
+                calls=(
+                    _ask("letter_counter", word="strawberry", letter="r"),
+                    _ask("letter_counter", word="berry", letter="r"),
+                ),
+            ),
+            Step((), 1, calls=(_ask("keep_answer", answer="three"),)),
+            Step((), 2, calls=(_ask("keep_answer", answer="two"),)),
+            Step((), 3, "Three and two."),
+        ),
+        (Tool("letter_counter", 2), Tool("keep_answer", 2)),
+    ),
 )
