@@ -51,25 +51,27 @@ def packs() -> dict[str, dict[str, Any]]:
 def _packs(frameworks: dict[str, Framework]) -> Iterator[tuple[str, str, str]]:
     for distribution, data in packs().items():
         framework = frameworks.get(distribution)
-        kinds = [
-            words
-            for kind, words in KINDS.items()
-            if kind in {rule["kind"] for rule in data.get("boundary", ())}
-        ]
-        kinds += [words for key, words in OTHERS.items() if key in data or key in data["pack"]]
         what = [
-            f"pack `{data['pack']['name']}`: {', '.join(kinds)}",
+            f"pack `{data['pack']['name']}`: {_kinds(data)}",
             *([framework.says] if framework else []),
         ]
         yield distribution, ", ".join(data["pack"]["tested"]), "; ".join(what)
 
 
+def _kinds(pack: dict[str, Any]) -> str:
+    """Return what a pack has rules for."""
+    kinds = {rule["kind"] for rule in pack.get("boundary", ())}
+    others = [words for key, words in OTHERS.items() if key in pack or key in pack["pack"]]
+    return ", ".join([*(words for kind, words in KINDS.items() if kind in kinds), *others])
+
+
 def _others(frameworks: dict[str, Framework]) -> Iterator[tuple[str, str, str]]:
+    by_name = {data["pack"]["name"]: data for data in packs().values()}
     for framework in frameworks.values():
         if framework.name not in packs():
             on = "" if framework.python == PYTHONS else f"; on Python {', '.join(framework.python)}"
             yield (
                 framework.name,
                 framework.version,
-                f"model calls by `{framework.family}`: {framework.says}{on}",
+                f"{_kinds(by_name[framework.family])} by `{framework.family}`: {framework.says}{on}",
             )

@@ -210,9 +210,11 @@ def test_a_framework(framework, program, python, footprints, tmp_path, record_pr
 def test_each_program_of_the_table_has_a_case(framework):
     assert sorted(cases_of(framework)) == sorted(framework.programs)
     for program in framework.programs:
-        source = (PROGRAMS / f"{program}.py").read_text("utf-8")
+        case = cases_of(framework)[program]
+        files = [PROGRAMS / name for name in (f"{program}.py", *case.files)]
+        source = "".join(file.read_text("utf-8") for file in files if file.is_file())
         assert "autochron" not in source
-        assert [tool.name for tool in cases_of(framework)[program].tools if tool.name not in source] == []
+        assert [tool.name for tool in case.tools if tool.name not in source] == []
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
 from tests.packs.harness import needs, reported_slugs, version
 
-PACKS = ("dspy", "llama_index", "openai_agents", "pydantic_ai", "smolagents")
+PACKS = ("autogen", "dspy", "google_adk", "llama_index", "openai_agents", "pydantic_ai", "smolagents")
 
 
 def examples(key):

@@ -1,4 +1,7 @@
-"""A team of agents of the Agent Development Kit: the first one hands greetings over. It streams, and its tools share a state."""
+"""A team of agents of the Agent Development Kit: the first one hands greetings over, and has another one as a tool.
+
+It streams, and its tools share a state.
+"""
 
 import asyncio
 
@@ -7,6 +10,7 @@ from google.adk.agents import Agent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import ToolContext
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 
@@ -41,12 +45,19 @@ greeter = Agent(
     tools=[say_hello],
 )
 
+namer = Agent(
+    name="namer",
+    model="gemini-2.5-flash",
+    description="Knows old names of cities.",
+    instruction="Answer with the old name of the city.",
+)
+
 root_agent = Agent(
     name="weather_agent",
     model="gemini-2.5-flash",
     description="Answers questions about the weather and hands greetings over.",
-    instruction="Answer questions about the weather with get_weather. Hand greetings over to greeting_agent.",
-    tools=[get_weather],
+    instruction="Answer questions about the weather with get_weather. Hand greetings over by transfer_to_agent.",
+    tools=[get_weather, AgentTool(agent=namer)],
     sub_agents=[greeter],
 )
 
@@ -57,7 +68,7 @@ async def main():
         app_name="team", user_id="u", state={"unit": "Fahrenheit"}
     )
     config = RunConfig(streaming_mode=StreamingMode.SSE)
-    for question in ("How is the weather in Oslo and in Rome?", "Please greet Ada."):
+    for question in ("How is the weather in Oslo and in Rome?", "What was Oslo called?", "Please greet Ada."):
         message = types.Content(role="user", parts=[types.Part(text=question)])
         async for event in runner.run_async(
             user_id="u", session_id=session.id, new_message=message, run_config=config

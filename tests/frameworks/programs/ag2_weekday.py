@@ -31,7 +31,9 @@ date_agent = Agent(
 
 
 async def main():
-    reply = await date_agent.ask("I was born on 1995-03-25. What day was it, and how many days until 2026-05-04?")
+    reply = await date_agent.ask(
+        "I was born on 1995-03-25. What day was it, and how many days until 2026-05-04?"
+    )
     print(reply.body)
     again = await reply.ask("And which weekday is 2026-05-04?")
     print(again.body)

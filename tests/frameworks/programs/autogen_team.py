@@ -22,7 +22,7 @@ async def main():
         "travel_agent",
         model_client=model,
         handoffs=["flights_refunder"],
-        system_message="You are a travel agent. flights_refunder is in charge of refunds.",
+        system_message="You are a travel agent. Refunds: transfer_to_flights_refunder.",
     )
     flights_refunder = AssistantAgent(
         "flights_refunder",

@@ -25,7 +25,10 @@ async def main():
     plan = await model.ainvoke([UserMessage(content="How is a kettle bought?")])
     print(plan.completion)
     questions = [
-        [SystemMessage(content="Decide what to click."), UserMessage(content=f"Buy a kettle. The page: {page}")]
+        [
+            SystemMessage(content="Decide what to click."),
+            UserMessage(content=f"Buy a kettle. The page: {page}"),
+        ]
         for page in PAGES
     ]
     for decided in await asyncio.gather(*(model.ainvoke(each, output_format=Decision) for each in questions)):

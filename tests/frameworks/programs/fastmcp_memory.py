@@ -45,7 +45,9 @@ async def answer(model, messages, tools):
         for choice in chunk.choices:
             text += choice.delta.content or ""
             for part in choice.delta.tool_calls or ():
-                call = calls.setdefault(part.index, {"id": part.id, "name": part.function.name, "arguments": ""})
+                call = calls.setdefault(
+                    part.index, {"id": part.id, "name": part.function.name, "arguments": ""}
+                )
                 call["arguments"] += part.function.arguments or ""
     return text, list(calls.values())
 
@@ -59,7 +61,11 @@ async def main():
         text, calls = await answer(model, messages, tools)
         while calls:
             asked = [
-                {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
+                {
+                    "id": call["id"],
+                    "type": "function",
+                    "function": {"name": call["name"], "arguments": call["arguments"]},
+                }
                 for call in calls
             ]
             messages.append({"role": "assistant", "content": text or None, "tool_calls": asked})

@@ -16,7 +16,9 @@ class MenuPlugin:
         return "Soup: Clam Chowder\nSalad: Cobb Salad\nDrink: Chai Tea"
 
     @kernel_function(description="Tell the price of an item.")
-    def get_item_price(self, menu_item: Annotated[str, "The name of the item"]) -> Annotated[str, "The price"]:
+    def get_item_price(
+        self, menu_item: Annotated[str, "The name of the item"]
+    ) -> Annotated[str, "The price"]:
         footprint("MenuPlugin-get_item_price")
         return "$9.99"
 
