@@ -10,6 +10,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, id
 from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
 from autochron._runtime.frame_locals import locals_of
 from autochron.finding.library_objects import as_identifier, attributes_of, names_told
+from autochron.finding.waiting_frames import frames_from
 from autochron.project import Project
 from autochron.recording.call_facts import DeclaredTool
 
@@ -134,15 +136,25 @@ class DefinitionSearch:
                 self._look_at(item, depth + 1)
         elif issubclass(kind, type):
             if self._owns_class(value):
-                self._look_up(space_of(value))
+                self._look_at_class(value)
         elif self._owns_class(kind):
             self._look_at_object(value, depth)
         elif self._hops < _MOST_HOPS:
             self._of_libraries.append((value, self._hops + 1))
 
     def _look_at_function(self, function: FunctionType) -> None:
-        for tool in self._tools.get(function.__name__, ()):
-            self._take(tool, function, 0)
+        """Take a function that has the name of a tool, its own or one that a decorator left on it."""
+        for name in dict.fromkeys((function.__name__, *names_told(function.__dict__))):
+            for tool in self._tools.get(name, ()):
+                self._take(tool, function, 0)
+
+    def _look_at_class(self, cls: type) -> None:
+        """Take the methods of a class of the project."""
+        namespace = space_of(cls)
+        self._look_up(namespace)
+        for value in list(namespace.values()):
+            if type(value) is FunctionType and value.__dict__:
+                self._look_at_function(value)
 
     def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
         entries = [(key, entry) for key, entry in dict.items(value) if type(key) is str]
@@ -157,7 +169,7 @@ class DefinitionSearch:
         attributes = dict(dict.items(dictionary_of(value) or {}))
         for base in bases_of(type(value)):
             if self._owns_class(base):
-                self._look_up(space_of(base))
+                self._look_at_class(base)
         told = {name: attributes.get(name, class_attribute(type(value), name)) for name in _NAMES[:2]}
         for tool in self._named(told):
             self._take(tool, value, 0)
@@ -312,15 +324,14 @@ def _function_of(value: Any) -> FunctionType | None:
 def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[str, Any]]:
     """Yield the variables of the project's frames, from one outward, and those of the project's modules."""
     seen: set[int] = set()
-    for _ in range(_MOST_FRAMES):
-        if frame is None:
-            break
-        if project.owns(frame.f_code.co_filename):
-            if frame.f_globals is not frame.f_locals:
-                yield locals_of(frame)
-            seen.add(identity(frame.f_globals))
-            yield frame.f_globals
-        frame = frame.f_back
+    for running in islice(frames_from(frame), _MOST_FRAMES):
+        if project.owns(running.f_code.co_filename) and identity(running) not in seen:
+            seen.add(identity(running))
+            if running.f_globals is not running.f_locals:
+                yield locals_of(running)
+            if identity(running.f_globals) not in seen:
+                seen.add(identity(running.f_globals))
+                yield running.f_globals
     for module in list(sys.modules.values()):
         if type(module) is not ModuleType and not issubclass(type(module), ModuleType):
             continue

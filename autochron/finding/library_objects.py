@@ -26,7 +26,7 @@ def names_told(attributes: dict[str, Any]) -> Iterator[str]:
     """Yield the names that an object tells of what it is: in its attributes, or in a description that it holds."""
     for key, value in attributes.items():
         if type(value) is str:
-            if type(key) is str and key.endswith("name"):
+            if type(key) is str and key.rstrip("_").endswith("name"):
                 yield value
             continue
         inner = value if type(value) is dict else dictionary_of(value)

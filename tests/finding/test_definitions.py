@@ -1,5 +1,6 @@
 """The search for functions that may be a tool: what it finds by name, what it leaves alone, and that it runs no code."""
 
+import asyncio
 import functools
 import sys
 import types
@@ -50,6 +51,51 @@ def caller():
 
 frame = caller()
 """
+MARKED = """
+def marked(name):
+    def mark(function):
+        function.__shop_function_name__ = name
+        return function
+    return mark
+
+class Plugin:
+    @marked("look")
+    def see(self, city):
+        return city
+
+@marked("find")
+def seek(city):
+    return city
+"""
+"""Functions on which a framework's decorator leaves the name of the tool."""
+
+WAITING = """
+import asyncio, sys, threading
+
+frames = []
+
+async def model_call():
+    frames.append(sys._getframe())
+    return search()
+
+async def main():
+    def local(city):
+        return city
+    return await asyncio.create_task(model_call())
+
+def in_a_thread():
+    def lonely(city):
+        return city
+    return threaded(search)
+
+def threaded(function):
+    got = []
+    thread = threading.Thread(target=lambda: got.append(function()))
+    thread.start()
+    thread.join()
+    return got[0]
+"""
+
 ENDLESS = """
 nested = []
 for _ in range(50):
@@ -108,6 +154,10 @@ def tool(name, *parameters, required=None):
         ("desk = Desk()", tool("desk_tool", "number"), ["Desk.opened", "Desk.run"]),
         ("", tool("opened", "number"), ["Desk.opened"]),
         (WRAPPED, tool("weather", "city"), ["weather"]),
+        (MARKED, tool("look", "city"), ["Plugin.see"]),
+        (MARKED, tool("Shop-look", "city"), ["Plugin.see"]),
+        (MARKED + "plugin = Plugin()", tool("look", "city"), ["Plugin.see"]),
+        (MARKED, tool("find", "city"), ["seek"]),
         # Objects that a library made of functions.
         ("climate = Made(function=weather)", tool("climate", "city"), ["weather"]),
         ("made = Made(name='look', function=weather)", tool("look", "city"), ["weather"]),
@@ -176,6 +226,20 @@ def test_variables_of_callers_are_searched(project):
     project(CALLER)
     frame = sys.modules["searched_0"].frame
     assert project("", tool("local", "city"), frame=frame) == {"local": ["caller.<locals>.local"]}
+
+
+def test_variables_of_what_waits_for_a_task_are_searched(project):
+    project(WAITING)
+    module = sys.modules["searched_0"]
+    module.search = lambda: project("", tool("local", "city"), frame=module.frames[0])
+    assert asyncio.run(module.main()) == {"local": ["main.<locals>.local"]}
+
+
+def test_variables_of_what_waits_for_a_thread_are_searched(project):
+    project(WAITING)
+    module = sys.modules["searched_0"]
+    module.search = lambda: project("", tool("lonely", "city"), frame=sys._getframe())
+    assert module.in_a_thread() == {"lonely": ["in_a_thread.<locals>.lonely"]}
 
 
 def test_a_search_runs_no_code_of_the_program(project):
