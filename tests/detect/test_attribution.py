@@ -84,3 +84,16 @@ def test_calls_inside_and_outside_a_boundary_are_counted_separately(tmp_path):
         "import time, inside\nfor number in range(5):\n    inside[0] = number > 2\n    time.time()\ninside[0] = False\n",
     )
     assert sorted((row[1], row[3], row[6]) for row in findings) == [(4, 2, "boundary"), (4, 3, None)]
+
+
+@pytest.mark.slow
+def test_a_call_that_c_code_makes_in_a_thread_of_its_own_has_no_line_and_is_no_fault(tmp_path):
+    program = (
+        "import _thread, threading, time\n"
+        "for function in (time.time, threading.Thread, threading.Thread(target=int).start):\n"
+        "    _thread.start_new_thread(function, ())\n"
+        "time.sleep(0.2)\n"
+    )
+    findings, problems, ended = run(tmp_path, program)
+    assert (problems, ended.stderr) == ([], "")
+    assert [row[1:3] for row in findings] == [[3, "_thread.start_new_thread"]]

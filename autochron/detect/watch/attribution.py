@@ -261,7 +261,7 @@ class Attribution:
         if kind in _OF_TASKS or kind.__name__ == "TaskStepMethWrapper":
             return
         try:
-            origin = self._project_line(_getframe(1)) if self._on else None
+            origin = self._project_line(_getframe().f_back) if self._on else None
             if origin is not None:
                 key, handles = id(handle), self._handles
                 handles[key] = (ref(handle, lambda _: handles.pop(key, None)), origin)
@@ -276,7 +276,7 @@ class Attribution:
             classified = self._classified.get(id(coro.cr_code))
             if not self._on or (classified is not None and classified.kind is Kind.PROJECT):
                 return
-            origin = self._project_line(_getframe(1))
+            origin = self._project_line(_getframe().f_back)
             if origin is not None:
                 key, tasks = id(coro.cr_frame), self._tasks
                 tasks[key] = (ref(coro, lambda _: tasks.pop(key, None)), origin)
@@ -327,14 +327,18 @@ class Attribution:
             source: the source.
             depth: how many frames out the call was made: 0 for this method's own frame.
         """
-        if not isinstance(error, ValueError | StopIteration):
-            self.report_fault(error)
-            return None
         try:
-            return self.count(_getframe(depth), source)
+            frame: FrameType | None = _getframe()
+            for _step in range(depth):
+                frame = frame and frame.f_back
+            if frame is None:  # C code makes the call in a thread that it began, so no line does
+                return None
+            if isinstance(error, ValueError | StopIteration):
+                return self.count(frame, source)
         except Exception as second_error:
-            self.report_fault(second_error)
-            return None
+            error = second_error
+        self.report_fault(error)
+        return None
 
     def count(self, frame: FrameType | None, source: Source) -> SourceCount | None:
         """Count a call of a source that a frame makes.
@@ -441,7 +445,7 @@ class Attribution:
     def _note(self, target: Any, name: str) -> None:
         """Set an attribute of a thread or work item to the line of the project that is running."""
         try:
-            origin = self._project_line(_getframe(2)) if self._on else None
+            origin = self._project_line(_getframe(1).f_back) if self._on else None
             if origin is not None:
                 target.__dict__[name] = origin
         except Exception as error:
