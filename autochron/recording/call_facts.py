@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 from msgspec.json import decode
 
 from autochron.envelope import bodies
@@ -169,15 +169,18 @@ class CallFacts:
             raw = self._request.get(str(steps[0].key))
             if raw is None or len(steps) < 2 or bytes(memoryview(raw)[:1]) != b"[":
                 continue
-            latest = decode(raw, type=list[Raw])[-_LATEST:]
-            holders = read_steps(
-                {"latest": [decode(message) for message in latest]}, parse_path("latest") + steps[1:]
+            latest = [decode(message) for message in decode(raw, type=list[Raw])[-_LATEST:]]
+            holders = read_steps({"latest": latest}, parse_path("latest") + steps[1:])
+            results += _named_by_order(
+                latest,
+                [
+                    CallResult(
+                        _id_of(holder), str(holder.get("name") or holder.get("tool_name") or ""), holder
+                    )
+                    for holder in holders
+                    if isinstance(holder, dict)
+                ],
             )
-            results += [
-                CallResult(_id_of(holder), str(holder.get("name") or holder.get("tool_name") or ""), holder)
-                for holder in holders
-                if isinstance(holder, dict)
-            ]
         return tuple(results)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
@@ -262,9 +265,35 @@ def _id_of(holder: Any) -> str:
     return next((value for field in _IDS if isinstance(value := holder.get(field), str) and value), "")
 
 
+def _named_by_order(messages: list[Any], results: list[CallResult]) -> list[CallResult]:
+    """Return results with the ids of their calls.
+
+    A message that names no call is the result of the calls that the latest message with `tool_calls` asked for, in their
+    order.
+
+    Args:
+        messages: the last messages of the conversation.
+        results: the results in them.
+    """
+    if all(result.id or result.name for result in results):
+        return results
+    waiting: list[Any] = []
+    ids: dict[int, str] = {}
+    for message in messages:
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        if isinstance(calls, list) and calls:
+            waiting = list(calls)
+        elif waiting and any(result.body is message for result in results):
+            ids[id(message)] = _id_of(waiting.pop(0))
+    return [
+        result if result.id or result.name else structs.replace(result, id=ids.get(id(result.body), ""))
+        for result in results
+    ]
+
+
 def _parameters(holder: dict[str, Any]) -> tuple[frozenset[str] | None, frozenset[str]]:
     """Return the names of a declared tool's parameters, or None, and of those that are required."""
-    waiting = [holder[field] for field in _SCHEMAS if isinstance(holder.get(field), dict)]
+    waiting = [schema for field in _SCHEMAS if (schema := _object(holder.get(field))) is not None]
     while waiting:
         schema = waiting.pop(0)
         properties = schema.get("properties")
@@ -272,5 +301,15 @@ def _parameters(holder: dict[str, Any]) -> tuple[frozenset[str] | None, frozense
             required = schema.get("required")
             names = required if isinstance(required, list) else ()
             return frozenset(properties), frozenset(name for name in names if isinstance(name, str))
-        waiting += [schema[field] for field in _SCHEMAS if isinstance(schema.get(field), dict)]
+        waiting += [inner for field in _SCHEMAS if (inner := _object(schema.get(field))) is not None]
     return None, frozenset()
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    """Return an object, which may be JSON in a text, as some APIs write a schema; None for any other value."""
+    if isinstance(value, str) and value[:1] == "{":
+        try:
+            value = decode(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None
