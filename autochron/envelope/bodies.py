@@ -9,6 +9,7 @@ A body is stored in the first of these forms that restores it exactly:
 - `{"lines": [{…}, …]}`: JSON lines; a line that is no JSON object or array is written as text;
 - `{"frames": [{"headers": {…}, "payload": {…}}, …]}`: an event stream of Amazon; a payload that is a JSON object is
   written as such, any other as a stored body;
+- `{"messages": [{…}, …], "type": "xai_api.Sample"}`: messages of gRPC, by the full name of their type;
 - `{"text": "…"}`: other UTF-8 text;
 - `{"base64": "…"}`: all other bytes.
 """
@@ -30,6 +31,9 @@ _to_json = msgspec.json.Encoder().encode
 _from_json = msgspec.json.Decoder().decode
 
 
+MESSAGES = "application/grpc+proto"
+"""The content type of messages of gRPC. Its parameter `message` is the full name of their type."""
+
 COMPACT = "compact"
 """The layout of msgspec. All other layouts are in `styles`."""
 _JSON_LINES = frozenset(
@@ -48,6 +52,8 @@ class _Stored(Struct, forbid_unknown_fields=True):
     newline: str = "\n"
     lines: list[Any] | UnsetType = UNSET
     frames: list[Any] | UnsetType = UNSET
+    messages: list[Any] | UnsetType = UNSET
+    type: str = ""
     text: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
 
@@ -71,6 +77,8 @@ def store_body(content: bytes, content_type: str = "") -> bytes:
         stored = _store_lines(content)
     elif kind == "application/vnd.amazon.eventstream":
         stored = _store_frames(content)
+    elif kind == MESSAGES:
+        stored = _store_messages(content, content_type.partition("message=")[2])
     elif content[:1] in b"{[" or "json" in kind:
         stored = _store_json(content)
     else:
@@ -98,6 +106,8 @@ def restore_body(stored: bytes) -> bytes:
             return _restore_lines(body.lines, body.style)
         if isinstance(body.frames, list):
             return _restore_frames(body.frames, body.style) + binascii.a2b_base64(body.tail)
+        if isinstance(body.messages, list):
+            return _restore_messages(body.messages, body.type)
         if isinstance(body.text, str):
             return body.text.encode()
         if isinstance(body.base64, str):
@@ -105,7 +115,7 @@ def restore_body(stored: bytes) -> bytes:
     except (*_ERRORS, KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise CodecError(f"a stored body can't be restored ({error}); was the trace edited?") from None
     raise CodecError(
-        "a stored body has none of json, events, lines, frames, text and base64; was the trace edited?"
+        "a stored body has none of json, events, lines, frames, messages, text and base64; was the trace edited?"
     )
 
 
@@ -241,6 +251,29 @@ def _restore_frames(frames: list[Any], style: str) -> bytes:
     )
 
 
+# --- messages of gRPC ----------------------------------------------------------------------------------------------
+
+
+def _store_messages(content: bytes, name: str) -> bytes | None:
+    from autochron.envelope import grpc_frames, protobuf  # lazy: few clients speak so
+
+    try:
+        contents = grpc_frames.read_frames(content)
+    except ValueError:
+        return None
+    trees = [protobuf.read(name, message) for message in contents]
+    if None in trees:
+        return None
+    written = _to_json({"messages": trees, "type": name})
+    return written if restore_body(written) == content else None
+
+
+def _restore_messages(trees: list[Any], name: str) -> bytes:
+    from autochron.envelope import grpc_frames, protobuf  # lazy: as above
+
+    return grpc_frames.write_frames(protobuf.to_bytes(protobuf.rebuild(name, tree)) for tree in trees)
+
+
 # --- server-sent events --------------------------------------------------------------------------------------------
 
 
@@ -320,7 +353,8 @@ def read_body(stored: bytes) -> Any:
     the usual blanks.
 
     Returns:
-        A JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}` or `{"frames": [{"payload": …}, …]}`.
+        A JSON value, `{"events": [{"event": …, "data": …}, …]}`, `{"lines": […]}`, `{"frames": [{"payload": …}, …]}` or
+        `{"messages": […]}`.
     """
     try:
         body = _from_json(stored)
@@ -340,6 +374,8 @@ def read_body(stored: bytes) -> Any:
         return {"lines": [_parsed(line) if isinstance(line, str) else line for line in body["lines"]]}
     if "frames" in body:
         return {"frames": body["frames"]}
+    if "messages" in body:
+        return {"messages": body["messages"]}
     text = body.get("text", "")
     if text.startswith(("data:", "event:", "id:", ":")):
         return {"events": _read_event(text)}

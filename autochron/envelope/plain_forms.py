@@ -11,7 +11,7 @@ import msgspec
 
 from autochron._runtime.bare import dictionary_of, mapping_of, of_error, slot, text
 from autochron._runtime.class_table import ClassTable, lasts
-from autochron.envelope import arrays, bodies, objects, shapes
+from autochron.envelope import arrays, bodies, objects, protobuf, shapes
 from autochron.envelope import types as names
 from autochron.envelope.cycles import Cycles
 
@@ -124,6 +124,7 @@ def _form_of(cls: type) -> Any:
         "pydantic": _model,
         "namespace": lambda value: dict(dictionary_of(value) or {}),
         "enum": _enum,
+        "message": protobuf.tagged,
     }.get(kind)
     if simple is not None:
         return simple

@@ -26,6 +26,7 @@ Kind: TypeAlias = Literal[
     "sequence",
     "container",
     "http",
+    "message",
     "namespace",
     "none",
 ]
@@ -75,6 +76,8 @@ def _kind_of(cls: type) -> Kind:
         return "struct"
     if http_class(cls):
         return "http"
+    if is_message(cls):
+        return "message"
     if cls is types.SimpleNamespace:
         return "namespace"
     return _container_kind(cls)
@@ -98,6 +101,12 @@ def is_pydantic(cls: type) -> bool:
     module = sys.modules.get("pydantic.main")
     model = getattr(module, "BaseModel", None)
     return isinstance(model, type) and issubclass(cls, model)
+
+
+def is_message(cls: type) -> bool:
+    """Return whether a class is one of messages of protocol buffers."""
+    base = getattr(sys.modules.get("google.protobuf.message"), "Message", None)
+    return isinstance(base, type) and issubclass(cls, base) and class_attribute(cls, "DESCRIPTOR") is not None
 
 
 def is_record(cls: type) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from autochron._runtime import bare
 from autochron._runtime.bare import identity
 from autochron._runtime.class_table import ClassTable
-from autochron.envelope import admission, exceptions, shapes, transport
+from autochron.envelope import admission, exceptions, protobuf, shapes, transport
 from autochron.envelope import types as names
 from autochron.envelope.budget import TooLargeError
 from autochron.envelope.library_plans import LIBRARY
@@ -279,6 +279,8 @@ def _plan_for(cls: type) -> Plan:
     if issubclass(cls, type):
         return _reference
     kind = shapes.kind_of(cls)
+    if kind == "message":
+        return lambda _, value: protobuf.tagged(value)
     if kind == "none":
         return _opaque_plan("it is no value type; return plain data, or give the boundary `outcome = ...`")
     if kind == "http":

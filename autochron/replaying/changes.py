@@ -154,11 +154,13 @@ def _updated(target: Any, after: Any, *, own: bool = False) -> Any:
         _update_set(target, after)
     elif isinstance(target, bytearray) and isinstance(after, bytearray):
         target[:] = after
+    elif type(after) is type(target) and shapes.is_message(type(target)):
+        target.CopyFrom(after)
     elif isinstance(target, tuple) and type(after) is type(target):
         return _updated_tuple(target, after)
     elif type(target) is not type(after) or isinstance(target, _VALUES) or not _has_attributes(target):
         return target if type(target) is type(after) and _equal(target, after) else after
-    if type(target) is type(after) and _has_attributes(target):
+    if type(target) is type(after) and _has_attributes(target) and not shapes.is_message(type(target)):
         return _update_attributes(target, after, own=own)
     return target
 
