@@ -26,10 +26,15 @@ DOCUMENT = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 GROUPS = DOCUMENT["dependency-groups"]
 
 
+WITH_PACKS = ("xai",)
+"""Extras that bring a library of which there is a pack: the lock of the packs has them."""
+
+
 def wanted() -> list[str]:
     """Collect the requirements of the project, its extras and its development."""
     project = DOCUMENT["project"]
-    tables = [project["dependencies"], *project["optional-dependencies"].values(), GROUPS["dev"]]
+    extras = [table for name, table in project["optional-dependencies"].items() if name not in WITH_PACKS]
+    tables = [project["dependencies"], *extras, GROUPS["dev"]]
     return [requirement for table in tables for requirement in table]
 
 

@@ -30,7 +30,8 @@ def imported(folder):
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
                 roots.update(argument.value for argument in node.args if isinstance(argument, ast.Constant))
     known = packages_distributions()
-    return {canonicalize_name(name) for root in roots for name in known.get(root, ())}
+    # A package that isn't installed counts by the name of its module.
+    return {canonicalize_name(name) for root in roots for name in known.get(root, (root,))}
 
 
 def declared(requirements):

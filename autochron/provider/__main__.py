@@ -23,12 +23,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(
             "the provider needs starlette and uvicorn: pip install 'autochron[provider]' (missing-extra)"
         )
+    if options.grpc_port is not None and not all(map(importlib.util.find_spec, ("grpc", "xai_sdk"))):
+        return _refuse(
+            "the provider's gRPC server needs xai-sdk: pip install 'autochron[xai]' (missing-extra)"
+        )
     # Not at the top: without these packages the command must still print the message above.
     from autochron.provider import server
 
     try:
         settings = Settings.from_json(sys.stdin.readline()) if options.parent else _settings(options)
-        server.run(settings, options.port, _print_origin if options.parent else _print_url, options.parent)
+        server.run(
+            settings,
+            options.port,
+            _print_origin if options.parent else _print_url,
+            options.parent,
+            options.grpc_port,
+        )
     except (ProviderError, ScriptError, OSError) as error:
         return _refuse(str(error))
     return 0
@@ -39,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "python -m autochron.provider", description="Serve a model over loopback."
     )
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--grpc-port", type=int, help="serve xAI's API by gRPC, too; 0 takes a free port")
     parser.add_argument("--seed", type=int, help="makes the answers repeatable")
     parser.add_argument("--script", help="a JSON or TOML file of answers")
     parser.add_argument(
@@ -56,12 +67,12 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(options.seed, script, (low, high), options.rate_limit)
 
 
-def _print_origin(origin: str) -> None:
-    print(origin, flush=True)
+def _print_origin(origin: str, grpc: str | None) -> None:
+    print(origin if grpc is None else f"{origin} {grpc}", flush=True)
 
 
-def _print_url(origin: str) -> None:
-    print(f"{origin}/v1", flush=True)
+def _print_url(origin: str, grpc: str | None) -> None:
+    _print_origin(f"{origin}/v1", grpc)
 
 
 def _refuse(message: str) -> int:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from autochron.provider import bedrock, chat, cohere, google, groq, messages, mistral, ollama, responses
+from autochron.provider import bedrock, chat, cohere, google, groq, messages, mistral, ollama, responses, xai
 from autochron.provider.request_planner import Inquiry, Plan, RequestPlanner
 from autochron.provider.settings import Settings
 from autochron.provider.wire import error_body
@@ -69,9 +69,13 @@ class PlannedResponse(Response):
         return [self._chunks[0][: len(self._chunks[0]) // 2]]
 
 
-def build(settings: Settings) -> Starlette:
-    """Return the application with all endpoints of a provider."""
-    planner = RequestPlanner(settings, _FORMS)
+def planner_of(settings: Settings) -> RequestPlanner:
+    """Return the planner of a provider, for all wire forms."""
+    return RequestPlanner(settings, {**_FORMS, **{form.path: form for form in xai.FORMS}})
+
+
+def build(planner: RequestPlanner) -> Starlette:
+    """Return the application with all endpoints of a provider that speak HTTP."""
 
     def endpoint(form: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:

@@ -27,10 +27,12 @@ class Provider:
     Attributes:
         origin: the base URL for SDKs that add `/v1` themselves, such as Anthropic's.
         pid: the id of its process.
+        grpc: the address of its gRPC server for xAI's SDK, `localhost:PORT`; empty if it has none.
     """
 
     origin: str
     pid: int
+    grpc: str = ""
 
     @property
     def url(self) -> str:
@@ -70,6 +72,7 @@ def serve(
     latency: tuple[float, float] = (0.0, 0.0),
     rate_limit: float = 0.0,
     port: int = 0,
+    grpc: bool = False,
 ) -> Iterator[Provider]:
     """Run a provider during a block. It also ends if this process dies.
 
@@ -79,21 +82,25 @@ def serve(
         latency: the range of the latency, in seconds.
         rate_limit: the probability of a 429, from 0 to 1.
         port: the port; 0 for a free one.
+        grpc: serve xAI's API by gRPC, too, on a free port.
 
     Raises:
         ProviderError: the provider did not start, or a setting is out of range.
         ScriptError: the script is invalid.
     """
     loaded = script if isinstance(script, Script) else Script.load(script) if script else Script()
-    process = _start(Settings(seed, loaded, latency, rate_limit), port)
+    process = _start(Settings(seed, loaded, latency, rate_limit), port, grpc=grpc)
     try:
-        yield Provider(_origin(process), process.pid)
+        origin, _, address = _origin(process).partition(" ")
+        yield Provider(origin, process.pid, address)
     finally:
         _stop(process)
 
 
-def _start(settings: Settings, port: int) -> subprocess.Popen[str]:
+def _start(settings: Settings, port: int, *, grpc: bool) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "autochron.provider", "--port", str(port), "--parent", str(os.getpid())]
+    if grpc:
+        command += ["--grpc-port", "0"]
     path = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
         command,
