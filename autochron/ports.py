@@ -99,6 +99,9 @@ class Transport(Protocol):
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
         """Return a wire for a request that begins."""
 
+    def left_alone(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+        """Note a request that belongs to no crossing; raise where its connection is refused."""
+
     def attend(self, wire: Any, response: Any, ended: Callable[[Any], None]) -> None:
         """Note a response in its wire. Call `ended` once the body has been read, which may be later."""
 

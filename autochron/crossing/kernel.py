@@ -174,7 +174,7 @@ class Kernel:
         return crossing if point.function == "sync" else tokens.SuspendableToken(crossing)
 
     def _fitting(self, point: Point, arguments: tuple[Any, ...], current: Any) -> CompiledBoundary | None:
-        """Return the first rule that fits a call. Errors are reported as problems and never raised in the program."""
+        """Return the first rule that fits a call. Errors of ours are reported as problems and never raised in the program."""
         try:
             compiled = point.compiled
             if compiled is None:
@@ -195,6 +195,8 @@ class Kernel:
                 f"{point.module}:{point.qualname} was called and is no crossing: "
                 f"{type(error).__name__}: {error} (not-crossed)"
             )
+        if point.transport:
+            point.transport.left_alone(point.parameters, arguments)
         return None
 
     def _form_name(self, boundary: CompiledBoundary, point: Point, arguments: tuple[Any, ...]) -> str:

@@ -6,7 +6,7 @@ response from a record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from msgspec.json import decode, encode
@@ -121,6 +121,13 @@ class Door(Protocol):
     def sent(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> Wire:
         """Begin the record of a request."""
 
+    def left_alone(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+        """Raise the audit event of a connection for a request that belongs to no crossing, if Python would not raise it.
+
+        Raises:
+            Exception: what listens to audit events refuses the connection.
+        """
+
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
         """Note a response.
 
@@ -140,6 +147,16 @@ class Door(Protocol):
         self, exchange: Exchange, parameters: tuple[str, ...], arguments: tuple[Any, ...]
     ) -> BaseException | None:
         """Return the client's exception for a recorded exchange that failed; None if it did not."""
+
+
+class AwaitedLater:
+    """A served response that a plain function of an asynchronous client returns, and that the program awaits later.
+
+    Attributes:
+        turn: waits until the crossing may go on; None if it need not wait.
+    """
+
+    turn: Callable[[], Awaitable[None]] | None = None
 
 
 def path_of(url: str) -> str:

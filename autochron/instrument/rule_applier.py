@@ -114,7 +114,7 @@ class RulePlanner:
         if module in DOORS or module in _SPAWNING or module in self.watched:
             return True
         if self._http and module in _OTHER_CLIENTS:
-            reason = "its requests are not seen by `http` rules, which reach httpx, httpx2 and aiohttp"
+            reason = "its requests are not seen by `http` rules, which reach httpx, httpx2, aiohttp and gRPC"
             self.ledger.refuse(module, reason, "http-client")
         is_project = file is not None and self.project.owns(file)
         if is_project and file is not None:

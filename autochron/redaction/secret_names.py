@@ -161,6 +161,7 @@ _NOT_BEFORE = {
             "special",
             "start",
             "stop",
+            "string",
             "sync",
             "text",
             "thinking",

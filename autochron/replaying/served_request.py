@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autochron.errors import AutochronError, DivergenceError
+from autochron.http.exchange import AwaitedLater
 from autochron.replaying.serving import ServedCrossing
 
 if TYPE_CHECKING:
@@ -56,8 +57,12 @@ class ServedRequest:
     def outcome(self) -> tuple[BaseException | None, Any]:
         """Return (error, response)."""
         wire = self._compared()
-        self._serving().wait()
-        return self._answer(wire)
+        serving = self._serving()
+        serving.wait()
+        error, response = self._answer(wire)
+        if issubclass(type(response), AwaitedLater):
+            response.turn = serving.wait_async
+        return error, response
 
     async def outcome_async(self) -> tuple[BaseException | None, Any]:
         """Return (error, response) to an asynchronous client."""

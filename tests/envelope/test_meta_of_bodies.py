@@ -152,6 +152,9 @@ def test_model_sampling_usage_and_tools_are_found(
     assert min(counts) > 1
 
 
+SOLD = {"tool_calls": [{"type": "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL", "function": {"name": "sell"}}]}
+"""Of a message of xAI's, as it is stored."""
+COUNTED = {"usage": {"total_tokens": 3}}
 CUSTOM = {"type": "custom", "custom": {"name": "sell", "input": "x"}}
 BODIES: dict[str, tuple[str, ...]] = {
     # Bodies that the provider of the tests doesn't send.
@@ -205,6 +208,12 @@ BODIES: dict[str, tuple[str, ...]] = {
         'data: {"usage": null}\n\ndata: {"usage": {"total_tokens": 3}}\n\n',
     ),
     "litellm.embedding": ('{"data": [], "usage": {"total_tokens": 3}}',),
+    "xai.chat": (
+        json.dumps({"messages": [{"outputs": [{"message": SOLD}], **COUNTED}]}),
+        json.dumps({"messages": [{"outputs": [{"delta": SOLD}]}, COUNTED]}),
+        json.dumps({"messages": [{"response": {"outputs": [{"message": SOLD}], **COUNTED}}]}),
+    ),
+    "xai": (json.dumps({"messages": [COUNTED]}),),
 }
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "top_k", "seed", "n", "best_of", "stop", "top_logprobs"), 1),
@@ -215,7 +224,7 @@ OPTIONS: dict[str, Any] = {
     ),
     **dict.fromkeys(("reasoning", "truncation", "dimensions", "encoding_format", "speed", "thinking"), "x"),
     **dict.fromkeys(("min_tokens", "repetition_penalty", "random_seed", "repeat_penalty"), 1),
-    **dict.fromkeys(("num_predict", "num_ctx", "output_dimension"), 1),
+    **dict.fromkeys(("num_predict", "num_ctx", "output_dimension", "max_turns"), 1),
     **dict.fromkeys(("safe_prompt", "output_dtype", "think", "agent_id", "agent"), "x"),
     **dict.fromkeys(("topP", "topK", "candidateCount", "maxOutputTokens"), 1),
     **dict.fromkeys(("presencePenalty", "frequencyPenalty"), 1),
@@ -226,7 +235,7 @@ OPTIONS: dict[str, Any] = {
     "requests": [{"model": "m-1"}],
     "model": "m-1",
     "stop_sequences": ["x"],
-    "response_format": {"type": "text"},
+    "response_format": {"type": "text", "format_type": "FORMAT_TYPE_TEXT"},
     "text": {"verbosity": "low", "format": {"type": "text"}},
     "output_config": {"effort": "low", "format": {"type": "json"}},
 }

@@ -12,6 +12,7 @@ from tests.packs.harness import Surrounded, set_up, trace_of
 SCRIPT = Script(
     (
         Step(when=("fail",), fault="400"),
+        Step(when=("verdict",), text='{"verdict": "good"}'),
         Step(when=("weather",), turn=0, text="Let me see.", calls=(Call.of("weather", city="Oslo"),)),
         Step(when=("weather",), text="It is {random}."),
         Step(text="{random} {random} {random}"),
@@ -19,14 +20,14 @@ SCRIPT = Script(
 )
 
 
-_STOPPED = SimpleNamespace(origin="http://127.0.0.1:9", url="http://127.0.0.1:9/v1")
+_STOPPED = SimpleNamespace(origin="http://127.0.0.1:9", url="http://127.0.0.1:9/v1", grpc="localhost:9")
 """A provider that is not running."""
 
 
-def record_and_replay_twice(folder, name, variables, tools="", findings=()):
+def record_and_replay_twice(folder, name, variables, tools="", findings=(), *, grpc=False):
     """Record a program, check that two replays are the same, and return the trace. `variables` takes the provider."""
     case = set_up(folder, Case(name, tools, findings=findings))
-    with provider.serve(script=SCRIPT) as model:
+    with provider.serve(script=SCRIPT, grpc=grpc) as model:
         runner = Surrounded(variables(model))
         recorded = workshop.record(runner, case, folder)
         assert "(no-exchange)" not in recorded.stderr, recorded.stderr

@@ -18,6 +18,8 @@ DOORS: dict[str, str] = {
     "httpx2._client": "httpx",
     "aiohttp.client": "aiohttp",
     "botocore.httpsession": "botocore",
+    "grpc._channel": "grpc",
+    "grpc.aio._channel": "grpc",
 }
 """By module of a client: the module of its door."""
 

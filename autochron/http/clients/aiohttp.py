@@ -47,6 +47,9 @@ class Aiohttp:
             bytes(content) if isinstance(content, bytes | bytearray) else b"",
         )
 
+    def left_alone(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+        """Do nothing: Python's sockets raise the audit event."""
+
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
         """Note a response, and its body as it arrives. aiohttp decodes the body before that."""
         wire.status = response.status

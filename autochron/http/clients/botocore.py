@@ -36,6 +36,9 @@ class Botocore:
             bytes(content) if isinstance(content, bytes | bytearray) else b"",
         )
 
+    def left_alone(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+        """Do nothing: Python's sockets raise the audit event."""
+
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
         """Note a response; if its body is still to be read, note the reading."""
         wire.status = response.status_code

@@ -35,6 +35,9 @@ class Httpx:
         content: bytes = getattr(request, "_content", None) or b""
         return Wire(self, request.method, str(request.url), content, _library_of(request))
 
+    def left_alone(self, parameters: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+        """Do nothing: Python's sockets raise the audit event."""
+
     def attend(self, wire: Wire, response: Any, ended: Ended) -> None:
         """Note a response; if its body is still to be read, note the reading."""
         wire.status = response.status_code
