@@ -30,6 +30,7 @@ class Framework:
         extras: its own extras.
         python: the versions of Python on which it is tried.
         environment: variables for each run, such as those that switch telemetry off.
+        grpc: whether its model is called by gRPC; the provider then speaks it, too.
         smoke: whether each build tries it, with what requirements-packs.txt installs.
     """
 
@@ -42,6 +43,7 @@ class Framework:
     extras: tuple[str, ...] = ()
     python: tuple[str, ...] = PYTHONS
     environment: dict[str, str] = field(default_factory=dict)
+    grpc: bool = False
     smoke: bool = False
 
     @property

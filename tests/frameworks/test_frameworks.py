@@ -3,6 +3,7 @@
 Each framework is tried on each Python in a venv of its own, which takes minutes to make; a few run in the tests' own venv.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -44,6 +45,7 @@ def variables(model):
         "GROQ_API_KEY",
         "MISTRAL_API_KEY",
         "OPENAI_API_KEY",
+        "XAI_API_KEY",
     )
     urls = {
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": model.origin,
@@ -55,6 +57,7 @@ def variables(model):
         "OLLAMA_HOST": model.origin,
         "OPENAI_API_BASE": model.url,
         "OPENAI_BASE_URL": model.url,
+        "XAI_API_HOST": model.grpc,
     }
     return dict.fromkeys(keys, "sk-test") | urls
 
@@ -95,7 +98,7 @@ class Agent:
 
     def run_plain(self):
         """Run the program with its provider, and return what it printed."""
-        with provider.serve(script=self.case.script(), seed=SEED) as model:
+        with provider.serve(script=self.case.script(), seed=SEED, grpc=self.framework.grpc) as model:
             done, ran = self.run(f"{self.case.program}.py", model=model)
         assert (done.status, ran) == (0, self.case.recorded_footprints()), done.stderr
         assert done.stdout
@@ -103,7 +106,7 @@ class Agent:
 
     def record(self, printed):
         """Record the program, stop its provider, and check that it did what a plain run does."""
-        with provider.serve(script=self.case.script(), seed=SEED) as model:
+        with provider.serve(script=self.case.script(), seed=SEED, grpc=self.framework.grpc) as model:
             recorded, ran = self.run("-m", "autochron", "run", f"{self.case.program}.py", model=model)
             calls = model.calls
         assert (recorded.status, ran) == (0, self.case.recorded_footprints()), recorded.stderr
@@ -202,6 +205,10 @@ def test_a_framework(framework, program, python, footprints, tmp_path, record_pr
     record_property("framework", (framework.name, framework.version, python))
     if not interpreter(python):
         pytest.skip(f"there is no Python {python}")
+    if framework.grpc and importlib.util.find_spec("xai_sdk") is None:
+        pytest.skip(
+            "the provider's gRPC server needs xai-sdk where the tests run: requirements-packs.txt has it"
+        )
     environment = environment_of(framework, python)
     check(Agent(framework, cases_of(framework)[program], environment, tmp_path, footprints))
 
