@@ -22,7 +22,7 @@ from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
 from autochron.finding.contexts import Selection, select
 from autochron.finding.decisions import Decisions
 from autochron.finding.definitions import DefinitionSearch
-from autochron.finding.output_classes import output_tools
+from autochron.finding.output_forms import OutputForms
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
 from autochron.finding.streamed_arguments import with_arguments
@@ -84,6 +84,7 @@ class ToolFinder:
         self._answers: dict[int, _Answer] = {}
         self._unknown: set[str] = set()
         """The declared tools of which no function is known."""
+        self._forms = OutputForms(self.called, activation.project)
         self._watch: ReturnWatch | None = None
         self._fields: dict[MetaPaths, tuple[bytes, ...]] = {}
         self._lock = unpatched.RLock()
@@ -98,6 +99,9 @@ class ToolFinder:
         try:
             if self._searches:
                 self._note_declarations(paths, wire.content)
+            if self._unknown:
+                with self._lock:
+                    self._forms.note(CallFacts(paths, b"{}", Returned(), None, wire.content), self._unknown)
             if self._has_found() or self._watches():
                 results = CallFacts(paths, b"{}", Returned(), None, wire.content).results()
                 if self._decisions:
@@ -127,10 +131,9 @@ class ToolFinder:
         self._decisions.close()
         found = self._activation.found
         found.dropped |= self._decisions.dropped
-        with self._lock:
-            unknown = [tool for tool in self._sought if tool.name in self._unknown - found.dropped]
         try:
-            found.outputs |= output_tools(unknown, self._activation.project)
+            has_watched = self._watch is not None and self._watch.has_watched
+            found.outputs |= self._forms.among(self._unknown - found.dropped, has_watched=has_watched)
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -217,7 +220,9 @@ class ToolFinder:
     def _watch_calls(self, seq: int, kernel: Any) -> None:
         """Watch for the functions of the unknown tools that an answer asks for."""
         names = {
-            name for name in self._unknown if any(call.model == seq for call in self.called.calls_of(name))
+            name
+            for name in self._unknown - self._forms.forced()
+            if any(call.model == seq for call in self.called.calls_of(name))
         }
         if names:
             if self._watch is None:

@@ -51,6 +51,7 @@ class ReturnWatch:
         known: the tools that are not watched any more: found, covered by a rule, or watched in vain.
         frames: the token of each function that crosses now, by the identity of its frame.
         report: called with a problem on our side, in one line.
+        has_watched: whether calls were watched, and nothing kept that from going on.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class ReturnWatch:
         self.opening: dict[int, tuple[BoundaryRule, OpenCall]] = {}
         self._lock = unpatched.RLock()
         self._kernel: Any = None
+        self.has_watched = False
 
     def asked(self, kernel: Any, tools: Iterable[str]) -> None:
         """Watch for the functions of tools that a model has asked for, and that nothing is known of."""
@@ -97,7 +99,7 @@ class ReturnWatch:
         self._kernel = kernel
         if unknown - self.known:
             _watches[kernel] = self
-            _switch_on()
+            self.has_watched = _switch_on()
 
     def off(self) -> None:
         """Stop watching."""
@@ -173,7 +175,8 @@ _watches: dict[Any, ReturnWatch] = {}
 """By the kernel of their session: the watches that are on."""
 
 
-def _switch_on() -> None:
+def _switch_on() -> bool:
+    """Ask for the events that a watch needs, and return whether they come: another tool may have our id."""
     monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]  # Python 3.12
     if monitoring.get_tool(_TOOL) is None:
         monitoring.restart_events()  # what an earlier watch had no interest in may be of this project
@@ -183,6 +186,7 @@ def _switch_on() -> None:
         monitoring.register_callback(_TOOL, events.PY_RETURN, _returned)
         monitoring.register_callback(_TOOL, events.PY_UNWIND, _unwound)
         monitoring.set_events(_TOOL, events.PY_START | events.PY_RETURN | events.PY_UNWIND)
+    return bool(monitoring.get_tool(_TOOL) == "autochron")
 
 
 def _switch_off() -> None:
@@ -231,4 +235,5 @@ def _guarded(watch: ReturnWatch, note: Callable[..., None], *arguments: Any) -> 
         if is_interruption(error):
             raise
         watch.off()
+        watch.has_watched = False
         watch.report(f"tools were not found by value: {type(error).__name__}: {error} (tools-not-found)")

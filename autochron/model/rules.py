@@ -110,6 +110,8 @@ class MetaPaths(Struct, frozen=True):
     are none, so that the digest of rules without them is that of earlier versions."""
     results: tuple[str, ...] | UnsetType = UNSET
     """Where a request has the results of tool calls: paths to objects with the id of the call, or the name of the tool."""
+    forced: tuple[str, ...] | UnsetType = UNSET
+    """Where a request says which tool the model has to call: paths to its name, or to a word that says that it is any."""
 
 
 class BoundaryRule(Struct, frozen=True, kw_only=True):

@@ -362,6 +362,8 @@ class Footer(Struct, frozen=True, kw_only=True):
     """Tools that the model requested, that have no crossing, and that no boundary is known to cover."""
     declined_tools: tuple[str, ...] = ()
     """Tools that the model requested, that a boundary covers, and that the agent never called."""
+    output_forms: tuple[str, ...] = ()
+    """Tools that are types of data, which the model had to fill in: no function runs where it asks for them."""
     found_tools: tuple[FoundTool, ...] = ()
     """The found tools that crossed a boundary."""
     connections: tuple[Connection, ...] = ()

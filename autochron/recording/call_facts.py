@@ -41,6 +41,10 @@ _LATEST = 128
 """How many of the last messages of a conversation are searched for results. Earlier requests had the others."""
 
 
+_ANY = frozenset({"required", "any", "REQUIRED", "ANY", "TOOL_MODE_REQUIRED"})
+"""Words by which a request makes the model call some tool."""
+
+
 class DeclaredTool(Struct, frozen=True):
     """A tool that a request declares.
 
@@ -158,6 +162,14 @@ class CallFacts:
                 if isinstance(holder, dict) and isinstance(name := holder.get("name"), str) and name:
                     tools.setdefault(name, DeclaredTool(name, *_parameters(holder)))
         return tuple(tools.values())
+
+    def forced(self) -> frozenset[str]:
+        """Return the tools of which the model has to call one, if the request leaves it no other choice than this one."""
+        declared = frozenset(tool.name for tool in self.declared())
+        values = {
+            value for path in self._paths.forced or () for value in self._all(path) if type(value) is str
+        }
+        return declared if len(declared) == 1 and values & _ANY else declared & values
 
     def results(self) -> tuple[CallResult, ...]:
         """Return the results of tool calls that the request carries, among the last messages of the conversation."""

@@ -117,6 +117,10 @@ def _write_tools(footer: Footer, page: Page) -> None:
         )
         for line in found.table().splitlines():
             page.line(f"        {line}", "dim")
+    if footer.output_forms:
+        page.line(
+            f"  filled in: {', '.join(footer.output_forms)}: a type of data that the model had to fill in, so nothing runs"
+        )
     if footer.declined_tools:
         tools = ", ".join(footer.declined_tools)
         page.line(

@@ -125,6 +125,8 @@ def _write_foot(page: Page, footer: Footer | None) -> None:
     for found in footer.found_tools if footer else ():
         known = "" if found.is_confirmed else "; no result that the model got holds what it returned"
         page.line(f"found: {found.tool} is {found.file}:{found.line} {found.qualname}, {found.how}{known}")
+    for tool in footer.output_forms if footer else ():
+        page.line(f"filled in: {tool}: a type of data that the model had to fill in, so nothing runs")
     for tool in footer.declined_tools if footer else ():
         page.line(
             f"declined: {tool}: asked for by the model, covered by a boundary, and not called by the agent"

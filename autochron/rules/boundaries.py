@@ -52,6 +52,7 @@ META_KEYS = {
     "tools": TableKey("text or texts", f"the tools that the model asks for: {_META_PATH}"),
     "declared": TableKey("text or texts", f"the tools that a request declares: {_META_PATH}"),
     "results": TableKey("text or texts", f"the results of tool calls that a request carries: {_META_PATH}"),
+    "forced": TableKey("text or texts", f"the tool that a request makes the model call: {_META_PATH}"),
     "sdk": TableKey("text", "the distribution whose version is recorded"),
 }
 _META_ROOTS = ("request", "response", "path", "input", "outcome")

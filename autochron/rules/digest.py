@@ -17,7 +17,7 @@ else:
 
 _VERSION = "rules-1"
 
-_UNRECORDED = ("telemetry =", "declared =", "results =")
+_UNRECORDED = ("telemetry =", "declared =", "results =", "forced =")
 """How the lines of a pack begin that do not count."""
 
 
@@ -56,7 +56,8 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
 def digest_text(text: str) -> str:
     """Return the SHA-256 of a pack's lines without blank lines and comments, in hex.
 
-    The lines `telemetry = …`, `declared = …` and `results = …` do not count, because they change nothing that a rule records.
+    The lines `telemetry = …`, `declared = …`, `results = …` and `forced = …` do not count, because they change nothing that a
+    rule records.
     Not the digest of parsed rules: a pack that waits for its library is not parsed.
     """
     lines = [

@@ -68,6 +68,7 @@ class Ending(Struct, frozen=True):
         joined: list[Child],
         unwoven_tools: tuple[str, ...],
         declined_tools: tuple[str, ...],
+        output_forms: tuple[str, ...],
         found_tools: tuple[FoundTool, ...],
         connections: Iterable[Connection],
         lost: int,
@@ -80,6 +81,7 @@ class Ending(Struct, frozen=True):
             joined: the child processes that were recorded.
             unwoven_tools: tools with a call that no crossing answers, which may have run unwoven.
             declined_tools: tools with a call that no crossing answers, because the program declined it.
+            output_forms: tools with a call that no crossing answers, because they are types of data.
             found_tools: the found tools that crossed.
             connections: connections outside every boundary.
             lost: how many crossings are not in the store.
@@ -103,6 +105,7 @@ class Ending(Struct, frozen=True):
             stdin_kind=transcript.stdin_kind,
             unwoven_tools=unwoven_tools,
             declined_tools=declined_tools,
+            output_forms=output_forms,
             found_tools=found_tools,
             connections=tuple(connections),
             ledger=(

@@ -250,7 +250,7 @@ class Preparation:
 
     def _make_footer(self, ending: Ending) -> Footer:
         recorded, tally = self._recorded, self.tally
-        unwoven, declined = self._unanswered(ending)
+        unwoven, declined, forms = self._unanswered(ending)
         for name, address in tally.addresses.items():
             reason = (
                 f"its input has an address in memory ({address}), another in every run; give the object a repr of its own, or"
@@ -265,6 +265,7 @@ class Preparation:
             self._joined_children(),
             unwoven,
             declined,
+            forms,
             tally.found(),
             recorded.effects.connections,
             recorded.lost,
@@ -283,16 +284,23 @@ class Preparation:
         """Return the child processes that joined, without asking the store if none was started."""
         return self._recorded.stored.children() if self._recorded.has_started else []
 
-    def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _unanswered(self, ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Find the tools with a call that no crossing answers.
 
         Returns:
-            Labels of the tools that may have run unwoven, and labels of those that the program declined to call.
+            Labels of the tools that may have run unwoven, and labels of those that the program declined to call; and the
+            names of those that are types of data.
         """
-        outputs = self._recorded.activation.found.outputs
-        missing = [tool for tool in self.tally.unanswered() if tool.name not in outputs]
+        unanswered = self.tally.unanswered()
+        forms = {
+            tool.name
+            for tool in unanswered
+            if tool.name in self._recorded.activation.found.outputs
+            and not (tool.is_partial or tool.is_crossed)
+        }
+        missing = [tool for tool in unanswered if tool.name not in forms]
         if not missing:
-            return (), ()
+            return (), (), tuple(sorted(forms))
         declined: frozenset[str] = frozenset()
         if self._has_seen_all(ending):
             from autochron.diagnostics.declined_calls import (
@@ -306,6 +314,7 @@ class Preparation:
         return (
             tuple(tool.label for tool in missing if tool.name not in declined),
             tuple(tool.label for tool in missing if tool.name in declined),
+            tuple(sorted(forms)),
         )
 
     def _has_seen_all(self, ending: Ending) -> bool:

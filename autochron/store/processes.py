@@ -212,6 +212,9 @@ def merged(connection: sqlite3.Connection, number: int, footer: Footer) -> Foote
         reads=first_reads((part.reads for part in footers), snapshots),
         unwoven_tools=tuple(unwoven),
         declined_tools=tuple(tool for tool in declined if tool not in unwoven),
+        output_forms=tuple(
+            dict.fromkeys(form for part in footers for form in part.output_forms if form not in unwoven)
+        ),
         found_tools=tuple(dict.fromkeys(tool for part in footers for tool in part.found_tools)),
         connections=tuple(dict.fromkeys(entry for part in footers for entry in part.connections)),
         ledger=tuple(dict.fromkeys(entry for part in footers for entry in part.ledger)),

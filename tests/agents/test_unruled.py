@@ -11,7 +11,7 @@ import pytest
 from autochron import provider
 from autochron.store import open_store
 from tests.agents.footprint import VARIABLE
-from tests.agents.tool_reports import choices_in, mentions, refused_lines, tables_in, way_told
+from tests.agents.tool_reports import choices_in, filled_in, mentions, refused_lines, tables_in, way_told
 from tests.agents.unruled_breakers import BREAKERS
 from tests.agents.unruled_cases import ALIKE, CASES, FAST, LEARNS, UNRULED
 from tests.agents.workshop import assert_same, environment
@@ -101,6 +101,8 @@ def assert_found(agent, recorded):
     unwoven = refused_lines(recorded.stderr)
     refused = [tool for tool in case.tools if any(mentions(line, tool.name) for line in unwoven)]
     assert bool(refused) == bool(unwoven), recorded.stderr
+    forms = [tool.name for tool in case.tools if "form" in tool.allowed()]
+    assert sorted(filled_in(recorded.stderr)) == sorted(forms)
     for tool in case.tools:
         allowed = tool.allowed()
         if tool in refused:

@@ -37,3 +37,12 @@ def choices_in(text):
     lines = [line.removeprefix("# ") for line in map(str.strip, text.splitlines()) if line.startswith("# ")]
     kept = [line for line in lines if line.startswith("[[") or re.match(r"\w+ = ", line)]
     return re.findall(r"\[\[boundary\]\]\n(?:\w+ = .*\n)+", "".join(f"{line}\n" for line in kept))
+
+
+def filled_in(text):
+    """Return the tools that a run says are types of data."""
+    return [
+        name
+        for names in re.findall(r"^  filled in: (.*): a type", text, re.MULTILINE)
+        for name in names.split(", ")
+    ]

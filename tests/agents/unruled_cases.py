@@ -7,6 +7,7 @@ its name, by value, or be refused with the table to write, where several are all
 - `value`: no name tells. The arguments and the result of a call do. It takes Python 3.12 or later; on 3.11 it is refused.
 - `refused`: neither tells which function the tool is. A replay is refused, with a table that makes it work.
 - `nowhere`: the tool is no function. A replay is refused.
+- `form`: the tool is a class of data that the model fills in as its answer. A replay needs nothing of it.
 """
 
 import sys
@@ -955,6 +956,28 @@ CASES = (
         "submit_answer",
         talk(ask("read_meter", kind="electricity"), ask("submit_answer", answer="4312.5 kWh"), "Done."),
         (Tool("read_meter", "submit_answer.py:read_meter"), Tool("submit_answer", times=0, how="nowhere")),
+    ),
+    # Classes of data that the model is made to fill in. Where it is not made to, only a watch for functions tells.
+    Unruled(
+        "forced_form",
+        (*talk(ask("Invoice", number=7, cents=0), ask("Invoice", number=7, cents=1250)),),
+        (Tool("Invoice", times=0, how="form"),),
+        left_alone=("forced_form.py:Invoice.is_paid", "forced_form.py:book"),
+    ),
+    Unruled(
+        "forced_anthropic",
+        talk(ask("Sentiment", mood="cross", score=0.9)),
+        (Tool("Sentiment", times=0, how="form"),),
+    ),
+    Unruled(
+        "unforced_form",
+        talk(ask("Complaint", order=7, text="It is broken.")),
+        (Tool("Complaint", times=0, how="form" if LEARNS else "nowhere"),),
+    ),
+    Unruled(
+        "unforced_paid",
+        talk(ask("Refund", order=7, cents=1250)),
+        (Tool("Refund", "unforced_paid.py:pay_back", how="value refused"),),
     ),
     # What is no tool.
     Unruled(

@@ -53,6 +53,8 @@ FORMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "openai.responses": ("/v1/responses", RESPONSES, {}),
     "anthropic.messages": ("/v1/messages", MESSAGES, {}),
     "mistralai.chat": ("/mistral/v1/chat/completions", CHAT, {}),
+    "groq.chat": ("/openai/v1/chat/completions", CHAT, {}),
+    "cohere.chat": ("/v2/chat", CHAT, {}),
     "google_genai.generate": (
         "/v1beta/models/m-1:generateContent",
         {
@@ -152,6 +154,64 @@ def test_model_sampling_usage_and_tools_are_found(
     assert min(counts) > 1
 
 
+NAMED = {"type": "function", "function": {"name": "news"}}
+FORCED: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
+    # Each pair: what names one of two tools, and what leaves no other choice where there is only one.
+    "openai.chat": (({"tool_choice": NAMED}, {"tool_choice": "required"}),),
+    "openai.responses": (
+        ({"tool_choice": {"type": "function", "name": "news"}}, {"tool_choice": "required"}),
+    ),
+    "anthropic.messages": (
+        ({"tool_choice": {"type": "tool", "name": "news"}}, {"tool_choice": {"type": "any"}}),
+    ),
+    "groq.chat": (({"tool_choice": NAMED}, {"tool_choice": "required"}),),
+    "mistralai.chat": (({"tool_choice": NAMED}, {"tool_choice": "any"}),),
+    "cohere.chat": (({}, {"tool_choice": "REQUIRED"}),),
+    "google_genai.generate": (({}, {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}),),
+    "litellm.completion": (
+        ({"tool_choice": NAMED}, {"tool_choice": "required"}),
+        ({"tool_choice": {"type": "tool", "name": "news"}}, {"tool_choice": {"type": "any"}}),
+    ),
+    "litellm.responses": (
+        ({"tool_choice": {"type": "function", "name": "news"}}, {"tool_choice": "required"}),
+    ),
+}
+
+
+def forced(name: str, request: dict[str, Any]) -> frozenset[str]:
+    facts = CallFacts(rule_of(name).meta, b"{}", Returned(), None, json.dumps(request).encode())
+    return facts.forced()
+
+
+def first_tool_alone(request: dict[str, Any]) -> dict[str, Any]:
+    """Return a request that declares only the first of its tools."""
+    tools = request["tools"]
+    if "functionDeclarations" in tools[0]:
+        return {**request, "tools": [{"functionDeclarations": tools[0]["functionDeclarations"][:1]}]}
+    return {**request, "tools": tools[:1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "only"), [(name, *pair) for name, pairs in FORCED.items() for pair in pairs]
+)
+def test_the_tool_that_a_request_makes_the_model_call_is_known(
+    name: str, named: dict[str, Any], only: dict[str, Any]
+) -> None:
+    _, request, _ = FORMS[name]
+    assert forced(name, request | named) == ({"news"} if named else frozenset())
+    assert forced(name, request | only) == frozenset()
+    assert forced(name, first_tool_alone(request) | only) == {"weather"}
+    for free in ("auto", {"type": "auto"}, "none"):
+        assert forced(name, first_tool_alone(request) | {"tool_choice": free}) == frozenset()
+
+
+def test_bedrock_names_the_tool_that_the_model_has_to_call() -> None:
+    _, request, _ = FORMS["bedrock.converse"]
+    config = {**request["toolConfig"], "toolChoice": {"tool": {"name": "news"}}}
+    assert forced("bedrock.converse", request) == frozenset()
+    assert forced("bedrock.converse", {**request, "toolConfig": config}) == {"news"}
+
+
 SOLD = {"tool_calls": [{"type": "TOOL_CALL_TYPE_CLIENT_SIDE_TOOL", "function": {"name": "sell"}}]}
 """Of a message of xAI's, as it is stored."""
 COUNTED = {"usage": {"total_tokens": 3}}
@@ -196,6 +256,19 @@ BODIES: dict[str, tuple[str, ...]] = {
             'data: {"type": "conversation.response.done", "usage": {"total_tokens": 3}}\n\n'
         ),
     ),
+    # Groq tells the usage of a stream under OpenAI's name, too, where it was asked for.
+    "groq.chat": ('data: {"usage": {"total_tokens": 3}}\n\n',),
+    "groq.embeddings": ('{"data": [], "usage": {"total_tokens": 3}}',),
+    "groq": ('{"usage": {"total_tokens": 3}}',),
+    "cohere.v1": (
+        '{"tool_calls": [{"name": "sell"}], "meta": {"tokens": {"input_tokens": 3}}}',
+        (
+            '{"event_type": "tool-calls-generation", "tool_calls": [{"name": "sell"}]}\n'
+            '{"event_type": "stream-end", "response": {"meta": {"tokens": {"input_tokens": 3}}}}\n'
+        ),
+    ),
+    "cohere.embeddings": ('{"embeddings": {}, "meta": {"billed_units": {"input_tokens": 3}}}',),
+    "cohere.rerank": ('{"results": [], "meta": {"billed_units": {"search_units": 1}}}',),
     "mistralai.embeddings": ('{"data": [], "usage": {"total_tokens": 3}}',),
     "mistralai": ('{"usage": {"total_tokens": 3}}',),
     "ollama.generate": (
@@ -224,7 +297,9 @@ OPTIONS: dict[str, Any] = {
     ),
     **dict.fromkeys(("reasoning", "truncation", "dimensions", "encoding_format", "speed", "thinking"), "x"),
     **dict.fromkeys(("min_tokens", "repetition_penalty", "random_seed", "repeat_penalty"), 1),
-    **dict.fromkeys(("num_predict", "num_ctx", "output_dimension", "max_turns"), 1),
+    **dict.fromkeys(("num_predict", "num_ctx", "output_dimension", "p", "k", "max_turns"), 1),
+    **dict.fromkeys(("reasoning_format", "include_reasoning", "strict_tools", "safety_mode"), "x"),
+    **dict.fromkeys(("embedding_types", "input_type"), "x"),
     **dict.fromkeys(("safe_prompt", "output_dtype", "think", "agent_id", "agent"), "x"),
     **dict.fromkeys(("topP", "topK", "candidateCount", "maxOutputTokens"), 1),
     **dict.fromkeys(("presencePenalty", "frequencyPenalty"), 1),

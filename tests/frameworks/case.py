@@ -25,8 +25,10 @@ class Tool:
     Attributes:
         name: its name in the model's requests, which its footprints have, too.
         times: how many crossings it has.
-        how: the ways in which it may be known, separated by spaces: `name` or `value`, as it was found; `pack`, by a rule of
-            a pack; `refused`, by the table that a refused replay says to write; `nowhere`, where nothing can be written.
+        how: the ways in which it may be known, separated by spaces: `name` or `value`, as it was found; `pack`, by a rule
+            of a pack; `refused`, by the table that a refused replay says to write; `nowhere`, where nothing can be written;
+            `form`, where it is a class of data that the model has to fill in, and `free-form`, where it may: on 3.11 nobody
+            knows that it is one.
         crossing: the name of its crossings, where that is another one.
         runs: how often it really runs in a recording; None for as often as it crosses.
         live_runs: how often it runs where tools are live; None for as often as in a recording.
@@ -44,6 +46,10 @@ class Tool:
         ways = {*self.how.split()}
         if "value" in ways and _numbers(python) < _numbers(FIRST_TO_LEARN):
             ways = ways - {"value"} | {"refused"}
+        if "free-form" in ways:
+            ways = ways - {"free-form"} | {
+                "form" if _numbers(python) >= _numbers(FIRST_TO_LEARN) else "nowhere"
+            }
         return frozenset(ways)
 
     def is_writable(self, python: str) -> bool:

@@ -15,7 +15,7 @@ import pytest
 from autochron import provider
 from autochron.store import open_store
 from tests.agents.footprint import VARIABLE
-from tests.agents.tool_reports import choices_in, mentions, refused_lines, tables_in, way_told
+from tests.agents.tool_reports import choices_in, filled_in, mentions, refused_lines, tables_in, way_told
 from tests.agents.workshop import CompletedCommand, assert_same
 from tests.cli import processes
 from tests.frameworks.case import Case, cases_of
@@ -146,6 +146,8 @@ def assert_known(agent, recorded):
     refused = [tool for tool in case.tools if any(mentions(line, tool.name) for line in unwoven)]
     assert bool(refused) == bool(unwoven), recorded.stderr
     assert counts.keys() <= {*(tool.crossed_as for tool in case.tools), *case.others}, recorded.stderr
+    forms = [tool.name for tool in case.tools if "form" in tool.allowed(python)]
+    assert sorted(filled_in(recorded.stderr)) == sorted(forms)
     for tool in case.tools:
         if tool in refused:
             assert {"refused", "nowhere"} & tool.allowed(python), (

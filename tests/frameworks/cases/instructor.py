@@ -13,6 +13,6 @@ CASES = (
             Step(("jane",), 0, calls=(_ask("User", name="Jane Roe", age=-1),)),
             Step((), 1, calls=(_ask("User", name="Jane Roe", age=41),)),
         ),
-        (Tool("User", 0),),
+        (Tool("User", 0, "form"),),
     ),
 )

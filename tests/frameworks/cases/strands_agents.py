@@ -1,4 +1,4 @@
-"""strands-agents: tools by decorator, one async, one with the agent's state, an answer with a type, and a stream."""
+"""strands-agents: tools by decorator, one async, one with the agent's state, a stream, and an answer with a type."""
 
 from autochron.provider import Call, Step
 from tests.frameworks.case import Case, Tool
@@ -19,12 +19,19 @@ CASES = (
             ),
             Step(("where is faro",), 0, calls=(Call("find_city", '{"name": "Faro"}'),)),
             Step(("faro lies",), 1, "Faro lies at the sea."),
-            Step(("which city",), 2, calls=(Call("City", '{"name": "Faro", "kilometres": 4}'),)),
             Step((), 1, calls=(_ask("take_note", text="three letters r"),)),
             Step((), 2, calls=(_ask("take_note", text="Porto at the sea"),)),
             Step((), 3, "Three, and at the sea."),
         ),
-        (Tool("letter_counter"), Tool("find_city", 2), Tool("take_note", 2), Tool("City", 0)),
+        (Tool("letter_counter"), Tool("find_city", 2), Tool("take_note", 2)),
+    ),
+    Case(
+        "strands_answer",
+        (
+            Step((), 0, calls=(_ask("distance", name="Faro"),)),
+            Step((), 1, calls=(_ask("City", name="Faro", kilometres=4),)),
+        ),
+        (Tool("distance"), Tool("City", 0, "free-form")),
     ),
     Case(
         "strands_bedrock",

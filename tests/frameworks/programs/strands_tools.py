@@ -1,9 +1,8 @@
-"""Agents of Strands: tools by decorator, one of them async, an answer that is printed as it comes, and one with a type."""
+"""Agents of Strands: tools by decorator, one of them async, and an answer that is printed as it comes."""
 
 import asyncio
 
 from footprint import footprint
-from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
 from strands.models.openai import OpenAIModel
 
@@ -41,13 +40,6 @@ def take_note(text: str, tool_context: ToolContext) -> str:
     return f"noted as number {len(notes) + 1}"
 
 
-class City(BaseModel):
-    """A city."""
-
-    name: str
-    kilometres: int
-
-
 agent = Agent(model=OpenAIModel(model_id="gpt-4.1-mini"), tools=[letter_counter, look_up, take_note])
 result = agent("How many letters r are in strawberry, and where is Porto? Note both.")
 print()
@@ -60,8 +52,6 @@ async def stream() -> None:
         if "data" in event:
             print(event["data"], end="", flush=True)
     print()
-    answer = await quiet.invoke_async("Which city was it?", structured_output_model=City)
-    print(answer.structured_output)
 
 
 asyncio.run(stream())
