@@ -44,6 +44,7 @@ _LARGE = 1 << 16
 """Bytes from which on a copy costs more than a view."""
 _CYCLE_TEXT = b'{"$cycle":'
 _DEEP = {"$deep": True}
+_DEEP_TEXT = b'{"$deep":true}'
 _MOST_OF_STATE = 200_000
 """Containers in the state of one argument that are opened, at most."""
 BEYOND_TREE = {BEYOND: True}
@@ -100,11 +101,13 @@ def encode_snapshot(value: Any) -> bytes:
 
 
 def needs_limit(body: bytes) -> bool:
-    """Return whether a canonical input has an argument that is too large to be written, or one that contains itself.
+    """Return whether a canonical input has an argument that is too large or too deep to be written, or contains itself.
 
     `snapshot` would write such an argument without a limit.
     """
-    return _CYCLE_TEXT in body or (body.startswith(TYPES) and TOO_LARGE in body)
+    if _CYCLE_TEXT in body or _DEEP_TEXT in body:
+        return True
+    return body.startswith(TYPES) and TOO_LARGE in body
 
 
 def encode_screened(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
@@ -257,8 +260,11 @@ def _walked(value: Any, form: InputForm = InputForm.NUMBERED) -> bytes:
         TooLargeError: the value has too many parts.
     """
     marks = form < InputForm.NUMBERED
+    open_ = _Open(MOST_VISITS, marks=marks)
     try:
-        data = _walk(value, _Open(MOST_VISITS, marks=marks))
+        data = _walk(value, open_)
+        if open_.is_deep and not marks:  # a cycle of so many parts has no number
+            note(find_cycles(value), value)
     except CycleError:
         cycles = find_cycles(value)
         note(cycles, value)
@@ -292,16 +298,18 @@ class _Open(set[int]):
         left: how many more may be opened; numbers are counted, too.
         depth: the levels around the value that is walked.
         cycles: the parts that lie on a cycle, if they were searched.
+        is_deep: whether a part was left out, since it is too deep.
         marks: whether a mark stands for a part that contains itself and has no number.
     """
 
-    __slots__ = ("cycles", "depth", "left", "marks")
+    __slots__ = ("cycles", "depth", "is_deep", "left", "marks")
 
     def __init__(self, left: int, cycles: Cycles | None = None, *, depth: int = 0, marks: bool) -> None:
         super().__init__()
         self.depth = depth
         self.left = left
         self.cycles = cycles
+        self.is_deep = False
         self.marks = marks
 
     def items(self, pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -366,6 +374,7 @@ def _walk(value: Any, open_: _Open) -> Any:
             return objects.MARK
         raise CycleError
     if len(open_) + open_.depth >= _MAX_DEPTH:
+        open_.is_deep = True
         return _DEEP
     open_.left -= 1
     if open_.left < 0:

@@ -6,7 +6,7 @@ So the classes of what lay on a cycle are kept, and further instances are search
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -32,6 +32,8 @@ _any: list[bool] = [False]
 
 def note(cycles: Cycles, value: Any) -> None:
     """Keep the classes of the parts that lie on a cycle, and that of the value; of a container, those of its items."""
+    if not cycles.parts:
+        return
     near = list(value.values()) if type(value) is dict else [value]
     for cls in {*cycles.classes, *map(type, near)}:
         if cls not in _BUILTIN:
@@ -48,7 +50,7 @@ def contains_itself(values: Iterable[Any]) -> bool:
 
     False means nothing.
     """
-    return _any[0] and any(_is_kept(value) and _CycleTest().meets_cycle(value) for value in values)
+    return _any[0] and any(_is_kept(value) and _meets_cycle(value) for value in values)
 
 
 def _is_kept(value: Any) -> bool:
@@ -62,38 +64,41 @@ def _is_kept(value: Any) -> bool:
     return False
 
 
-class _CycleTest:
-    """A search for a cycle by way of what the encoder writes, each part once."""
-
-    __slots__ = ("kept", "left", "open")
-
-    def __init__(self) -> None:
-        self.left = _MOST
-        self.open: set[int] = set()
-        self.kept: dict[int, Any] = {}
-
-    def meets_cycle(self, value: Any) -> bool:
-        """Return whether a value contains itself."""
-        if type(value) in _ATOMS:
-            return False
-        key = identity(value)
-        if key in self.open:
-            return True
-        self.left -= 1
-        if key in self.kept or self.left < 0 or len(self.open) >= 100:
-            return False
-        self.kept[key] = value
-        self.open.add(key)
-        try:
-            return any(map(self.meets_cycle, _written(value)))
-        except CycleError:
-            return True
-        except Exception as error:
-            if is_interruption(error):
-                raise
-            return False
-        finally:
-            self.open.discard(key)
+def _meets_cycle(value: Any) -> bool:
+    """Search for a cycle by way of what the encoder writes, each part once, in any depth."""
+    left = _MOST
+    kept: dict[int, Any] = {}  # no other object may get the identity of a part that was met
+    above: set[int] = set()
+    path: list[tuple[int, Iterator[Any]]] = [(0, iter((value,)))]
+    while path:
+        holder, parts = path[-1]
+        for part in parts:
+            if type(part) in _ATOMS:
+                continue
+            key = identity(part)
+            if key in above:
+                return True
+            if key in kept:
+                continue
+            left -= 1
+            if left < 0:
+                return False
+            kept[key] = part
+            try:
+                written = _written(part)
+            except CycleError:
+                return True
+            except Exception as error:
+                if is_interruption(error):
+                    raise
+                return False
+            above.add(key)
+            path.append((key, iter(written)))
+            break
+        else:
+            path.pop()
+            above.discard(holder)
+    return False
 
 
 def _written(value: Any) -> list[Any]:
