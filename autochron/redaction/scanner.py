@@ -303,13 +303,17 @@ class _Pass:
         """Handle a key and its colon, and mask the value if the key is a secret name."""
         name = self.tokens.string(at)
         level.key = name
+        before = len(self.replacements)
         self._string(at, of_key=True)
+        is_secret = name in self.scanner.names
+        if not is_secret and len(self.replacements) > before:  # what is left of the name may be a secret name
+            is_secret = self.scanner.mask_string(name) in self.scanner.names
         value = at + 2
         if name in _NAME_KEYS and self.tokens.sign(value) == '"':
             self._look_for_value(value, level)
         if name == "code" and self.tokens.sign(value) == '"' and self._is_sign_in(value):
             return self._mask_value(value)
-        if name in self.scanner.names and not (name == "token" and self._is_logprob(value)):
+        if is_secret and not (name == "token" and self._is_logprob(value)):
             if self._is_secret_number(name, value):
                 self.replacements.append(Span(*self.tokens.spans[value], f'"{MASK}"', self._path()))
                 return value + 1

@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 import time
 
 import msgspec
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autochron.redaction import secret_names
@@ -271,10 +270,10 @@ def test_the_quick_check_never_misses_what_the_full_scan_masks(value: object, st
 
 @settings(max_examples=200, deadline=None)
 @given(_json)
+@example({"AKIAIOSFODNN7EXAMPLEtoken": "0"})
+@example({"$dict": [("AKIAIOSFODNN7EXAMPLEtoken", "0")]})
 def test_masking_a_masked_body_changes_nothing(value: object) -> None:
     masked = Redactor().mask(msgspec.json.encode(value))
-    # When a secret inside a field's name is masked, the rest may be a secret name itself, and a second pass masks more.
-    assume(not re.search(rb'\[masked\][^"]*"\s*:', masked))
     assert Redactor().mask(masked) == masked
 
 
