@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
 _ENOUGH = 100
 _PLACE = re.compile(r"(?:^| and )(\S+) \(([^()]+):(\d+)\)")
-"""One of the places in the reason of an `ambiguous-tool`."""
+"""One of the places in the reason of an `ambiguous-tool` or `other-result`."""
 
 _DEPTH = 3
 """How deep a declaration's parameters lie: Bedrock has them in `inputSchema.json.properties`."""
@@ -35,12 +35,18 @@ def unwoven_tools(footer: Footer | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_COUNT.sub("", label) for label in labels))
 
 
-def candidates(footer: Footer | None, tool: str) -> list[tuple[str, int, str]]:
-    """Return the file, the line and the name of each function that a run could not tell from a tool."""
+def candidates(footer: Footer | None, tool: str, slug: str = "ambiguous-tool") -> list[tuple[str, int, str]]:
+    """Return the file, the line and the name of each function that a run could not tell from a tool.
+
+    Args:
+        footer: the footer of the run.
+        tool: the tool.
+        slug: `other-result` for the functions that ran for the tool, and whose return value the model did not get.
+    """
     return [
         (file, int(line), qualname)
         for entry in (() if footer is None else footer.ledger)
-        if entry.what == tool and entry.slug == "ambiguous-tool"
+        if entry.what == tool and entry.slug == slug
         for qualname, file, line in _PLACE.findall(entry.reason)
     ]
 

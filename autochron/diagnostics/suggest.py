@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from autochron._runtime import unpatched
@@ -112,7 +112,8 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
         if dispatchers[name] and _is_guessed(at):
             dispatched += dispatchers[name]
         else:
-            suggestions += _of_tool(name, at, rules, is_found=bool(sure))
+            others = {(file, line) for file, line, _ in candidates(trace.footer, name, "other-result")}
+            suggestions += _of_tool(name, at, rules, is_found=bool(sure), others=others)
     suggestions += _of_dispatchers(dispatched)
     for tool in found:
         if tool.is_confirmed:
@@ -150,7 +151,12 @@ def uncovered_tools(names: Sequence[str], rules: Rules, folder: str) -> list[str
 
 
 def _of_tool(
-    name: str, definitions: Sequence[ToolDefinition], rules: Rules, *, is_found: bool
+    name: str,
+    definitions: Sequence[ToolDefinition],
+    rules: Rules,
+    *,
+    is_found: bool,
+    others: Collection[tuple[str, int]],
 ) -> list[Suggestion]:
     """Return the tables for a tool that the model asked for and that no crossing answers, one for each definition.
 
@@ -159,6 +165,7 @@ def _of_tool(
         definitions: what it may be.
         rules: the present rules.
         is_found: whether a function was found that answers other calls of it.
+        others: the files and lines of functions that ran for it, and whose return value the model did not get.
     """
     sites = {definition: f"{definition.file}:{definition.qualname}" for definition in definitions}
     unwoven = uncovered(sites.values(), rules)
@@ -171,14 +178,14 @@ def _of_tool(
         unknown = "the project's source has no definition of that name; write MODULE and FUNCTION of the one that runs it"
         return [_blocking(tool_fields(name, "MODULE:FUNCTION"), f"{asked}; {unknown}", is_certain=False)]
     many = f" (one of {len(definitions)} definitions that it may be)" if len(definitions) > 1 else ""
-    return [
-        _blocking(
-            tool_fields(name, definition.target),
-            f"{asked}: {definition.file}:{definition.line}{many}",
-            is_certain=not (many or is_found),
-        )
-        for definition in definitions
-    ]
+    suggestions = []
+    for definition in definitions:
+        is_other = (definition.file, definition.line) in others
+        ran = " (it ran, but the model got another result)" if is_other else ""
+        reason = f"{asked}: {definition.file}:{definition.line}{many}{ran}"
+        is_certain = not (many or is_found or is_other)
+        suggestions.append(_blocking(tool_fields(name, definition.target), reason, is_certain=is_certain))
+    return suggestions
 
 
 def _is_guessed(definitions: Sequence[ToolDefinition]) -> bool:

@@ -74,6 +74,7 @@ class Decisions:
         rejected: ids of the rules of functions that are known to be none.
         unclear: by tool, the places of several functions that each may be it.
         dropped: the tools of which a crossing was dropped.
+        others: by tool, the places of functions that ran for it and whose return value the model did not get.
     """
 
     def __init__(self) -> None:
@@ -81,6 +82,7 @@ class Decisions:
         self.rejected: set[str] = set()
         self.unclear: dict[str, frozenset[tuple[str, int, str]]] = {}
         self.dropped: set[str] = set()
+        self.others: dict[str, set[tuple[str, int, str]]] = {}
         self._held: dict[int, HeldCrossing] = {}
         self._misses: dict[str, int] = {}
         self._lock = unpatched.RLock()
@@ -124,11 +126,12 @@ class Decisions:
                     self.unclear[fitting[0].rule.name] = places
                 if chosen:
                     self.confirmed.add(chosen[0].rule.id)
+                    self.others.get(chosen[0].rule.name, set()).discard(chosen[0].place)
                     kept.append(chosen[0])
                     self._let_go([entry for entry in entries if entry.rule.id != chosen[0].rule.id], chosen)
                 for entry in () if chosen else entries:
                     if _outcome_of(entry) is not None:
-                        self._miss(entry)
+                        self._miss(entry, result)
             # What the same function returned before, and was in no result, is that of the tool as well.
             self._let_go([], [entry for entry in self._held.values() if entry.rule.id in self.confirmed])
         return kept
@@ -150,12 +153,14 @@ class Decisions:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _miss(self, entry: HeldCrossing) -> None:
+    def _miss(self, entry: HeldCrossing, result: CallResult) -> None:
         """Count a crossing whose return value is not in the result."""
         rule = entry.rule.id
         self._misses[rule] = self._misses.get(rule, 0) + 1
         if self._misses[rule] >= _MOST_MISSES:
             self.rejected.add(rule)
+        if rule not in self.confirmed and (_telling(entry) or not _explains(entry, result)):
+            self.others.setdefault(entry.rule.name, set()).add(entry.place)
 
     def _let_go(self, dropped: list[HeldCrossing], kept: list[HeldCrossing]) -> None:
         """Submit the kept crossings, and drop the others."""

@@ -140,6 +140,10 @@ class ToolFinder:
             self._report(
                 f"forms of answers were not found: {type(error).__name__}: {error} (tools-not-found)"
             )
+        for name, places in self._decisions.others.items():
+            for place in sorted(places):
+                reason = f"{self._place_of(*place)} ran when the model asked for it, but the model got another result"
+                self._activation.ledger.refuse(name, reason, "other-result")
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""

@@ -141,6 +141,26 @@ def test_several_definitions_are_listed_and_none_is_written(home, forked):
     assert not (home / "autochron.toml").exists()
 
 
+def test_a_helper_of_the_tools_name_that_returned_something_else_is_a_comment(home, forked):
+    """Its table would make a replay run the real tool, which is in the loop of the agent."""
+    helper = "def refund(order, cents):\n    return 1\n\ndef note(text):\n    return 'noted'\n"
+    (home / "shop/tools.py").write_text(f"{helper}TOOLS = {{'refund': refund, 'note': note}}\n")
+    inline = "TOOLS[call.function.name](**given) and {'paid to': 'Ada', 'receipt': 'R-2217'}"
+    (home / "agent.py").write_text(AGENT.replace("TOOLS[call.function.name](**given)", inline))
+    recorded = record(forked, home)
+    assert (
+        "refund (shop/tools.py:1) ran when the model asked for it, but the model got another result (other-result)"
+        in " ".join(recorded.stderr.split())
+    )
+    shown = suggested(forked, home, "--yes")
+    assert (
+        "# refund: the model asked for it, and no crossing answers: shop/tools.py:1 (it ran, but the model got another result)\n"
+        '# [[boundary]]\n# name = "refund"\n# kind = "tool"\n# target = "shop.tools:refund"\n' in shown
+    )
+    assert not (home / "autochron.toml").exists()
+    assert forked.run(home, "replay", "last").status == 2
+
+
 def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
     record(forked, home)
     report = home / "found.json"
