@@ -95,8 +95,10 @@ class DefinitionSearch:
             self._look_up(namespace)
             self._look_at_module(namespace)
             for value in list(namespace.values()):  # a copy: another thread may change it
-                self._look_at(value, 0)
-        self._look_into_libraries()
+                if type(value) not in _PLAIN:  # asked here as well: most values are
+                    self._look_at(value, 0)
+        if any(tool.name not in self._found for tools in self._tools.values() for tool in tools):
+            self._look_into_libraries()
         found = self._in_libraries | self._found
         return {name: list(functions.values()) for name, functions in found.items()}
 
@@ -324,8 +326,9 @@ def _function_of(value: Any) -> FunctionType | None:
 def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[str, Any]]:
     """Yield the variables of the project's frames, from one outward, and those of the project's modules."""
     seen: set[int] = set()
+    owns = project.owns
     for running in islice(frames_from(frame), _MOST_FRAMES):
-        if project.owns(running.f_code.co_filename) and identity(running) not in seen:
+        if owns(running.f_code.co_filename) and identity(running) not in seen:
             seen.add(identity(running))
             if running.f_globals is not running.f_locals:
                 yield locals_of(running)
@@ -333,11 +336,13 @@ def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[s
                 seen.add(identity(running.f_globals))
                 yield running.f_globals
     for module in list(sys.modules.values()):
-        if type(module) is not ModuleType and not issubclass(type(module), ModuleType):
+        kind: type = type(module)
+        if kind is ModuleType:
+            namespace = module.__dict__
+        elif issubclass(kind, ModuleType):
+            namespace = ModuleType.__getattribute__(module, "__dict__")
+        else:
             continue
-        namespace = (
-            module.__dict__ if type(module) is ModuleType else ModuleType.__getattribute__(module, "__dict__")
-        )
         file = namespace.get("__file__")
-        if type(file) is str and identity(namespace) not in seen and project.owns(file):
+        if type(file) is str and owns(file) and identity(namespace) not in seen:
             yield namespace
