@@ -89,7 +89,7 @@ def test_threads_can_finish_their_tuples_during_searches(search):
     try:
         for thread in threads:
             thread.start()
-        for _ in range(60):
+        for _ in range(20):
             SEARCHES[search]()
     finally:
         is_over.set()

@@ -175,11 +175,18 @@ def program_as(code, way, handler=None, *names):
 
     The handler is switched on only after the module has run, so it sees only the calls of the test.
     """
+    with module_of(code, way, *names) as module, switched(way, handler):
+        yield module
+
+
+@contextlib.contextmanager
+def module_of(code, way, *names):
+    """Run a module's code, woven in one of `WAYS` or unwoven, and yield the module, with no handler."""
     ledger = Ledger()
     undo = None
-    before = sys.modules.get(NAME)
     if way.startswith("compiled"):
         code, ledger = once_woven(code, *names)
+    before = sys.modules.get(NAME)
     module = new_module(code)
     try:
         exec(code, module.__dict__)
@@ -187,24 +194,38 @@ def program_as(code, way, handler=None, *names):
             undo = weave_functions(NAME, all_places(code, *names), ledger)
         # Woven functions of an earlier run of the same program may not be garbage-collected yet.
         assert {refusal.slug for refusal in ledger.unwoven} <= {"woven-twice"}
-        with handled_by(handler or Passing()) if way.endswith("on") else contextlib.nullcontext():
-            yield module
+        yield module
     finally:
         if undo is not None:
             undo()
-        if before is None:
-            del sys.modules[NAME]
-        else:
-            sys.modules[NAME] = before
+        restore(before)
         # The functions refer to each other through these globals. Without this, those of a dozen runs would wait for the
         # garbage collector, and weaving in place would weave them all.
         vars(module).clear()
 
 
+def restore(before):
+    """Put back the module that had the name of the program's; None if there was none."""
+    if before is None:
+        sys.modules.pop(NAME, None)
+    else:
+        sys.modules[NAME] = before
+
+
+def switched(way, handler=None):
+    """Return the context of calls in one of `WAYS`."""
+    return handled_by(handler or Passing()) if way.endswith("on") else contextlib.nullcontext()
+
+
 def probe(code, way, name):
     """Run one probe of a program woven in one way, and return its result."""
     with program_as(code, way) as module:
-        return module.__dict__[name]()
+        return call(module, name)
+
+
+def call(module, name):
+    """Call a probe. Some probes see their caller, so it is always this function."""
+    return module.__dict__[name]()
 
 
 def probes_of(program):
