@@ -154,7 +154,8 @@ def test_a_helper_of_the_tools_name_that_returned_something_else_is_a_comment(ho
     )
     shown = suggested(forked, home, "--yes")
     assert (
-        "# refund: the model asked for it, and no crossing answers: shop/tools.py:1 (it ran, but the model got another result)\n"
+        "# refund: the model asked for it, and no crossing answers: shop/tools.py:1 (it ran, but the model got another "
+        "result)\n"
         '# [[boundary]]\n# name = "refund"\n# kind = "tool"\n# target = "shop.tools:refund"\n' in shown
     )
     assert not (home / "autochron.toml").exists()
