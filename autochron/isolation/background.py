@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 SENDERS = (
     *(
@@ -29,8 +29,7 @@ def is_called_by(frame: Any, modules: Iterable[str]) -> bool:
     """Return whether one of these modules, or a submodule, is a frame's module or among its callers."""
     known = tuple(modules)
     while frame is not None:
-        name = str(frame.f_globals.get("__name__"))
-        if any(name == module or name.startswith(f"{module}.") for module in known):
+        if _is_of(frame, known):
             return True
         frame = frame.f_back
     return False
@@ -41,7 +40,24 @@ def senders(packs: Iterable[Any]) -> tuple[str, ...]:
     return (*SENDERS, *(module for pack in packs for module in pack.telemetry))
 
 
-def keeps_books(frame: Any, packs: Iterable[Any]) -> bool:
-    """Return whether a frame's module or one of its callers writes files of the library's own, as packs say it."""
-    modules = [module for pack in packs for module in pack.bookkeeping]
-    return bool(modules) and is_called_by(frame, modules)
+def keeps_books(frame: Any, packs: Iterable[Any], owns: Callable[[str], bool]) -> bool:
+    """Return whether a library writes a file of its own, as packs say it, and no code of the project that it calls.
+
+    Args:
+        frame: the innermost frame.
+        packs: the packs in force.
+        owns: returns whether a file belongs to the project.
+    """
+    modules = tuple(module for pack in packs for module in pack.bookkeeping)
+    if not modules:
+        return False
+    while frame is not None and not owns(frame.f_code.co_filename):
+        if _is_of(frame, modules):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_of(frame: Any, modules: Iterable[str]) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return any(name == module or name.startswith(f"{module}.") for module in modules)

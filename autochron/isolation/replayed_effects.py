@@ -73,7 +73,7 @@ class ReplayedEffects:
                 real=self._real,
                 now_at=self._now_at,
                 existed=self._existed,
-                keeps_books=lambda: keeps_books(getframe(1), self._packs()),
+                keeps_books=lambda: keeps_books(getframe(1), self._packs(), self._project.owns),
             )
         return self._effects
 

@@ -172,7 +172,7 @@ class RecordedEffects:
             project.name,
             lambda: function_of_project(project),
             own=self._own_files(),
-            keeps_books=lambda: keeps_books(getframe(1), activation.rules.packs),
+            keeps_books=lambda: keeps_books(getframe(1), activation.rules.packs, project.owns),
         )
         if self.recorder is not None:
             self.recorder.outside = outside

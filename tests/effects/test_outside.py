@@ -391,14 +391,19 @@ def test_what_a_library_writes_for_itself_is_not_compared(tmp_path, keeps_books)
 
 
 def test_a_pack_names_the_modules_that_write_for_themselves():
+    """What they call in the project writes for the project."""
     pack = SimpleNamespace(bookkeeping=("desk.cache",))
-    functions = {"__name__": "desk.cache.disk"}
-    exec("def call(function): return function()", functions)
-    assert [functions["call"](lambda: keeps_books(sys._getframe(), packs)) for packs in ([pack], [])] == [
-        True,
-        False,
-    ]
-    assert not keeps_books(sys._getframe(), [pack])
+    functions = {"__name__": "desk.cache.disk", "writes": keeps_books, "frame": sys._getframe}
+    exec("def call(*words): return writes(frame(), *words)\ndef back(function): return function()", functions)
+    call, back = functions["call"], functions["back"]
+
+    def asked(packs, owns=__file__.__eq__):
+        return [call(packs, owns), back(lambda: keeps_books(sys._getframe(), packs, owns))]
+
+    assert asked([pack]) == [True, False]
+    assert asked([pack], lambda file: False) == [True, True]
+    assert asked([]) == [False, False]
+    assert not keeps_books(sys._getframe(), [pack], lambda file: False)
 
 
 # --- programs, connections and signals -------------------------------------------------------------------------------
