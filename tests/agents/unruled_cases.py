@@ -994,6 +994,11 @@ CASES = (
         unasked=("audit",),
     ),
     Unruled(
+        "class_for_arguments",
+        talk(ask("BookTable", guests=4, day="Friday"), "It is booked."),
+        (Tool("BookTable", "class_for_arguments.py:reserve", how="value refused"),),
+    ),
+    Unruled(
         "value_decoys",
         talk(ask("position_value", ticker="AVO", shares=40), "7500 dollars."),
         (Tool("position_value", "value_decoys.py:_value_position", how="value"),),
