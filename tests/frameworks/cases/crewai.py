@@ -9,6 +9,7 @@ CASES = (
     Case(
         "crewai_crew",
         (
+            Step(("soup is funnier",), text="Robots cook soup now."),
             Step(("find the news",), 0, calls=(_ask("search_the_news", topic="robots"),)),
             Step(
                 ("medal",),
@@ -19,8 +20,21 @@ CASES = (
                 ),
             ),
             Step(("learn to cook",), text="1. A medal. 2. A robot cooks soup."),
-            Step(("write a line",), text="Robots cook soup now."),
+            Step(("which is funnier",), text="The soup is funnier."),
+            Step(
+                ("write a line",),
+                0,
+                calls=(
+                    _ask(
+                        "ask_question_to_coworker",
+                        question="Which is funnier?",
+                        context="A medal, or soup.",
+                        coworker="Researcher",
+                    ),
+                ),
+            ),
         ),
         (Tool("search_the_news"), Tool("article_reader", 2)),
+        others=("ask_question_to_coworker",),
     ),
 )

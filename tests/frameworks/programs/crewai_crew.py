@@ -1,4 +1,4 @@
-"""A crew of CrewAI, in the shape of its first examples: tools by decorator and by class, two agents, two tasks."""
+"""A crew of CrewAI, in the shape of its first examples: tools by decorator and by class, and two agents of which one asks the other."""
 
 from crewai import Agent, Crew, Process, Task
 from crewai.tools import BaseTool, tool
@@ -39,7 +39,13 @@ researcher = Agent(
     llm="gpt-4.1-mini",
     tools=[search_news, ArticleReader()],
 )
-writer = Agent(role="Writer", goal="Write clearly", backstory="You like short sentences.", llm="gpt-4.1-mini")
+writer = Agent(
+    role="Writer",
+    goal="Write clearly",
+    backstory="You like short sentences.",
+    llm="gpt-4.1-mini",
+    allow_delegation=True,
+)
 research = Task(
     description="Find the news on {topic}.", expected_output="A list of two items.", agent=researcher
 )
