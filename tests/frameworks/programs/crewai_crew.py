@@ -1,4 +1,4 @@
-"""A crew of CrewAI, in the shape of its first examples: tools by decorator and by class, and two agents of which one asks the other."""
+"""A crew of CrewAI in the shape of its first examples: tools by decorator and by class; one agent asks the other."""
 
 from crewai import Agent, Crew, Process, Task
 from crewai.tools import BaseTool, tool
