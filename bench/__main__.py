@@ -30,6 +30,7 @@ BENCHMARKS = (
     "mutating",
     "masking",
     "graphs",
+    "finding",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 

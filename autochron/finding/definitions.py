@@ -6,7 +6,6 @@ No code of the program runs: attributes are read from dictionaries.
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from autochron.finding.library_objects import as_identifier, attributes_of, name
 from autochron.finding.waiting_frames import frames_from
 from autochron.project import Project
 from autochron.recording.call_facts import DeclaredTool
+from autochron.recording.declared_tools import names_of
 
 _MOST_OBJECTS = 20_000
 """Objects that one search looks at, at most."""
@@ -36,9 +36,6 @@ _DEEPEST = 3
 
 _MOST_HOPS = 3
 """Through how many objects of libraries a search goes: a team, an agent, a tool."""
-
-_RENAMED = re.compile(r"--|__|[-./:]")
-"""What separates the name of a tool from that of its plugin or server in the name that the model gets."""
 
 _NAMES = ("name", "tool_name", "__name__")
 """Attributes and keys by which objects of the project tell the name of their tool."""
@@ -253,15 +250,6 @@ _PLAIN = frozenset(
     }
 )
 """Types of values that hold no tool, or are looked up by name only."""
-
-
-def names_of(tool: str) -> tuple[str, ...]:
-    """Return the names that the function of a tool may have: its own, and what frameworks make of it in `Plugin-function`."""
-    parts = _RENAMED.split(tool)
-    endings = ["_".join(parts)] if all(parts) else []
-    if len(parts) > 1 and parts[-1]:
-        endings.append(parts[-1])
-    return tuple(dict.fromkeys((tool, *endings)))
 
 
 def fits(function: FunctionType, tool: DeclaredTool, *, exactly: bool = False) -> bool:

@@ -31,6 +31,7 @@ from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
 from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
 from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool
+from autochron.recording.declared_tools import DeclaredTools
 from autochron.weaving.gate import Point
 from autochron.weaving.weave import point_of
 
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 _MOST_CANDIDATES = 12
 """Functions of one tool that are woven at most. A name that fits more says nothing."""
-
-_MOST_DECLARATIONS = 16
-"""Texts of declarations that are remembered."""
 
 
 class _Answer(Struct):
@@ -62,31 +60,32 @@ class ToolFinder:
     """
 
     def __init__(
-        self, activation: Activation, report: Callable[[str], None], *, searches: bool = True
+        self,
+        activation: Activation,
+        report: Callable[[str], None],
+        declared: DeclaredTools | None = None,
     ) -> None:
         """Make one.
 
         Args:
             activation: weaves what is found.
             report: called with a problem on our side, in one line.
-            searches: whether tools are sought. Without, only those of the rules count: in a replay, those of its record.
+            declared: knows the tools that are new. Without, none is sought, and only those of the rules count: in a replay,
+                those of its record.
         """
         self._activation = activation
         self._report = report
-        self._searches = searches
+        self._declared = declared
         self._serves = any(rule.is_found for rule in activation.rules.boundaries)
         self.called = CalledTools()
         self._decisions = Decisions()
         self._chosen: dict[int, OpenCall] = {}
         """By thread, the call that the crossing answers which is about to begin."""
-        self._sought: set[DeclaredTool] = set()
-        self._declarations: list[bytes] = []
         self._answers: dict[int, _Answer] = {}
         self._unknown: set[str] = set()
         """The declared tools of which no function is known."""
         self._forms = OutputForms(self.called, activation.project)
         self._watch: ReturnWatch | None = None
-        self._fields: dict[MetaPaths, tuple[bytes, ...]] = {}
         self._lock = unpatched.RLock()
 
     # --- called by the handler of crossings, around a model's requests -----------------------------------------------
@@ -97,8 +96,8 @@ class ToolFinder:
         if not paths.declared or crossing.rule.kind != "model":
             return
         try:
-            if self._searches:
-                self._note_declarations(paths, wire.content)
+            if self._declared is not None:
+                self._note_declarations(self._declared, paths, wire.content)
             if self._unknown:
                 with self._lock:
                     self._forms.note(CallFacts(paths, b"{}", Returned(), None, wire.content), self._unknown)
@@ -219,7 +218,7 @@ class ToolFinder:
         return self._activation.found.has_rules or self._serves
 
     def _watches(self) -> bool:
-        return CAN_WATCH and self._searches and bool(self._unknown)
+        return CAN_WATCH and self._declared is not None and bool(self._unknown)
 
     def _watch_calls(self, seq: int, kernel: Any) -> None:
         """Watch for the functions of the unknown tools that an answer asks for."""
@@ -288,22 +287,15 @@ class ToolFinder:
         calls = CallFacts(paths, b"{}", Returned(), exchange).calls()
         self.called.ask(seq, with_arguments(calls, exchange))
 
-    def _note_declarations(self, paths: MetaPaths, body: bytes) -> None:
+    def _note_declarations(self, declared: DeclaredTools, paths: MetaPaths, body: bytes) -> None:
         """Seek the tools of a request, unless it declares what an earlier one did."""
-        fields = self._fields.get(paths)
-        if fields is None:
-            names = {path.split(".")[1] for path in paths.declared or ()}
-            fields = self._fields[paths] = tuple(f'"{name}"'.encode() for name in names)
-        if not any(field in body for field in fields) or any(known in body for known in self._declarations):
+        if declared.new(paths, body) is None:
             return
-        facts = CallFacts(paths, b"{}", Returned(), None, body)
-        declared = facts.declared()
         with self._lock:  # until they are woven: another thread may declare the same tools
-            tools = [tool for tool in declared if tool not in self._sought]
-            if tools:
-                self._find(tools)
-            self._sought.update(tools)
-            self._declarations = [*self._declarations[1 - _MOST_DECLARATIONS :], *facts.raw_declarations()]
+            new = declared.new(paths, body)
+            if new is not None:
+                self._find(new.tools)
+                declared.keep(new)
 
     def _find(self, tools: Sequence[DeclaredTool]) -> None:
         activation = self._activation
@@ -331,7 +323,8 @@ class ToolFinder:
         self, name: str, function: FunctionType, declared: Iterable[DeclaredTool] | None = None
     ) -> Selection:
         """Return what of the arguments of a tool's function is input."""
-        tools = self._sought if declared is None else declared
+        known = () if self._declared is None else self._declared.known
+        tools = known if declared is None else declared
         tool = next((tool for tool in tools if tool.name == name), None)
         return select(function, tool, self._activation.project, self._activation.rules)
 

@@ -98,6 +98,15 @@ class Activation:
         """The rules, including the packs whose libraries were imported."""
         return self.planner.rules
 
+    def ruled_names(self) -> set[str]:
+        """Return the names of what rules of the project cover now: those of the functions, and of the boundaries."""
+        names: set[str] = set()
+        for point in (*self.ledger.points, *marked.points):
+            for rule in point.rules:
+                if rule.pack is None and not rule.is_found:
+                    names |= {rule.name, point.qualname.rpartition(".")[2]}
+        return names
+
     def points_at(self, site: str) -> Sequence[Point]:
         """Return what is woven at a site, which is named as in a trace."""
         points = self.ledger.points

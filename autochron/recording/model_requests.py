@@ -1,8 +1,8 @@
-"""Pass the requests to models on to a listener, which is made with the first request that may declare tools."""
+"""Pass the requests to models on to a listener, which is made with the first request that declares tools without a rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
@@ -10,36 +10,63 @@ from autochron._runtime import unpatched
 if TYPE_CHECKING:
     from autochron.http.exchange import Wire
     from autochron.ports import ModelListener
+    from autochron.recording.declared_tools import DeclaredTools
 
 
 class ModelRequests:
-    """The requests to models in one recording.
+    """The requests to models in one recording."""
 
-    Attributes:
-        make_listener: makes the listener; None if nobody is to listen.
-    """
-
-    __slots__ = ("_listener", "_lock", "make_listener")
+    __slots__ = ("_covered", "_declared", "_listener", "_lock", "_make")
 
     def __init__(self) -> None:
-        self.make_listener: Callable[[], ModelListener] | None = None
+        self._make: Callable[[DeclaredTools], ModelListener] | None = None
+        self._covered: Callable[[], Collection[str]] = tuple
+        self._declared: DeclaredTools | None = None
         self._listener: ModelListener | None = None
         self._lock = unpatched.RLock()
+
+    def listen(
+        self, make: Callable[[DeclaredTools], ModelListener], covered: Callable[[], Collection[str]]
+    ) -> None:
+        """Pass the requests on from now on.
+
+        Args:
+            make: makes the listener, which gets what notices new tools.
+            covered: returns the names of tools and functions that rules of the project cover now.
+        """
+        self._make, self._covered = make, covered
 
     def sent(self, crossing: Any, wire: Wire) -> None:
         """Note a request of a model crossing that is about to be sent."""
         listener = self._listener
         if listener is None:
-            if self.make_listener is None or not crossing.rule.meta.declared:
+            make, paths = self._make, crossing.rule.meta
+            if make is None or not paths.declared or crossing.rule.kind != "model":
                 return
-            listener = self._made_listener(self.make_listener, crossing.root.kernel)
+            declared = self._declared or self._first_declared()
+            if declared.new(paths, wire.content) is None:
+                return
+            listener = self._made_listener(make, declared, crossing.root.kernel)
         listener.sent(crossing, wire)
 
-    def _made_listener(self, make: Callable[[], ModelListener], kernel: Any) -> ModelListener:
+    def _first_declared(self) -> DeclaredTools:
+        """Return what notices new tools, whichever thread sends the first request."""
+        from autochron.recording.declared_tools import (
+            DeclaredTools,
+        )  # lazy: with the first request to a model
+
+        with self._lock:
+            if self._declared is None:
+                self._declared = DeclaredTools(self._covered)
+            return self._declared
+
+    def _made_listener(
+        self, make: Callable[[DeclaredTools], ModelListener], declared: DeclaredTools, kernel: Any
+    ) -> ModelListener:
         """Return the one listener of the recording, whichever thread sends the first request."""
         with self._lock:
             if self._listener is None:
-                listener = make()
+                listener = make(declared)
                 if kernel is not None:
                     kernel.is_called = listener.is_called
                 self._listener = listener

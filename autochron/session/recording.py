@@ -140,7 +140,7 @@ class Recording(Session):
                 load=self.redactor.load,
             )
         self.recorder = self.effects.recorder = Recorder(self.writer.submit, self.problem)
-        self.recorder.requests.make_listener = self.make_listener()
+        self.listen(self.recorder.requests)
         if isinstance(self.writer, Writer):
             self.recorder.weigh = self.writer.weigh
         self.requests = self._make_requests() if activation.rules.traces and not is_part else None
@@ -262,7 +262,7 @@ class Recording(Session):
         self.effects.forget()
         self._lane = root.lane
         self.recorder = self.effects.recorder = Recorder(self.writer.submit, self.problem)
-        self.recorder.requests.make_listener = self.make_listener()
+        self.listen(self.recorder.requests)
         if self.requests is not None:
             only_failed = self.requests.only_failed
             self.requests = self._make_requests()

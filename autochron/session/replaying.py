@@ -96,9 +96,7 @@ class Replaying(Session):
         if any(rule.is_found for rule in activation.rules.boundaries):
             from autochron.finding.finder import ToolFinder  # lazy: few records have found tools
 
-            self.listener = self.director.state.listener = ToolFinder(
-                activation, self.problem, searches=False
-            )
+            self.listener = self.director.state.listener = ToolFinder(activation, self.problem)
         self.swaps = swaps
         self._joined = joined
         self._scope = scope = scope if joined is None else scope._replace(folder=joined.context.scratch)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from autochron.instrument.swap import Swapping
     from autochron.instrument.watching import Watching
     from autochron.ports import CrossingHandler, ModelListener
+    from autochron.recording.declared_tools import DeclaredTools
+    from autochron.recording.model_requests import ModelRequests
     from autochron.session.children import Children
 
 
@@ -151,20 +153,20 @@ class Session(ABC):
         """Return the handler that woven code calls: the kernel, or a wrapper of it for traced calls or swaps."""
         return kernel
 
-    def make_listener(self) -> Callable[[], ModelListener] | None:
-        """Return what makes the finder of tools; None if the rules switch it off."""
+    def listen(self, requests: ModelRequests) -> None:
+        """Let the finder of tools listen to the requests to models, unless the rules switch it off."""
         if not self.activation.rules.find:
-            return None
+            return
         activation, problem = self.activation, self.problem
 
-        def make() -> ModelListener:
+        def make(declared: DeclaredTools) -> ModelListener:
             from autochron.finding.finder import (
                 ToolFinder,
-            )  # lazy: with the first request that may declare tools
+            )  # lazy: with the first request that declares tools without a rule
 
-            return ToolFinder(activation, problem)
+            return ToolFinder(activation, problem, declared)
 
-        return make
+        requests.listen(make, activation.ruled_names)
 
     @property
     def is_child(self) -> bool:
