@@ -162,6 +162,32 @@ def test_a_helper_of_the_tools_name_that_returned_something_else_is_a_comment(ho
     assert forked.run(home, "replay", "last").status == 2
 
 
+LOADED = "import sys\nprint('autochron.finding.finder' in sys.modules)\n"
+RULED = """\
+version = 1
+
+[[boundary]]
+name = "refund"
+kind = "tool"
+target = "shop.tools:refund"
+
+[[boundary]]
+name = "note"
+kind = "tool"
+target = "shop.tools:Log.write"
+"""
+
+
+@pytest.mark.parametrize(("rules", "expected"), [(RULED, "False"), (RULED.partition("[[")[0], "True")])
+def test_tools_are_sought_only_if_one_has_no_rule(home, forked, rules, expected):
+    (home / "autochron.toml").write_text(rules)
+    with (home / "agent.py").open("a") as file:
+        file.write(LOADED)
+    recorded = record(forked, home)
+    assert (recorded.status, recorded.stdout.decode().splitlines()[-1]) == (0, expected)
+    assert ("(unwoven-tool)" in recorded.stderr) == (rules != RULED)
+
+
 def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
     record(forked, home)
     report = home / "found.json"
