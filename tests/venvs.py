@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def bring_up_to_date(
         EnvironmentFault: something could not be downloaded or installed.
     """
     stamp = folder / "stamp.json"
-    current = {**made_of, "autochron": (ROOT / "pyproject.toml").read_text(encoding="utf-8")}
+    current = {**made_of, "autochron": dependencies()}
     known = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
     python = python_in(folder)
     if anew or {name: known.get(name) for name in current} != current:
@@ -79,6 +80,12 @@ def bring_up_to_date(
         return False
     stamp.write_text(json.dumps(current | {"wheel": wheel.parent.name}), encoding="utf-8")
     return True
+
+
+def dependencies() -> list[str]:
+    """Return what autochron itself needs: with the same, another wheel of it needs nothing else."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return sorted(project["dependencies"])
 
 
 def autochron_wheel(place: Path) -> Path:
