@@ -95,8 +95,8 @@ class MetaPaths(Struct, frozen=True):
     """Where the model, the sampling parameters, the usage and the requested tools are, as dotted paths with `*`.
 
     Paths that start with `request.` or `response.` read the HTTP exchange, `path.` the parts of its URL's path (`path.1` is
-    the second), `input.` the bound arguments and `outcome.` the result. The first path that leads to a value counts; for
-    `sampling` and `tools` all do.
+    the second), `input.` the bound arguments, `outcome.` the result and `item.` each item of a stream. The first path that
+    leads to a value counts; for `sampling` and `tools` all do.
     """
 
     model: tuple[str, ...] = ()
@@ -112,6 +112,8 @@ class MetaPaths(Struct, frozen=True):
     """Where a request has the results of tool calls: paths to objects with the id of the call, or the name of the tool."""
     forced: tuple[str, ...] | UnsetType = UNSET
     """Where a request says which tool the model has to call: paths to its name, or to a word that says that it is any."""
+    inside: tuple[str, ...] | UnsetType = UNSET
+    """Where a stream names tools that ran at its other end: they are served with it, and can't be live."""
 
 
 class BoundaryRule(Struct, frozen=True, kw_only=True):
@@ -133,10 +135,11 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     redact: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
     meta: MetaPaths = MetaPaths()
-    codec: Literal["auto", "http", "value", "channel"] = "auto"
+    codec: Literal["auto", "http", "value", "channel", "dialog"] = "auto"
     """How the outcome is kept. `http`: as the HTTP exchanges of the call. `value`: as the value. `auto`: as exchanges for a
     pack's models, else as the value. `channel`: the outcome is streams that lead out of the process, and a replay returns
-    silent ones."""
+    silent ones. `dialog`: as the value, a stream of answers to what the program sends meanwhile; a replay hands out each item
+    once the crossings have ended that ended before it."""
     observe: bool = False
     state: str | None = None
     argument: str | None = None
@@ -145,7 +148,7 @@ class BoundaryRule(Struct, frozen=True, kw_only=True):
     @property
     def keeps_exchanges(self) -> bool:
         """Whether the HTTP exchanges beneath a crossing are noted."""
-        return self.kind == "model" and self.codec != "value"
+        return self.kind == "model" and self.codec in ("auto", "http")
 
     @property
     def is_found(self) -> bool:

@@ -65,6 +65,7 @@ class Draft(Struct, eq=False):
         taken: reads from standard input inside the crossing: (kind of read, amount).
         is_attended: whether `Recorder._finish` has more to do than to note the outcome.
         undo: stops listening to a stream that replaced standard output.
+        moments: when each item of a dialog was yielded, in nanoseconds of `perf_counter_ns`.
         position: bytes written to standard output's descriptor when the crossing began; -1 if that is unknown.
     """
 
@@ -97,13 +98,18 @@ class Draft(Struct, eq=False):
     waiting: int = 0
     is_confirmed: bool = False
     aliases: list[tuple[list[str | int], str]] | None = None
+    moments: list[int] | None = None
 
     def add_opaque(self, entries: Iterable[str]) -> None:
         """Note paths of parts that can't be rebuilt."""
         self.opaque = {**(self.opaque or {}), **dict.fromkeys(entries)}
 
-    def note_item(self) -> None:
-        """Count an item, and note the arguments that were changed before it was yielded."""
+    def note_item(self, moment: int | None = None) -> None:
+        """Count an item, and note the arguments that were changed before it was yielded; of a dialog, also the moment."""
+        if moment is not None:
+            self.moments = [moment] if self.moments is None else self.moments
+            if self.items:
+                self.moments.append(moment)
         changed = None if self.watch is None else self.watch.changes_meanwhile()
         if changed is not None:
             if self.steps is None:

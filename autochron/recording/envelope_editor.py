@@ -30,6 +30,7 @@ from autochron.model import (
 from autochron.recording.call_facts import CallFacts
 from autochron.recording.drafts import Draft, Item
 from autochron.recording.found_tools import FoundTools
+from autochron.recording.item_facts import ItemFacts
 from autochron.recording.requested_tools import RequestedTools
 from autochron.redaction.json_paths import drop_paths, redact_paths
 from autochron.redaction.redactor import Redactor
@@ -103,6 +104,7 @@ class Editor:
         self.found_tools = FoundTools()
         self._masked_items: dict[int, dict[str, None]] = {}
         self.streams: dict[int, StreamMasker] = {}
+        self._item_facts: dict[int, ItemFacts] = {}
 
     def item(self, item: Item) -> list[bytes]:
         """Mask one item of a stream; return the items that can be written now.
@@ -113,6 +115,8 @@ class Editor:
         masked_paths = tuple(_below("items.*", paths))
         if masked_paths:
             self._masked_items.setdefault(item.seq, {}).update(dict.fromkeys(masked_paths))
+        if ItemFacts.are_told(item.rule.meta):
+            self._item_facts.setdefault(item.seq, ItemFacts(item.rule.meta)).note(body)
         stream = self.streams.get(item.seq)
         if stream is None:
             stream = self.streams[item.seq] = self._redactor.begin_stream()
@@ -222,6 +226,8 @@ class Editor:
         if rule.kind == "model":
             facts = self._model_facts(crossing.seq, rule.meta, edited, outcome, last, is_open=begun)
         more = self._common_meta(crossing, draft, edited)
+        if crossing.seq in self._item_facts:
+            more |= self._item_facts[crossing.seq].fields()
         if not reenters:
             more |= self._replay_meta(crossing, draft, rule)
         return encode({**decode(facts), **more}) if more else facts
@@ -266,6 +272,8 @@ class Editor:
             steps.setdefault(position, {})["changed"] = Raw(self._mask(changed, rule)[0])
         if steps:
             meta["steps"] = steps
+        if draft.moments is not None:
+            meta["moments"] = [moment - self._began for moment in draft.moments.copy()]
         if draft.sends:
             meta["sent"] = {
                 position: Raw(self._mask(sent, rule)[0]) for position, sent in draft.sends.copy().items()

@@ -199,7 +199,7 @@ class Recorder:
             if self.weigh is not None and len(encoded.body) > HEAVY:
                 self.weigh(len(encoded.body))
             self._submit(drafts.Item(crossing.seq, crossing.rule, encoded.body))
-            draft.note_item()
+            draft.note_item(_now() if crossing.rule.codec == "dialog" else None)
         except Exception as error:
             if is_interruption(error):
                 raise  # the woven generator reports it to `raised`, as any error

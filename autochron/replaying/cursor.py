@@ -452,6 +452,21 @@ class Turns:
         for other in list(self.earlier(envelope)):
             self.finish(other)
 
+    def are_over(self, moment: int, stream: Envelope) -> bool:
+        """Return whether all crossings of the process, but for a stream, have ended that had ended at a moment."""
+        return next(self._before(moment, stream), None) is None
+
+    def end_until(self, moment: int, stream: Envelope) -> None:
+        """Treat all these crossings as ended: some may never begin."""
+        for other in list(self._before(moment, stream)):
+            self.finish(other)
+
+    def _before(self, moment: int, stream: Envelope) -> Iterator[Envelope]:
+        for _, seq in self._order[: bisect_left(self._order, (moment, 0))]:
+            other = self._open.get(seq)
+            if other is not None and other is not stream:
+                yield other
+
     def earlier(self, envelope: Envelope) -> Iterator[Envelope]:
         """Yield the crossings of unrelated lanes that should have ended earlier and have not."""
         if self.parallel and envelope.seq in self._open:

@@ -128,7 +128,7 @@ class Director:
             self._note_served(crossing, envelope, input_body)
             # The crossings recorded inside will not happen. Waiting for them could block this one, which waits for its turn.
             if schedule.turns.close(envelope):
-                schedule.waiters.wake(schedule.is_due)
+                schedule.waiters.wake()
         if has_more or state.printing.waiting:
             state.printing.begin(envelope)
         served = ServedCrossing(state, crossing, arguments, envelope)

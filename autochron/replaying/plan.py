@@ -87,6 +87,10 @@ class ReplayPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+_INSIDE = b'"inside":'
+"""In the `meta` of an envelope: it lists the tools that ran at the other end of a stream."""
+
+
 def read_plan(path: str) -> ReplayPlan:
     """Read a plan from a file that another process has written."""
     with open(path, "rb") as file:
@@ -295,7 +299,25 @@ def _envelope_at(selector: str, wanted: str, record: Record) -> Envelope:
     elif selector != wanted and any(boundary.name == wanted for boundary in crossed):
         raise PlanError(f"live {selector}: say after which of its crossings, such as after:{wanted}[1]")
     name = wanted if address is None else address[0]
+    for boundary in crossed:  # `mcp__calc__add` for `add`
+        if name.endswith(f"__{boundary.name}") and boundary.kind == "tool":
+            raise PlanError(
+                f"live {selector}: the trace has no crossing {wanted}; it crosses as {boundary.name}"
+            )
+    if (other_end := _ran_inside(name, record)) is not None:
+        raise PlanError(
+            f"live {selector}: {name} ran at the other end of {other_end}, where no code of the program is; so it is served"
+            " with what came from there, and can't be live"
+        )
     raise PlanError(f"live {selector}: the trace has no crossing {wanted}; {nearest_names(name, crossed)}")
+
+
+def _ran_inside(name: str, record: Record) -> str | None:
+    """Return the address of a stream at whose other end a tool ran; None if there is none."""
+    for envelope in record:
+        if _INSIDE in envelope.meta and name in decode(envelope.meta)["inside"]:
+            return envelope.address
+    return None
 
 
 def counts_of(crossed: Iterable[Crossed]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime import unpatched
@@ -76,19 +76,19 @@ class Schedule:
             self._cursor.let_go(envelope)
         self.progress += 1
         if self.waiters.are_there:
-            self.waiters.wake(self.is_due)
+            self.waiters.wake()
 
     def finish_unrecorded(self) -> None:
         """Note that a crossing without a record has ended. The caller holds the lock."""
         self.progress += 1
-        self.waiters.wake(self.is_due)
+        self.waiters.wake()
 
     def give_up(self, envelope: Envelope) -> None:
         """Let a crossing end although earlier ones have not ended, and reduce the patience."""
         with self.lock:
             self._patience = max(self._patience / 10, LEAST_PATIENCE)
             self.turns.give_up(envelope)
-            self.waiters.wake(self.is_due)
+            self.waiters.wake()
 
     # --- waiting -----------------------------------------------------------------------------------------------------
 
@@ -125,17 +125,47 @@ class Schedule:
             asyncio: the module.
             loop: the running event loop.
         """
+
+        def is_due() -> bool:
+            return self.is_due(envelope)
+
+        await self._wait_in_task(is_due, lambda: self.give_up(envelope), asyncio, loop)
+
+    async def wait_until_over(self, envelope: Envelope, moment: int, asyncio: Any, loop: Any) -> None:
+        """Wait in a task until all crossings have ended that had ended at a moment of the recording.
+
+        Args:
+            envelope: the record of the stream that waits.
+            moment: nanoseconds since the recording began.
+            asyncio: the module.
+            loop: the running event loop.
+        """
+
+        def is_due() -> bool:
+            return self.turns.are_over(moment, envelope)
+
+        def give_up() -> None:
+            with self.lock:
+                self._patience = max(self._patience / 10, LEAST_PATIENCE)
+                self.turns.end_until(moment, envelope)
+                self.waiters.wake()
+
+        await self._wait_in_task(is_due, give_up, asyncio, loop)
+
+    async def _wait_in_task(
+        self, is_due: Callable[[], bool], give_up: Callable[[], None], asyncio: Any, loop: Any
+    ) -> None:
         seen, deadline = self.progress, self.deadline()
         patient = 0
-        while not self.is_due(envelope):
-            await self.waiters.wait(loop, envelope)
+        while not is_due():
+            await self.waiters.wait(loop, is_due)
             now = unpatched.perf_counter_ns()
             if self.progress != seen:
                 seen, deadline = self.progress, now + int(self._patience * 1e9)
             elif now > deadline and self.live_now and patient < LIVE_PATIENCE:
                 patient, deadline = patient + 1, now + int(self._patience * 1e9)
             elif now > deadline:
-                self.give_up(envelope)
+                give_up()
                 break
         await _let_others_go(asyncio)
 

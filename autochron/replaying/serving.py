@@ -20,6 +20,7 @@ from autochron.envelope.tracebacks import prepend_frames
 from autochron.errors import AutochronError, CodecError, DivergenceError
 from autochron.inputs import sent_form
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
+from autochron.replaying import dialogs
 from autochron.replaying.changes import repeat_changes, with_member
 from autochron.replaying.compare import is_cancelled, is_of_type
 from autochron.replaying.printing import MARK as PRINTS
@@ -36,7 +37,7 @@ NOTHING_BESIDE = b"{}"
 ALIASES = b'"aliases":'
 """In the `meta` of an envelope: it says where arguments are parts of the outcome."""
 
-_OUTCOME_FACTS = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN)
+_OUTCOME_FACTS = (b'"handed":', b'"steps":', b'"sent":', ALIASES, TAKEN, dialogs.MOMENTS)
 """The facts in an envelope's `meta` that describe how its outcome is served."""
 
 
@@ -175,15 +176,20 @@ class ServedCrossing(Struct, eq=False):
         elif self._served:
             self._compare_sent(sent, None)
         items = outcome.items if isinstance(outcome, Streamed) else ()
-        if self._served < len(items):
-            self._step(self._served)
-            self._served += 1
-            return False, None, self._decode(items[self._served - 1])
         try:
-            await self._wait_for_cancellation(isinstance(outcome, Streamed) and is_cancelled(outcome.end))
+            if self._served < len(items):
+                if dialogs.MOMENTS in self.envelope.meta:
+                    await dialogs.wait_for_item(
+                        self._state.schedule, self.envelope, self._facts("moments"), self._served
+                    )
+                self._step(self._served)
+                self._served += 1
+                return False, None, self._decode(items[self._served - 1])
+            await self._wait_for_cancellation(dialogs.was_cut_off(self.envelope))
         except BaseException as thrown:
             drop_frames(thrown)
-            self._repeat(len(items))
+            if self._served == len(items):
+                self._repeat(len(items))
             self._state.served(self.envelope)
             raise
         error, _ = self._end()
@@ -382,13 +388,14 @@ class ServedCrossing(Struct, eq=False):
             count = len(outcome.items)
             if self._served == count and isinstance(outcome.end, Closed):
                 self._repeat(count)
-            self._state.divergence_log.compare_close(self.envelope, outcome, self._served)
+            if dialogs.MOMENTS not in self.envelope.meta:
+                self._state.divergence_log.compare_close(self.envelope, outcome, self._served)
         self._state.served(self.envelope)
 
     def left_open(self) -> None:
         """Note at the end of the program that a stream was not read as far as in the recording."""
         outcome = self.envelope.outcome
-        if isinstance(outcome, Streamed):
+        if isinstance(outcome, Streamed) and dialogs.MOMENTS not in self.envelope.meta:
             self._state.divergence_log.compare_left_open(self.envelope, outcome, self._served)
 
     def _ended(self, end: Returned | Raised | Abandoned | Closed) -> tuple[BaseException | None, Any]:

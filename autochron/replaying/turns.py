@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from autochron._runtime import unpatched
-
-if TYPE_CHECKING:
-    from autochron.model import Envelope
 
 RECHECK = 0.02
 """Seconds after which a waiting task checks by itself whether it is due. Not every change that makes it due wakes it."""
@@ -24,7 +21,7 @@ def running_loop() -> Any:
 class _Waiter(NamedTuple):
     loop: Any
     future: Any
-    envelope: Envelope
+    is_due: Callable[[], bool]
 
 
 class _Threads:
@@ -78,12 +75,12 @@ class Waiters:
             self.are_there = True
         return self._condition
 
-    async def wait(self, loop: Any, envelope: Envelope) -> None:
-        """Wait in a task until its crossing may be due, for `RECHECK` seconds at most.
+    async def wait(self, loop: Any, is_due: Callable[[], bool]) -> None:
+        """Wait in a task until what it waits for may be due, for `RECHECK` seconds at most.
 
         The task does not poll at each turn of the loop: each of 64 tasks would then check all the others.
         """
-        waiter = _Waiter(loop, loop.create_future(), envelope)
+        waiter = _Waiter(loop, loop.create_future(), is_due)
         self._tasks.append(waiter)
         self.are_there = True
         timer = loop.call_later(RECHECK, _set, waiter.future)
@@ -93,13 +90,13 @@ class Waiters:
             timer.cancel()
             self._tasks.remove(waiter)
 
-    def wake(self, is_due: Callable[[Envelope], bool]) -> None:
-        """Wake all threads, and the tasks whose crossing is due."""
+    def wake(self) -> None:
+        """Wake all threads, and the tasks for which it is time."""
         if self._condition is not None:
             self._condition.notify_all()
         running = running_loop() if self._tasks else None
         for waiter in tuple(self._tasks):
-            if not waiter.future.done() and is_due(waiter.envelope):
+            if not waiter.future.done() and waiter.is_due():
                 if waiter.loop is running:
                     _set(waiter.future)
                 elif not waiter.loop.is_closed():

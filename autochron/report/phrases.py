@@ -82,7 +82,7 @@ def _stream(outcome: Streamed) -> str:
 
 def _reply(envelope: Envelope, meta: dict[str, Any]) -> str:
     """Return a model's answer: the tools that it asked for, or the beginning of its text."""
-    tools = meta.get("tools")
+    tools = meta.get("tools") or meta.get("inside")
     if isinstance(tools, list) and tools:
         counted = Counter(str(tool) for tool in tools)
         return ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counted.items())

@@ -13,7 +13,7 @@ from autochron.rules.paths import is_plain, parse_path
 from autochron.rules.selectors import SELECTORS, read_selectors
 from autochron.rules.tables import Table, TableKey
 
-CODECS = ("auto", "http", "value", "channel")
+CODECS = ("auto", "http", "value", "channel", "dialog")
 KEYS = {
     "name": TableKey(
         "text",
@@ -53,9 +53,12 @@ META_KEYS = {
     "declared": TableKey("text or texts", f"the tools that a request declares: {_META_PATH}"),
     "results": TableKey("text or texts", f"the results of tool calls that a request carries: {_META_PATH}"),
     "forced": TableKey("text or texts", f"the tool that a request makes the model call: {_META_PATH}"),
+    "inside": TableKey(
+        "text or texts", "the tools that ran at the other end of a stream, such as `item.tool`"
+    ),
     "sdk": TableKey("text", "the distribution whose version is recorded"),
 }
-_META_ROOTS = ("request", "response", "path", "input", "outcome")
+_META_ROOTS = ("request", "response", "path", "input", "outcome", "item")
 
 
 def read_boundaries(table: Table, pack: str | None = None) -> list[BoundaryRule]:

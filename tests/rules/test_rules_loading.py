@@ -372,7 +372,7 @@ BAD = [
     ),
     (
         HEAD + BOUNDARY + 'target = "a:b"\nmeta = { model = "model" }\n',
-        "6: `model` `model` must start with one of `request.`, `response.`, `path.`, `input.`, `outcome.`",
+        "6: `model` `model` must start with one of `request.`, `response.`, `path.`, `input.`, `outcome.`, `item.`",
     ),
     (HEAD + BOUNDARY + 'target = "a:b"\ncodec = "htp"\n', "6: `codec` is `htp`; nearest is `http`"),
     (
