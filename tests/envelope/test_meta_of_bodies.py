@@ -288,6 +288,14 @@ BODIES: dict[str, tuple[str, ...]] = {
     ),
     "xai": (json.dumps({"messages": [COUNTED]}),),
 }
+ITEMS: dict[str, tuple[Any, ...]] = {
+    "claude_agent_sdk.read": (
+        {"type": "system", "subtype": "init", "model": "m-1"},
+        {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}},
+        {"type": "result", "usage": {"output_tokens": 3}},
+    )
+}
+"""Items of streams, where rules read these."""
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "top_k", "seed", "n", "best_of", "stop", "top_logprobs"), 1),
     **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens", "max_tool_calls"), 1),
@@ -342,6 +350,7 @@ def test_every_meta_path_of_every_pack_finds_a_value(name: str, model: provider.
         bodies.append(ask(model, extra.pop("path", path), {**request, **extra}))
     sources = [{"request": OPTIONS, "input": call_input, "path": {"0": "model", "1": "m-1"}}]
     sources += [{"response": read_body(store_body(*body))} for body in bodies]
+    sources += [{"item": item} for item in ITEMS.get(name, ())]
     meta = rule_of(name).meta
     for path in (*meta.model, *meta.sampling, *meta.usage, *meta.tools):
         values = [

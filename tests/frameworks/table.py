@@ -31,6 +31,7 @@ class Framework:
         python: the versions of Python on which it is tried.
         environment: variables for each run, such as those that switch telemetry off.
         grpc: whether its model is called by gRPC; the provider then speaks it, too.
+        models_apart: whether another process calls the model, so that the calls are no crossings of their own.
         smoke: whether each build tries it, with what requirements-packs.txt installs.
     """
 
@@ -44,6 +45,7 @@ class Framework:
     python: tuple[str, ...] = PYTHONS
     environment: dict[str, str] = field(default_factory=dict)
     grpc: bool = False
+    models_apart: bool = False
     smoke: bool = False
 
     @property

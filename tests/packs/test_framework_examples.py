@@ -18,7 +18,16 @@ from autochron.weaving.gate import Point
 from tests.agents.workshop import Fresh
 from tests.packs.harness import needs, reported_slugs, version
 
-PACKS = ("autogen", "dspy", "google_adk", "llama_index", "openai_agents", "pydantic_ai", "smolagents")
+PACKS = (
+    "autogen",
+    "claude_agent_sdk",
+    "dspy",
+    "google_adk",
+    "llama_index",
+    "openai_agents",
+    "pydantic_ai",
+    "smolagents",
+)
 
 
 def examples(key):
@@ -30,10 +39,17 @@ def examples(key):
     ]
 
 
+class Argument(SimpleNamespace):
+    """An object or a dictionary: its members are attributes and items."""
+
+    def __getitem__(self, key):
+        return getattr(self, key)
+
+
 def with_attributes(value):
     """Turn the tables in a call's arguments into objects with attributes."""
     if isinstance(value, dict):
-        return SimpleNamespace(**{key: with_attributes(item) for key, item in value.items()})
+        return Argument(**{key: with_attributes(item) for key, item in value.items()})
     return value
 
 
