@@ -340,6 +340,7 @@ def test_every_meta_path_of_every_pack_finds_a_value(name: str, model: provider.
         "options": {"json_data": model_argument},
         "json": model_argument,
         "kwargs": model_argument,
+        "request": model_argument,
         **model_argument,
     }
     bodies = [(body.encode(), _type_of(body)) for body in BODIES.get(name, ())]

@@ -1,4 +1,4 @@
-"""dspy: ReAct, which asks for tools in the text of its prompt, synchronous and asynchronous, with its cache on disk."""
+"""dspy: ReAct, which asks for tools in the text of a prompt, by LiteLLM and by its own engine, with its cache on disk."""
 
 from autochron.provider import Step
 from tests.frameworks.case import Case, Tool
@@ -40,6 +40,17 @@ CASES = (
             Tool("evaluate_math", how="pack"),
             Tool("owner_of", how="pack"),
         ),
+        others=("finish",),
+    ),
+    Case(
+        "dspy_native",
+        (
+            Step(("capital",), text=_fields(answer="Lisbon")),
+            Step(("tokyo", "[[ ## reasoning ## ]]"), text=_fields(reasoning="Looked up.", answer="Yes")),
+            Step(("tokyo", "observation_0"), text=_react("Done.", "finish")),
+            Step(("tokyo",), text=_react("Look it up.", "get_weather", '{"city": "Tokyo"}')),
+        ),
+        (Tool("get_weather", how="pack"),),
         others=("finish",),
     ),
 )
