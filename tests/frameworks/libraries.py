@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BEGIN, END = "<!-- the table of python -m tests.frameworks -->\n", "<!-- its end -->\n"
 HEAD = "| library | tried with | what works |\n|---|---|---|\n"
-KINDS = {"model": "model calls", "tool": "tools", "router": "routes", "ambient": "fetched prices"}
+KINDS = {"model": "model calls", "tool": "tools", "router": "routes", "ambient": "values that it looks up"}
 OTHERS = {"context": "contexts of tools", "bookkeeping": "files of its own"}
 
 
