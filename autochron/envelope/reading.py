@@ -293,8 +293,7 @@ def _pydantic(cls: Any, node: Node) -> Any:
     slots = {key: state.pop(key) for key, _ in shapes.slots_of(cls) if key in state}
     extra, private = read(node.get("$type.extra")), read(node.get("$type.private"))
     set_fields = set(node["$type.set"]) if "$type.set" in node else set(state) | set(extra or ())
-    known = {*cls.__pydantic_fields__, *(name for base in cls.__mro__ for name in vars(base))}
-    _refuse_lost(node, set(state) - known)
+    _refuse_lost(node, set(state) - shapes.pydantic_names(cls) - set(node.get("$type.beside", ())))
     for attributes in (state, extra or (), private or ()):
         admission.refuse_shadowing(cls, attributes, cls.__pydantic_fields__)
     put = object.__setattr__

@@ -96,6 +96,15 @@ def _container_kind(cls: type) -> Kind:
     return "none"
 
 
+def pydantic_names(cls: Any) -> frozenset[str]:
+    """Return the names of a model's fields, and of all that its class and its bases define."""
+    fields = class_attribute(cls, "__pydantic_fields__")
+    if type(fields) is not dict:  # before pydantic 2.10
+        fields = class_attribute(cls, "model_fields")
+    names = fields if type(fields) is dict else ()
+    return frozenset({*names, *(name for base in bases_of(cls) for name in space_of(base))})
+
+
 def is_pydantic(cls: type) -> bool:
     """Return whether a class is a model of pydantic (version 2)."""
     module = sys.modules.get("pydantic.main")

@@ -394,6 +394,7 @@ def _pydantic_plan(cls: Any, name: str) -> Plan:
     slots = shapes.slots_of(cls)
     metadata = getattr(cls, "__pydantic_generic_metadata__", {})
     arguments = metadata.get("args") if metadata.get("origin") else None
+    known = shapes.pydantic_names(cls)
 
     def build(writer: ValueWriter, value: Any) -> Any:
         own = bare.dictionary_of(value) or {}
@@ -408,6 +409,8 @@ def _pydantic_plan(cls: Any, name: str) -> Plan:
             written["$type.extra"] = writer.mapping(extra)
         if private is not None:
             written["$type.private"] = writer.mapping(private)
+        if not known.issuperset(own):
+            written["$type.beside"] = [key for key in own if key not in known]
         return {**written, **writer.state({**shapes.attributes(value, slots)})}
 
     return _guarded(build)

@@ -455,3 +455,12 @@ def test_attributes_beside_the_fields_of_an_object_are_restored():
     lost = samples.Lost(1, kept=2)
     lost.beside = [3]
     assert vars(decode(encode(lost).body)) == vars(lost)
+
+
+def test_attributes_beside_the_fields_of_a_model_are_restored():
+    model = samples.LostModel(gone=1, kept=2)
+    vars(model)["_request_id"] = "req_1"  # the SDK of OpenAI sets it
+    restored = decode(encode(model).body)
+    assert (vars(restored), restored.model_fields_set) == (vars(model), {"gone", "kept"})
+    with pytest.raises(CodecError, match="was recorded with went"):
+        decode(encode(model).body.replace(b'"gone":', b'"went":'))
