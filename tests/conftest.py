@@ -22,7 +22,7 @@ from tests import late
 from tests.agents.footprint import FOLDER, Footprints
 from tests.cli import fork_server
 
-# On a busy machine a deadline fails correct tests. This extends the current profile, so that CI's settings stay. A build draws
+# On a busy machine a deadline fails correct tests. This extends the current profile, so CI's settings stay. A build draws
 # as many examples as hypothesis does by default, the same each time. Other runs draw half as many, and new ones.
 _EXAMPLES = 100 if os.environ.get("CI", "").lower() == "true" else 50
 hypothesis.settings.register_profile(
