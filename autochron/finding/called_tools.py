@@ -95,7 +95,8 @@ def is_inside(call: OpenCall, current: Any) -> bool:
     crossing = current if hasattr(current, "rule") else current.parent
     while crossing is not None:
         rule = getattr(crossing, "rule", None)
-        if rule is not None and rule.kind == "tool" and crossing.seq > call.model:
+        is_handoff = rule is not None and rule.kind == "router" and crossing.name == call.call.name
+        if rule is not None and (rule.kind == "tool" or is_handoff) and crossing.seq > call.model:
             return True
         crossing = getattr(crossing, "parent", None)
     return False

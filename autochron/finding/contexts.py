@@ -62,6 +62,10 @@ def select(function: FunctionType, tool: DeclaredTool | None, project: Project, 
     # A library's own receiver is a context, too: it holds what the library works with.
     others = tuple(name for name in names if name not in contexts and (is_own or name not in RECEIVERS))
     changing = [f"{name}.{path}" for name, classes in contexts.items() for path in _changes(classes, rules)]
+    if not is_own:  # what else a library passes to a function of its own differs from run to run
+        others = (
+            tuple(name for name in others if name in declared) or tuple(filter(None, variadic[1:])) or others
+        )
     capture = tuple(name for name in others if name not in RECEIVERS)
     if not capture and contexts:  # without any the rule would capture all
         capture = (f"{next(iter(contexts))}.__class__.__name__",)

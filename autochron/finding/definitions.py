@@ -16,7 +16,7 @@ from typing import Any
 from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of
 from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
 from autochron._runtime.frame_locals import locals_of
-from autochron.finding.library_objects import as_identifier, attributes_of, names_told
+from autochron.finding.library_objects import as_identifier, attributes_of, closure_of, names_told
 from autochron.finding.waiting_frames import frames_from
 from autochron.project import Project
 from autochron.recording.call_facts import DeclaredTool
@@ -36,6 +36,9 @@ _DEEPEST = 3
 
 _MOST_HOPS = 3
 """Through how many objects of libraries a search goes: a team, an agent, a tool."""
+
+_MOST_MEMBERS = 64
+"""Members of one object that are taken at most."""
 
 _NAMES = ("name", "tool_name", "__name__")
 """Attributes and keys by which objects of the project tell the name of their tool."""
@@ -84,6 +87,9 @@ class DefinitionSearch:
 
     def functions(self, frame: FrameType | None) -> dict[str, list[FunctionType]]:
         """Return, by tool, the functions that the project keeps under its name.
+
+        If the project has none of a tool, they are those of a library in an object that has its name: what the library itself
+        made for the tool, such as a function that asks another agent.
 
         Args:
             frame: the frame of the model call. The variables of its callers are searched, too.
@@ -184,8 +190,7 @@ class DefinitionSearch:
             value, self._hops = self._of_libraries.popleft()
             attributes = attributes_of(value)
             for tool in self._named(dict(enumerate(names_told(attributes)))):
-                for attribute in attributes.values():
-                    self._take(tool, attribute, 1)
+                self._take_inside(tool, value)
             for attribute in attributes.values():
                 self._look_at(attribute, 0)
         self.is_cut = self.is_cut or bool(self._of_libraries)
@@ -222,10 +227,30 @@ class DefinitionSearch:
                 self._take(tool, method, depth + 1, exactly=False)
             values = [] if owner is value else list(dict.values(dictionary_of(value) or {}))
         elif depth == 0:  # what a library's decorator made of a function
-            values = list(attributes_of(value).values())
-        for inner in values[:64]:
+            self._take_inside(tool, value)
+        for inner in values[:_MOST_MEMBERS]:
             if type(inner) is not type:
                 self._take(tool, inner, depth + 1)
+
+    def _take_inside(self, tool: DeclaredTool, holder: Any, depth: int = 0) -> None:
+        """Take the functions in an object of a library that has the name of a tool, and in the objects in it."""
+        for attribute in list(attributes_of(holder).values())[:_MOST_MEMBERS]:
+            kind, function = type(attribute), _function_of(attribute)
+            if issubclass(kind, type) or (function is None and kind in _PLAIN):
+                continue
+            self._take(tool, attribute, 1)
+            if function is not None:
+                self._take_function_of_library(tool, function)
+            elif depth == 0 and not issubclass(kind, (dict, *_CONTAINERS)) and not self._owns_class(kind):
+                self._take_inside(tool, attribute, 1)
+
+    def _take_function_of_library(self, tool: DeclaredTool, function: FunctionType) -> None:
+        if self._project.owns(function.__code__.co_filename):
+            return
+        for inner in closure_of(function):  # it may wrap the project's function without a mark of that
+            self._take(tool, inner, 1)
+        if is_of_library(function, tool):
+            self._in_libraries.setdefault(tool.name, {})[identity(function.__code__)] = function
 
     def _owns_class(self, kind: type) -> bool:
         module = sys.modules.get(str(space_of(kind).get("__module__", "")))
@@ -277,12 +302,15 @@ def fits(function: FunctionType, tool: DeclaredTool, *, exactly: bool = False) -
 def is_of_library(function: FunctionType, tool: DeclaredTool) -> bool:
     """Return whether a function of an installed library has the parameters that a tool declares, each by its name.
 
-    What only passes arguments on is none, such as `call(**kwargs)`; and neither is what needs more than is declared.
+    What needs more than is declared is none. Neither is what only passes arguments on, such as `call(**kwargs)`, unless a
+    library made it for one tool: a nested function, which asks another agent.
     """
     module = function.__globals__.get("__name__")
     if type(module) is not str or module.partition(".")[0] in sys.stdlib_module_names:
         return False
     code = function.__code__
+    if code.co_flags & CO_VARKEYWORDS and function.__closure__:
+        return True
     names = [name for name in parameter_names(code)[0] if name not in _RECEIVERS]
     optional = (code.co_kwonlyargcount or 0) + len(function.__defaults__ or ())
     needed = names[: len(names) - optional]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 from autochron._runtime.bare import dictionary_of, slot
@@ -33,6 +34,15 @@ def names_told(attributes: dict[str, Any]) -> Iterator[str]:
         name = inner.get("name") if type(inner) is dict else None
         if type(name) is str:
             yield name
+
+
+def closure_of(function: FunctionType) -> Iterator[Any]:
+    """Yield the values of the variables that a nested function has of its outer functions."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
 
 
 def as_identifier(name: str) -> str:

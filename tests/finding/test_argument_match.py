@@ -163,9 +163,9 @@ class Root:
 
 
 class Open:
-    def __init__(self, kind, seq, parent=None):
+    def __init__(self, kind, seq, parent=None, name="other"):
         self.rule = type("Rule", (), {"kind": kind})
-        self.seq, self.parent = seq, parent
+        self.seq, self.parent, self.name = seq, parent, name
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,9 @@ class Open:
         (Open("tool", 4), True),
         (Open("model", 4), False),
         (Open("router", 5, Open("tool", 4)), True),
+        (Open("router", 4), False),
+        (Open("router", 4, name="look"), True),  # a handoff
+        (Open("model", 4, name="look"), False),
     ],
 )
 def test_what_runs_inside_a_tool_answers_no_call(current, expected):

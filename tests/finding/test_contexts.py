@@ -1,6 +1,7 @@
 """The objects that a framework passes to a tool beside the model's arguments are no input."""
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from typing import Optional
 
@@ -96,10 +97,17 @@ def test_the_receiver_of_a_librarys_tool_is_left_alone(tmp_path):
     project = Project((str(tmp_path),), str(tmp_path))
     changes = ("city", "context.state.data")
     assert select(Desk.close, tool, project, RULES) == Selection(("city",), changes)
-    assert select(plain, tool, project, RULES) == Selection(("city", "days"), ("city", "days"))
+    assert select(plain, tool, project, RULES) == Selection(("city",), ("city",))
 
 
 def test_what_the_model_is_asked_for_is_input(request):
     folder = str(request.path.parent)
     tool = DeclaredTool("look", frozenset({"city", "context"}), frozenset())
     assert select(with_context, tool, Project((folder,), folder), RULES) == Selection()
+
+
+def test_of_a_function_of_a_library_only_what_the_model_says_is_input():
+    declared = DeclaredTool("dumps", frozenset({"obj", "other"}), frozenset({"obj"}))
+    assert select(json.dumps, declared, Project(("/x",), "/x"), RULES) == Selection(("obj",), ("obj",))
+    declared = DeclaredTool("dumps", frozenset({"other"}), frozenset())
+    assert select(json.dumps, declared, Project(("/x",), "/x"), RULES) == Selection(("kw",), ("kw",))

@@ -18,6 +18,16 @@ from types import SimpleNamespace as Made
 def weather(city):
     return city
 
+library = {"__name__": "library"}
+exec(compile("def dump(obj): return obj", "/lib/site-packages/library.py", "exec"), library)
+dump = library["dump"]
+
+def wrapped_in_a_library(function):
+    space = {"__name__": "library"}
+    source = "def wrap(f):\\n    def call(**given):\\n        return f(**given)\\n    return call"
+    exec(compile(source, "/lib/site-packages/library.py", "exec"), space)
+    return space["wrap"](function)
+
 class Desk:
     def __init__(self):
         self.tools = {"open_desk": self.opened}
@@ -169,6 +179,12 @@ def tool(name, *parameters, required=None):
         ("agent = Made(tools=[Made(name='look', function=weather)])", tool("look", "city"), ["weather"]),
         ("team = Made(agents=[Made(kit=Made(all={'look': Made(call=weather)}))])", tool("look", "city"), ["weather"]),
         ("agent = Made(tools=[lambda city: city, Desk()])", tool("open_desk", "number"), ["Desk.opened"]),
+        ("made = Made(name='look', model=Made(call=weather))", tool("look", "city"), ["weather"]),
+        # Functions of a library in an object that has the tool's name count where the project has none.
+        ("made = Made(name='write', call=dump)", tool("write", "obj"), ["dump"]),
+        ("made = Made(name='write', call=dump, own=weather)", tool("write", "city"), ["weather"]),
+        ("made = Made(name='look', call=wrapped_in_a_library(weather))", tool("look", "city"), ["weather"]),
+        ("made = Made(name='look', call=wrapped_in_a_library(len))", tool("look", "city"), ["wrap.<locals>.call"]),
     ],
 )  # fmt: skip
 def test_a_function_is_found_by_the_name_of_its_tool(project, source, declared, expected):
@@ -184,7 +200,7 @@ def test_a_function_is_found_by_the_name_of_its_tool(project, source, declared, 
         ("def weather():\n    pass", tool("weather", "city")),
         ("made = Made(name='look', hook=weather)", tool("look", "town")),
         ("made = Made(name='look', function=Made(name='see', call=len))", tool("look", "city")),
-        ("a = Made(b=Made(c=Made(d=Made(name='look', function=weather))))", tool("look", "city")),
+        ("a = Made(b=Made(c=Made(d=Made(e=Made(name='look', function=weather)))))", tool("look", "city")),
     ],
 )
 def test_nothing_is_found_where_no_function_fits(project, source, declared):

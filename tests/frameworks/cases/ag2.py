@@ -22,4 +22,14 @@ CASES = (
         ),
         (Tool("get_weekday", 2), Tool("days_between")),
     ),
+    Case(
+        "ag2_experts",
+        (
+            Step(("Husum now",), 0, calls=(_ask("get_tide", harbour="Husum"),)),
+            Step(("Husum now",), 1, "At 03:12."),
+            Step(turn=0, calls=(_ask("task_pilot", objective="Husum now?"),)),
+            Step(turn=1, text="At 03:12, says the pilot."),
+        ),
+        (Tool("get_tide"), Tool("task_pilot", runs=0)),
+    ),
 )

@@ -31,4 +31,14 @@ CASES = (
         ),
         (Tool("look_up"), Tool("lend", 2)),
     ),
+    Case(
+        "af_experts",
+        (
+            Step(("Amsterdam now",), 0, calls=(_ask("get_weather", location="Amsterdam"),)),
+            Step(("Amsterdam now",), 1, "Rain."),
+            Step(turn=0, calls=(_ask("ask_weather", query="Amsterdam now?"),)),
+            Step(turn=1, text="Il pleut."),
+        ),
+        (Tool("get_weather"), Tool("ask_weather", runs=0)),
+    ),
 )

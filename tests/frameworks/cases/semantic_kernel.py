@@ -39,4 +39,14 @@ CASES = (
         ),
         (Tool("MenuPlugin-get_specials"), Tool("MenuPlugin-get_item_price", 2)),
     ),
+    Case(
+        "sk_experts",
+        (
+            Step(("Bill 12 now",), 0, calls=(_ask("Bills-look_up", number=12),)),
+            Step(("Bill 12 now",), 1, "Seven euros."),
+            Step(turn=0, calls=(_ask("BillingAgent-BillingAgent", messages="Bill 12 now?"),)),
+            Step(turn=1, text="It is seven euros."),
+        ),
+        (Tool("Bills-look_up"), Tool("BillingAgent-BillingAgent", runs=0)),
+    ),
 )
