@@ -70,7 +70,7 @@ BREAKERS = (
     Unruled(
         "mocked",
         talk(ask("charge", card="4111", cents=250), "Done."),
-        (Tool("charge", "mocked.py:fake", how="value"),),
+        (Tool("charge", "mocked.py:fake", how="name value"),),
         left_alone=("mocked.py:charge",),
     ),
     Unruled(
