@@ -311,8 +311,12 @@ def is_of_library(function: FunctionType, tool: DeclaredTool) -> bool:
     code = function.__code__
     if code.co_flags & CO_VARKEYWORDS and function.__closure__:
         return True
-    names = [name for name in parameter_names(code)[0] if name not in _RECEIVERS]
-    optional = (code.co_kwonlyargcount or 0) + len(function.__defaults__ or ())
+    names = [
+        name
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if name not in _RECEIVERS
+    ]
+    optional = code.co_kwonlyargcount + len(function.__defaults__ or ())
     needed = names[: len(names) - optional]
     return tool.parameters is not None and {*needed} <= tool.parameters <= {*names}
 

@@ -219,6 +219,7 @@ def test_functions_of_libraries_are_no_tools(project):
         ("TOOLS = {'look': {'call': stats.mean}}", tool("look", "data"), ["mean"]),
         ("TOOLS = [Made(name='look', call=stats.mean), {'name': 'look', 'call': lambda data: 1}]", tool("look", "data"),
          ["<lambda>"]),
+        ("kit = Made(name='look', call=stats.median)", tool("look", "data"), ["median"]),
         ("kit = Made(name='look', call=stats.mean)", tool("look", "city"), None),  # other parameters
         ("kit = Made(name='look', call=stats.mean)", tool("look"), None),  # fewer than it needs
         ("kit = Made(name='look', call=stats.pass_on)", tool("look", "data"), None),  # it only passes arguments on
@@ -230,7 +231,16 @@ def test_a_function_of_a_library_is_found_where_an_object_names_it_as_a_tool(
     project, monkeypatch, source, declared, expected
 ):
     stats = types.ModuleType("stats")
-    text = "def mean(data, weights=None):\n    return data\n\ndef pass_on(**options):\n    return options\n"
+    text = """
+def mean(data, weights=None):
+    return data
+
+def median(data, *rest, low=False, **options):
+    return data
+
+def pass_on(**options):
+    return options
+"""
     exec(compile(text, "/usr/lib/site-packages/stats.py", "exec"), stats.__dict__)
     monkeypatch.setitem(sys.modules, "stats", stats)
     assert project(f"import stats\n{source}", declared) == (
