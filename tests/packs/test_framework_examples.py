@@ -19,10 +19,12 @@ from tests.agents.workshop import Fresh
 from tests.packs.harness import needs, reported_slugs, version
 
 PACKS = (
+    "agno",
     "autogen",
     "claude_agent_sdk",
     "dspy",
     "google_adk",
+    "haystack",
     "llama_index",
     "openai_agents",
     "pydantic_ai",

@@ -31,6 +31,30 @@ CASES = (
             ),
             Step((), 1, "Seventeen of each, 12.50 euros."),
         ),
-        (Tool("get_stock", 2), Tool("price_of")),
+        (Tool("get_stock", 2), Tool("price_of", how="pack")),
+    ),
+    Case(
+        "haystack_team",
+        (
+            Step(("look at rome",), 0, calls=(_ask("get_weather", city="Rome"),)),
+            Step(("is cloudless",), 1, "No cloud over Rome."),
+            Step(
+                ("write to ada",),
+                0,
+                calls=(
+                    _ask(
+                        "ask_forecaster", messages=[{"role": "user", "content": [{"text": "Look at Rome."}]}]
+                    ),
+                ),
+            ),
+            Step(
+                ("no cloud over",),
+                1,
+                calls=(_ask("write_letter", template_variables={"name": "Ada", "text": "Rome is sunny."}),),
+            ),
+            Step((), 2, "The letter is written."),
+        ),
+        (Tool("get_weather"),),
+        others=("ask_forecaster", "write_letter"),
     ),
 )
