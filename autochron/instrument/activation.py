@@ -99,13 +99,15 @@ class Activation:
         return self.planner.rules
 
     def ruled_names(self) -> set[str]:
-        """Return the names of what rules of the project cover now: those of the functions, and of the boundaries."""
-        names: set[str] = set()
-        for point in (*self.ledger.points, *marked.points):
-            for rule in point.rules:
-                if rule.pack is None and not rule.is_found:
-                    names |= {rule.name, point.qualname.rpartition(".")[2]}
-        return names
+        """Return the names of the functions that rules of the project cover now.
+
+        Not those of the boundaries: a tool of that name may have another function, too, which replaces the first.
+        """
+        return {
+            point.qualname.rpartition(".")[2]
+            for point in (*self.ledger.points, *marked.points)
+            if any(rule.pack is None and not rule.is_found for rule in point.rules)
+        }
 
     def points_at(self, site: str) -> Sequence[Point]:
         """Return what is woven at a site, which is named as in a trace."""

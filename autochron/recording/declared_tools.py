@@ -40,7 +40,7 @@ class DeclaredTools:
         """Make one.
 
         Args:
-            covered: returns the names of tools and functions that rules of the project cover now.
+            covered: returns the names of the functions that rules of the project cover now.
         """
         self.known: set[DeclaredTool] = set()
         self._covered = covered

@@ -32,7 +32,7 @@ class ModelRequests:
 
         Args:
             make: makes the listener, which gets what notices new tools.
-            covered: returns the names of tools and functions that rules of the project cover now.
+            covered: returns the names of the functions that rules of the project cover now.
         """
         self._make, self._covered = make, covered
 

@@ -174,13 +174,14 @@ target = "shop.tools:refund"
 [[boundary]]
 name = "note"
 kind = "tool"
-target = "shop.tools:Log.write"
+target = "shop.tools:Log.note"
 """
 
 
 @pytest.mark.parametrize(("rules", "expected"), [(RULED, "False"), (RULED.partition("[[")[0], "True")])
 def test_tools_are_sought_only_if_one_has_no_rule(home, forked, rules, expected):
     (home / "autochron.toml").write_text(rules)
+    (home / "shop/tools.py").write_text(SHOP.replace("def write", "def note").replace(".write", ".note"))
     with (home / "agent.py").open("a") as file:
         file.write(LOADED)
     recorded = record(forked, home)
