@@ -31,8 +31,16 @@ async def wait_for_item(schedule: Schedule, envelope: Envelope, moments: Sequenc
         index: of the item.
     """
     asyncio, loop = sys.modules.get("asyncio"), running_loop()
-    if asyncio is not None and loop is not None and index < len(moments):
-        await schedule.wait_until_over(envelope, moments[index], asyncio, loop)
+    if asyncio is None or loop is None or index >= len(moments):
+        return
+    schedule.dialogs[envelope.seq] = moments[index]
+    await schedule.wait_until_over(envelope, moments[index], asyncio, loop)
+    with schedule.lock:
+        if index + 1 < len(moments):
+            schedule.dialogs[envelope.seq] = moments[index + 1]
+        else:
+            schedule.dialogs.pop(envelope.seq, None)
+        schedule.waiters.wake()
 
 
 def was_cut_off(envelope: Envelope) -> bool:

@@ -38,6 +38,7 @@ class Schedule:
         turns: the crossings that have not ended yet, in the recorded order of their ends.
         waiters: the threads and tasks that wait.
         progress: the number of crossings that have ended.
+        dialogs: by `seq` of an open dialog, the moment of its next item. Items of several come in the recorded order.
         live_now: the number of live crossings that are open.
     """
 
@@ -47,6 +48,7 @@ class Schedule:
         self.turns = turns
         self.waiters = Waiters()
         self.progress = 0
+        self.dialogs: dict[int, int] = {}
         self.live_now = 0
         self._cursor = cursor
         self._consequences = consequences
@@ -63,6 +65,7 @@ class Schedule:
         self.lock = unpatched.RLock()
         self.turns = turns
         self.waiters = Waiters()
+        self.dialogs.clear()
         self.live_now = 0
 
     def is_due(self, envelope: Envelope) -> bool:
@@ -72,6 +75,8 @@ class Schedule:
     def finish(self, envelope: Envelope) -> None:
         """Note that a crossing has ended, and wake those whose turn has come. The caller holds the lock."""
         self.turns.finish(envelope)
+        if self.dialogs:
+            self.dialogs.pop(envelope.seq, None)
         if not self._cursor.is_short:
             self._cursor.let_go(envelope)
         self.progress += 1
@@ -132,7 +137,7 @@ class Schedule:
         await self._wait_in_task(is_due, lambda: self.give_up(envelope), asyncio, loop)
 
     async def wait_until_over(self, envelope: Envelope, moment: int, asyncio: Any, loop: Any) -> None:
-        """Wait in a task until all crossings have ended that had ended at a moment of the recording.
+        """Wait in a task until all crossings have ended that had ended at a moment, and items of dialogs that had come, too.
 
         Args:
             envelope: the record of the stream that waits.
@@ -142,12 +147,16 @@ class Schedule:
         """
 
         def is_due() -> bool:
-            return self.turns.are_over(moment, envelope)
+            return all(
+                other >= moment for seq, other in self.dialogs.items() if seq != envelope.seq
+            ) and self.turns.are_over(moment, envelope)
 
         def give_up() -> None:
             with self.lock:
                 self._patience = max(self._patience / 10, LEAST_PATIENCE)
                 self.turns.end_until(moment, envelope)
+                for seq in [seq for seq, other in self.dialogs.items() if other < moment]:
+                    del self.dialogs[seq]
                 self.waiters.wake()
 
         await self._wait_in_task(is_due, give_up, asyncio, loop)

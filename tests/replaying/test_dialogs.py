@@ -115,20 +115,40 @@ name = "look_up"
 kind = "tool"
 target = "line_agent:look_up"
 """
+SEVERAL = """
+
+
+async def one(number, pauses):
+    line = Line()
+    await line.connect()
+    await line.write({"kind": "prompt", "text": str(number)})
+    async for message in line.read():
+        if message["kind"] != "text":
+            continue
+        log.append(number)
+        await asyncio.sleep(pauses[number])
+        return
+
+
+async def several(pauses):
+    log.clear()
+    await asyncio.gather(*(one(number, pauses) for number in range(4)))
+    return list(log)
+"""
 DONE = ["let me see", "ls", "looking up tea", "looking up tea", "so it is TEA", "so it is TEA"]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     deactivate()
-    (tmp_path / "line_agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "line_agent.py").write_text(AGENT + SEVERAL, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     sys.modules.pop("line_agent", None)
 
 
 class Program:
-    def __init__(self, folder, codec="dialog"):
+    def __init__(self, folder, codec="dialog", run=lambda agent: agent.main("tea")):
         file = folder / "autochron.toml"
         file.write_text(RULES.replace("CODEC", codec), encoding="utf-8")
         self.rules = str(file)
@@ -136,7 +156,7 @@ class Program:
             self.agent = importlib.import_module("line_agent")
             ran = self._really_ran = []
             self.agent.real = lambda name: ran.append(name)
-            self.recorded = asyncio.run(self.agent.main("tea"))
+            self.recorded = asyncio.run(run(self.agent))
         assert not recording.problems
         self.ran = self._taken()
         self.trace = recording.trace()
@@ -189,6 +209,28 @@ def test_a_dialog_that_is_left_earlier_is_no_divergence_of_its_own(folder, last)
     assert result[-1] == "over"
     addresses = {divergence.address for divergence in replay.divergences}
     assert "read[1]" not in addresses
+
+
+def test_the_items_of_several_dialogs_come_in_the_recorded_order(folder):
+    async def in_another_order(agent):
+        delays = iter((0.08, 0.02, 0.06, 0.04))
+        original = agent.Line.write
+
+        async def write(line, message):
+            await asyncio.sleep(next(delays))
+            await original(line, message)
+
+        agent.Line.write = write
+        try:
+            return await agent.several([0, 0, 0, 0])
+        finally:
+            agent.Line.write = original
+
+    program = Program(folder, run=in_another_order)
+    assert program.recorded == [1, 3, 2, 0]
+    with autochron.replay(program.trace, rules=program.rules, check=False) as replay:
+        result = asyncio.run(program.agent.several([0, 0, 0, 0]))
+    assert (result, errors_of(replay)) == (program.recorded, [])
 
 
 def test_an_answer_to_what_is_never_sent_comes_in_the_end(folder, monkeypatch):
