@@ -1,4 +1,4 @@
-"""Plans that write value types of the standard library, such as moments, paths and decimals.
+"""Plans that write value types of the standard library, such as moments, paths and decimals, and what errors of gRPC hold.
 
 A new type is added here, and read in `reading`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from autochron.envelope import rpc_states
 from autochron.envelope.opaque import opaque
 
 Plan: TypeAlias = Callable[[Any, Any], Any]
@@ -73,4 +74,6 @@ LIBRARY: tuple[tuple[str, str, Plan], ...] = (
     ("pathlib", "WindowsPath", _path),
     ("pathlib", "PurePosixPath", _path),
     ("pathlib", "PureWindowsPath", _path),
+    ("grpc._channel", "_RPCState", rpc_states.describe_state),
+    ("grpc.aio._metadata", "Metadata", rpc_states.describe_metadata),
 )

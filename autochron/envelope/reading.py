@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import admission, channels, exceptions, protobuf, shapes, transport
+from autochron.envelope import admission, channels, exceptions, protobuf, rpc_states, shapes, transport
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -386,6 +386,7 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$path": _path,
     "$http": lambda node: transport.rebuild(node, read),
     "$message": protobuf.untagged,
+    "$rpc": lambda node: rpc_states.rebuild(node, read),
     "$channel": lambda node: channels.rebuild(node["$channel"]),
     "$enum": _enum,
     "$error": _error,

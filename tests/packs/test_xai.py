@@ -6,6 +6,7 @@ import pytest
 from msgspec.json import decode
 
 from autochron import provider
+from autochron.provider import Script, Step
 from tests.packs.harness import PROGRAMS, Surrounded, needs
 from tests.packs.runs import addresses, record_and_replay_twice
 
@@ -53,9 +54,8 @@ def test_the_asynchronous_client(tmp_path):
     trace = record_and_replay_twice(tmp_path, "xai_async", variables, "weather", findings, grpc=True)
     assert addresses(trace)[:4] == ["model[1]", "weather[1]", "model[2]", "model[3]"]
     assert {envelope.name for envelope in trace.envelopes} == {"model", "weather", "xai"}
-    assert [envelope.exchanges[0].headers[-2] for envelope in trace.envelopes[-2:]] == [
-        ("grpc-status", "3")
-    ] * 2
+    failed = [envelope.exchanges[0].headers for envelope in trace.envelopes[-2:]]
+    assert [("grpc-status", "3") in headers for headers in failed] == [True, True]
 
 
 def run_bare(folder, rules):
@@ -83,3 +83,49 @@ def test_a_rule_for_requests_takes_calls(tmp_path):
     recorded, replayed, _ = run_bare(tmp_path, rule)
     assert "tokens ×1" in recorded.stderr
     assert (replayed.status, replayed.stdout) == (0, b"4\n"), replayed.stderr
+
+
+FAILING = """
+import asyncio, os
+import grpc
+from xai_sdk import AsyncClient, Client
+from xai_sdk.chat import user
+
+
+host = os.environ["XAI_API_HOST"]
+client = Client(api_host=host)
+
+
+def fail():
+    client.chat.create(model="m", messages=[user("fail")]).sample()
+
+
+async def fail_later():
+    await AsyncClient(api_host=host).chat.create(model="m", messages=[user("fail")]).sample()
+
+
+def show(run):
+    try:
+        run()
+    except grpc.RpcError as error:
+        print(error, type(error), error.code(), error.details(), error.initial_metadata(), error.trailing_metadata())
+
+
+show(fail)
+show(lambda: asyncio.run(fail_later()))
+"""
+TOOLS = '[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "failing:fail*"\n'
+REQUESTS = '[[boundary]]\nname = "chat"\nkind = "model"\nhttp = "POST grpc://*/xai_api.Chat/*"\n'
+
+
+@pytest.mark.parametrize("rules", [TOOLS, REQUESTS], ids=["of a tool", "of a request"])
+def test_an_error_is_raised_again_as_it_was(rules, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING, encoding="utf-8")
+    (tmp_path / "autochron.toml").write_text(f"version = 1\npacks = []\n{rules}", encoding="utf-8")
+    with provider.serve(script=Script((Step(fault="400"),)), grpc=True) as model:
+        runner = Surrounded(variables(model))
+        recorded = runner.run(tmp_path, "run", "failing.py")
+    assert recorded.status == 0, recorded.stderr
+    assert recorded.stdout.count(b"INVALID_ARGUMENT") >= 4
+    replayed = runner.run(tmp_path, "replay", "last")
+    assert (replayed.status, replayed.stdout) == (0, recorded.stdout), replayed.stderr

@@ -26,6 +26,7 @@ from autochron.model import Exchange
 
 _OK = 200
 _STATUS, _MESSAGE, _TYPE = "grpc-status", "grpc-message", "content-type"
+_DEBUG = "grpc-debug"
 _CANCELLED = 1
 _LISTENS = "_autochron_wire"
 """The attribute of a call under way that holds its exchange."""
@@ -79,7 +80,7 @@ class Grpc:
             _note_metadata(wire, state.initial_metadata)
             if state.response is not None:
                 _note(wire, state.response)
-            _note_status(wire, state.code, state.details, state.trailing_metadata)
+            _note_status(wire, state.code, state.details, state.debug_error_string, state.trailing_metadata)
             wire.end(ended, complete=True)
             return
         if isinstance(response, bytes) or shapes.is_message(type(response)):  # it was awaited already
@@ -142,8 +143,10 @@ def _note_metadata(wire: Wire, metadata: Any) -> None:
         wire.headers.append((str(key), str(text)))
 
 
-def _note_status(wire: Wire, code: Any, details: Any, metadata: Any) -> None:
+def _note_status(wire: Wire, code: Any, details: Any, debug: Any, metadata: Any) -> None:
     wire.headers += [(_STATUS, str(code.value[0])), (_MESSAGE, _text(details))]
+    if debug:  # a text of the client's own, which the text of an error holds
+        wire.headers.append((_DEBUG, _text(debug)))
     _note_metadata(wire, metadata)
 
 
@@ -165,7 +168,8 @@ def _note_error(wire: Wire, ended: Ended, error: Any) -> None:
     rpc_error = sys.modules["grpc"].RpcError
     if isinstance(error, rpc_error):
         _note_metadata(wire, error.initial_metadata())
-        _note_status(wire, error.code(), error.details(), error.trailing_metadata())
+        debug = error.debug_error_string()
+        _note_status(wire, error.code(), error.details(), debug, error.trailing_metadata())
         wire.end(ended, complete=True)
         return
     if isinstance(error, Exception):
@@ -196,7 +200,7 @@ def _next_noted(read: Callable[[Any], Any]) -> Any:
         except StopIteration as stop:
             drop_frame(stop)
             if not wire.closed:
-                _note_status(wire, self.code(), self.details(), self.trailing_metadata())
+                _note_status(wire, self.code(), self.details(), "", self.trailing_metadata())
                 wire.end(ended, complete=True)
             raise
         except BaseException as error:
@@ -291,6 +295,7 @@ class _RecordedAnswer:
         exchange: the exchange.
         status: the number of its status; None where the call was not read to its end.
         details: the message of its status.
+        debug: the client's own text about an error.
         initial, trailing: its metadata.
     """
 
@@ -302,7 +307,9 @@ class _RecordedAnswer:
         self.status = int(exchange.headers[place][1]) if place < len(names) else None
         self.details = exchange.headers[place + 1][1] if self.status is not None else ""
         self.initial = _metadata(exchange.headers[names[:1] == [_TYPE] : place])
-        self.trailing = _metadata(exchange.headers[place + 2 :])
+        rest = exchange.headers[place + 2 :]
+        self.debug = rest[0][1] if rest[:1] and rest[0][0] == _DEBUG else ""
+        self.trailing = _metadata(rest[1:] if self.debug else rest)
 
     def messages(self) -> list[Any]:
         """Return the messages, made anew."""
@@ -319,7 +326,7 @@ class _RecordedAnswer:
         state = sys.modules["grpc._channel"]._RPCState(
             (), self.initial, self.trailing, self.code(), self.details
         )
-        state.debug_error_string = ""
+        state.debug_error_string = self.debug
         return state
 
     def error(self) -> BaseException | None:
@@ -329,7 +336,7 @@ class _RecordedAnswer:
             return recorded
         aio = sys.modules["grpc"].aio
         metadata = [aio.Metadata(*pairs) for pairs in (self.initial, self.trailing)]
-        error: BaseException = aio.AioRpcError(self.code(), *metadata, self.details, "")
+        error: BaseException = aio.AioRpcError(self.code(), *metadata, self.details, self.debug)
         return error
 
     def unread(self) -> BaseException | None:
@@ -411,8 +418,8 @@ class _ServedCall(AwaitedLater):
         return self._answer.details
 
     async def debug_error_string(self) -> str:
-        """Return an empty text."""
-        return ""
+        """Return the text of the client's own about an error."""
+        return self._answer.debug
 
     async def wait_for_connection(self) -> None:
         """Do nothing, because there is no connection."""

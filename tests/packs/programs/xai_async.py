@@ -43,7 +43,7 @@ async def failing(client):
     try:
         await chat.sample()
     except grpc.aio.AioRpcError as error:
-        print(type(error).__name__, error.code(), error.details())
+        print(error)
     try:
         async for _ in chat.stream():
             pass

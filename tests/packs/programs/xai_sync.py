@@ -81,7 +81,7 @@ def failing(client):
             ask()
         except grpc.RpcError as error:
             print(type(error).__name__, error.code(), error.details(), error.trailing_metadata())
-            print(isinstance(error, grpc.Call), str(error).splitlines()[:3])
+            print(isinstance(error, grpc.Call), error)
 
 
 def main():
