@@ -49,13 +49,7 @@ def select(function: FunctionType, tool: DeclaredTool | None, project: Project, 
     names, variadic = parameter_names(function.__code__)
     names = (*names, *(name for name in variadic if name and name not in names))
     declared = frozenset() if tool is None or tool.parameters is None else tool.parameters
-    contexts = {
-        name: classes
-        for name in names
-        if name in function.__annotations__
-        and name not in declared
-        and (classes := [*_libraries(_classes(function.__annotations__[name], function), project)])
-    }
+    contexts = contexts_of(function, declared, project)
     is_own = project.owns(function.__code__.co_filename)
     if not contexts and is_own:
         return _ALL
@@ -70,6 +64,24 @@ def select(function: FunctionType, tool: DeclaredTool | None, project: Project, 
     if not capture and contexts:  # without any the rule would capture all
         capture = (f"{next(iter(contexts))}.__class__.__name__",)
     return Selection(capture, (*others, *changing) if changing or not is_own else None)
+
+
+def contexts_of(function: FunctionType, declared: frozenset[str], project: Project) -> dict[str, list[type]]:
+    """Return the parameters by which a library passes objects of its own to a function, with their classes.
+
+    Args:
+        function: the function.
+        declared: the parameters that the model knows.
+        project: whose classes are no contexts.
+    """
+    names, variadic = parameter_names(function.__code__)
+    return {
+        name: classes
+        for name in dict.fromkeys((*names, *filter(None, variadic)))
+        if name in function.__annotations__
+        and name not in declared
+        and (classes := [*_libraries(_classes(function.__annotations__[name], function), project)])
+    }
 
 
 def _changes(classes: list[type], rules: Rules) -> Iterator[str]:

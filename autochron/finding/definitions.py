@@ -16,6 +16,7 @@ from typing import Any
 from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of
 from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
 from autochron._runtime.frame_locals import locals_of
+from autochron.finding.contexts import contexts_of
 from autochron.finding.library_objects import as_identifier, attributes_of, closure_of, names_told
 from autochron.finding.waiting_frames import frames_from
 from autochron.project import Project
@@ -206,7 +207,11 @@ class DefinitionSearch:
         function = _function_of(value)
         if function is not None:
             if not self._project.owns(function.__code__.co_filename):
-                found = self._in_libraries if depth == 1 and is_of_library(function, tool) else None
+                found = (
+                    self._in_libraries
+                    if depth == 1 and is_of_library(function, tool, self._project)
+                    else None
+                )
             else:
                 is_fit = fits(function, tool, exactly=depth > 0 if exactly is None else exactly)
                 found = self._found if is_fit else None
@@ -249,7 +254,7 @@ class DefinitionSearch:
             return
         for inner in closure_of(function):  # it may wrap the project's function without a mark of that
             self._take(tool, inner, 1)
-        if is_of_library(function, tool):
+        if is_of_library(function, tool, self._project):
             self._in_libraries.setdefault(tool.name, {})[identity(function.__code__)] = function
 
     def _owns_class(self, kind: type) -> bool:
@@ -299,11 +304,11 @@ def fits(function: FunctionType, tool: DeclaredTool, *, exactly: bool = False) -
     return tool.parameters is None or variadic is not None or (len(names) >= 1 and needed <= 2)
 
 
-def is_of_library(function: FunctionType, tool: DeclaredTool) -> bool:
+def is_of_library(function: FunctionType, tool: DeclaredTool, project: Project) -> bool:
     """Return whether a function of an installed library has the parameters that a tool declares, each by its name.
 
-    What needs more than is declared is none. Neither is what only passes arguments on, such as `call(**kwargs)`, unless a
-    library made it for one tool: a nested function, which asks another agent.
+    It may get objects of the library beside them. What needs more is none. Neither is what only passes arguments on, as
+    `call(**kwargs)` does, unless a library made it for one tool: a nested function, which asks another agent.
     """
     module = function.__globals__.get("__name__")
     if type(module) is not str or module.partition(".")[0] in sys.stdlib_module_names:
@@ -311,14 +316,13 @@ def is_of_library(function: FunctionType, tool: DeclaredTool) -> bool:
     code = function.__code__
     if code.co_flags & CO_VARKEYWORDS and function.__closure__:
         return True
-    names = [
-        name
-        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        if name not in _RECEIVERS
-    ]
+    declared = frozenset() if tool.parameters is None else tool.parameters
+    contexts = contexts_of(function, declared, project)
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = [name for name in parameter_names(code)[0][:count] if name not in _RECEIVERS]
     optional = code.co_kwonlyargcount + len(function.__defaults__ or ())
-    needed = names[: len(names) - optional]
-    return tool.parameters is not None and {*needed} <= tool.parameters <= {*names}
+    needed = {*names[: len(names) - optional]} - contexts.keys()
+    return tool.parameters is not None and needed <= declared <= {*names}
 
 
 def _function_of(value: Any) -> FunctionType | None:

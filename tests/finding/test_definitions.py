@@ -223,6 +223,8 @@ def test_functions_of_libraries_are_no_tools(project):
         ("kit = Made(name='look', call=stats.mean)", tool("look", "city"), None),  # other parameters
         ("kit = Made(name='look', call=stats.mean)", tool("look"), None),  # fewer than it needs
         ("kit = Made(name='look', call=stats.pass_on)", tool("look", "data"), None),  # it only passes arguments on
+        ("kit = Made(name='look', model=Made(call=stats.tell))", tool("look", "data"), ["tell"]),
+        ("kit = Made(name='look', call=stats.tell)", tool("look", "data", "weight"), None),
         ("from stats import mean", tool("mean", "data"), None),  # a helper
         ("from json import dumps\nkit = Made(name='dumps', call=dumps)", tool("dumps", "obj"), None),
     ],
@@ -231,6 +233,7 @@ def test_a_function_of_a_library_is_found_where_an_object_names_it_as_a_tool(
     project, monkeypatch, source, declared, expected
 ):
     stats = types.ModuleType("stats")
+    stats.__file__ = "/usr/lib/site-packages/stats.py"
     text = """
 def mean(data, weights=None):
     return data
@@ -240,6 +243,12 @@ def median(data, *rest, low=False, **options):
 
 def pass_on(**options):
     return options
+
+class Run:
+    pass
+
+def tell(run: Run, data, *, top=1):
+    return data
 """
     exec(compile(text, "/usr/lib/site-packages/stats.py", "exec"), stats.__dict__)
     monkeypatch.setitem(sys.modules, "stats", stats)
