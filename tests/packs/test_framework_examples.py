@@ -108,7 +108,7 @@ def test_targets_and_arguments_are_in_the_installed_library(name):
             parameters[module, qualname] = inner.co_varnames[:count]
     for rule in pack.boundaries:
         own = parameters[rule.selector.module, rule.selector.qualname]
-        paths = [*rule.capture, *rule.changes, *(path for path, _ in rule.when)]
+        paths = [*rule.capture, *(rule.changes or ()), *(path for path, _ in rule.when)]
         assert {path.partition(".")[0] for path in paths} <= set(own)
 
 
