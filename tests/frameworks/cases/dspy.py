@@ -46,6 +46,7 @@ CASES = (
         "dspy_native",
         (
             Step(("capital",), text=_fields(answer="Lisbon")),
+            Step(("spain",), text=_fields(answer="Madrid")),
             Step(("tokyo", "[[ ## reasoning ## ]]"), text=_fields(reasoning="Looked up.", answer="Yes")),
             Step(("tokyo", "observation_0"), text=_react("Done.", "finish")),
             Step(("tokyo",), text=_react("Look it up.", "get_weather", '{"city": "Tokyo"}')),

@@ -5,7 +5,7 @@ import asyncio
 import dspy
 from footprint import footprint
 
-dspy.configure(lm=dspy.LM("openai/gpt-4.1-mini"))
+dspy.configure(lm=dspy.LM("openai/gpt-4.1-mini", cache=False))
 
 
 def evaluate_math(expression: str) -> float:
