@@ -49,7 +49,10 @@ def test_a_tool_of_a_framework_that_was_not_called_is_declined(program, script, 
     ],
     ids=["langchain"],
 )
-def test_a_tool_whose_own_function_is_called_past_the_framework_is_unwoven(program, script, tool, tmp_path):
-    recorded, footer = footer_of(tmp_path, program, script, ("unwoven-tool",))
+def test_a_tool_whose_own_function_is_called_past_the_framework_is_not_taken_for_declined(
+    program, script, tool, tmp_path
+):
+    recorded, footer = footer_of(tmp_path, program, script, ("unconfirmed-tool",))
     assert "ordered mug 3" in recorded.output
-    assert (footer.declined_tools, footer.unwoven_tools) == ((), (tool,))
+    assert (footer.declined_tools, footer.unwoven_tools) == ((), ())
+    assert [(found.tool, found.how) for found in footer.found_tools] == [(tool, "by name")]
