@@ -52,7 +52,8 @@ def test_a_tool_of_a_framework_that_was_not_called_is_declined(program, script, 
 def test_a_tool_whose_own_function_is_called_past_the_framework_is_not_taken_for_declined(
     program, script, tool, tmp_path
 ):
-    recorded, footer = footer_of(tmp_path, program, script, ("unconfirmed-tool",))
+    recorded, footer = footer_of(tmp_path, program, script)
     assert "ordered mug 3" in recorded.output
+    assert "(unconfirmed-tool)" in recorded.command.stderr
     assert (footer.declined_tools, footer.unwoven_tools) == ((), ())
     assert [(found.tool, found.how) for found in footer.found_tools] == [(tool, "by name")]
