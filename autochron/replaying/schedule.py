@@ -26,6 +26,13 @@ VALUE_PATIENCE = 0.25, 0.002
 LIVE_PATIENCE = 20
 """How many times a crossing waits again while a live crossing is open."""
 
+THREAD_PAUSE = 0.005
+"""Seconds that a thread waits after its turn has come, for the effects of earlier ends.
+
+The thread of an earlier crossing hands its result to an event loop or a queue, whose reader has to see that it came first. A
+reader that finds two results at once may take them in any order, as one does that waits for the first of several tasks.
+"""
+
 _ROUNDS = 32
 """The largest number of event loop turns that a task waits after its turn has come, for the effects of earlier ends."""
 
@@ -105,6 +112,8 @@ class Schedule:
         """Block this thread until all earlier crossings have ended, or until nothing has ended for the patience."""
         patient = 0
         with self.lock:
+            if self.is_due(envelope):
+                return
             moved = self.waiters.condition(self.lock)
             while not self.is_due(envelope):
                 if moved.wait(self._value_patience if envelope.is_value else self._patience):
@@ -115,6 +124,9 @@ class Schedule:
                 patient += 1
                 if not self.live_now or patient > LIVE_PATIENCE:
                     self.give_up(envelope)
+                    return
+        if not envelope.is_value:
+            unpatched.sleep(THREAD_PAUSE)
 
     def wait_until_met(self, other: Envelope) -> None:
         """Block this thread until a crossing has begun, for the patience at most."""

@@ -205,3 +205,25 @@ def test_case_1_another_order_with_the_same_counts_is_a_divergence(live, block):
         ("reordered", "one[2]", "other[1]")
     ]
     assert errors[0].message == "one[2] came before other[1]; when it was recorded other[1] came first"
+
+
+@autochron.boundary
+def dawdle(number):
+    time.sleep(0.03 * number)
+    return number
+
+
+def test_results_of_threads_reach_the_event_loop_in_the_recorded_order(block):
+    # A loop that finds several tasks done at once takes them in the order of a set, as LlamaIndex does with its tools.
+    async def collect():
+        pending = {asyncio.create_task(asyncio.to_thread(dawdle, number)) for number in (4, 3, 2, 1)}
+        results = []
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            results += [task.result() for task in done]
+        return results
+
+    results, trace = block.record(lambda: asyncio.run(collect()))
+    assert results == [1, 2, 3, 4]
+    for _ in range(20):
+        assert block.replay(trace, lambda: asyncio.run(collect())) == (results, ())
