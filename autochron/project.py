@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from autochron._runtime.unpatched import getframe, os
@@ -48,6 +48,15 @@ class Project:
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
         self.name = lru_cache(maxsize=None)(self._name)
+
+    def loaded_modules(self) -> frozenset[str]:
+        """Return the names of the project's modules that are loaded."""
+        names = []
+        for name, module in list(sys.modules.items()):
+            file = module.__dict__.get("__file__") if type(module) is ModuleType else None
+            if type(file) is str and self.owns(file):
+                names.append(name)
+        return frozenset(names)
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return all names that a file's module may have, also in namespace packages, which have no `__init__.py`."""

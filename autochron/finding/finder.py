@@ -6,6 +6,7 @@ declarations with those that it has seen.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,12 @@ class ToolFinder:
         self._answers: dict[int, _Answer] = {}
         self._unknown: set[str] = set()
         """The declared tools of which no function is known."""
+        self._sought: dict[DeclaredTool, None] = {}
+        """The declared tools whose functions were sought."""
+        self._modules = 0
+        """The number of modules that were loaded at the last search."""
+        self._own_modules: frozenset[str] = frozenset()
+        """The project's modules that were loaded at the last search."""
         self._forms = OutputForms(self.called, activation.project)
         self._watch: ReturnWatch | None = None
         self._lock = unpatched.RLock()
@@ -288,20 +295,40 @@ class ToolFinder:
         self.called.ask(seq, with_arguments(calls, exchange))
 
     def _note_declarations(self, declared: DeclaredTools, paths: MetaPaths, body: bytes) -> None:
-        """Seek the tools of a request, unless it declares what an earlier one did."""
-        if declared.new(paths, body) is None:
+        """Seek the tools of a request, unless it declares what an earlier one did.
+
+        The earlier ones are sought again if the project has more modules by now, since another function of a tool may be in
+        one of these.
+        """
+        if declared.new(paths, body) is None and not self._has_new_modules():
             return
         with self._lock:  # until they are woven: another thread may declare the same tools
             new = declared.new(paths, body)
+            tools = () if new is None else new.tools
+            if self._sought and self._has_new_modules():
+                tools = tuple(dict.fromkeys((*self._sought, *tools)))
+            if tools:
+                self._find(tools)
             if new is not None:
-                self._find(new.tools)
                 declared.keep(new)
+
+    def _has_new_modules(self) -> bool:
+        """Return whether a module of the project was loaded after the last search."""
+        count = len(sys.modules)
+        if count == self._modules:
+            return False
+        if self._activation.project.loaded_modules() <= self._own_modules:
+            self._modules = count
+            return False
+        return True
 
     def _find(self, tools: Sequence[DeclaredTool]) -> None:
         activation = self._activation
+        self._modules, self._own_modules = len(sys.modules), activation.project.loaded_modules()
         search = DefinitionSearch(tools, activation.project)
         functions = search.functions(getframe(2))
-        self._unknown |= {tool.name for tool in tools} - functions.keys()
+        self._unknown |= {tool.name for tool in tools if tool not in self._sought} - functions.keys()
+        self._sought.update(dict.fromkeys(tools))
         for name, candidates in functions.items():
             if any(_is_ruled(function) for function in candidates):
                 continue  # a table of the project covers it
@@ -309,6 +336,8 @@ class ToolFinder:
                 reason = f"{len(candidates)} functions of the project have its name, so none is taken for it"
                 activation.ledger.refuse(name, reason, "ambiguous-tool")
                 continue
+            if any(not points_of(function.__code__) for function in candidates):
+                self._unknown.discard(name)
             for function in candidates:
                 activation.found.weave(function, self._rule_by_name(name, function, tools))
 

@@ -979,6 +979,12 @@ CASES = (
         talk(ask("Refund", order=7, cents=1250)),
         (Tool("Refund", "unforced_paid.py:pay_back", how="value refused"),),
     ),
+    # A module with another function of a tool is imported after the tool was declared.
+    Unruled(
+        "hotels.agent",
+        talk(ask("find_room", beds=2), "There is one."),
+        (Tool("find_room", "hotels/seaside.py:find_room hotels/alpine.py:find_room", times=2),),
+    ),
     # What is no tool.
     Unruled(
         "bookshop.agent",
