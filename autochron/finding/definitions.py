@@ -101,8 +101,7 @@ class DefinitionSearch:
             for value in list(namespace.values()):  # a copy: another thread may change it
                 if type(value) not in _PLAIN:  # asked here as well: most values are
                     self._look_at(value, 0)
-        if any(tool.name not in self._found for tools in self._tools.values() for tool in tools):
-            self._look_into_libraries()
+        self._look_into_libraries()  # also for tools with a function: a helper may have the tool's name
         found = self._in_libraries | self._found
         return {name: list(functions.values()) for name, functions in found.items()}
 

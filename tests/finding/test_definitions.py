@@ -180,6 +180,8 @@ def tool(name, *parameters, required=None):
         ("team = Made(agents=[Made(kit=Made(all={'look': Made(call=weather)}))])", tool("look", "city"), ["weather"]),
         ("agent = Made(tools=[lambda city: city, Desk()])", tool("open_desk", "number"), ["Desk.opened"]),
         ("made = Made(name='look', model=Made(call=weather))", tool("look", "city"), ["weather"]),
+        # A helper has the name of the tool that an object is.
+        ("made = Made(name='weather', function=lambda city: city)", tool("weather", "city"), ["<lambda>", "weather"]),
         # Functions of a library in an object that has the tool's name count where the project has none.
         ("made = Made(name='write', call=dump)", tool("write", "obj"), ["dump"]),
         ("made = Made(name='write', call=dump, own=weather)", tool("write", "city"), ["weather"]),
