@@ -46,6 +46,24 @@ def takes_call(code: CodeType, variables: Mapping[str, Any], call: RequestedCall
     return bool(requested) or not left  # what is left may be defaults
 
 
+def has_parameters_of(code: CodeType, variables: Mapping[str, Any], call: RequestedCall) -> bool:
+    """Return whether a running function has the arguments of a tool call as parameters of their names.
+
+    Args:
+        code: of the function. One with `**kwargs` passes on what it gets, and is none.
+        variables: of its frame.
+        call: the tool call.
+    """
+    requested = call.decoded()
+    names, (variadic, keywords) = parameter_names(code)
+    if not requested or variadic or keywords or not requested.keys() <= {*names}:
+        return False
+    values = [variables.get(name) for name in names]
+    if any(type(value) is str and value in {call.name, call.id} for value in values):
+        return False  # a function that looks the tool up
+    return all(_is_same(variables.get(name), value) for name, value in requested.items())
+
+
 def _arguments(code: CodeType, variables: Mapping[str, Any]) -> list[Any] | None:
     """Return the arguments without the receiver, those of `*args` and `**kwargs` one by one; None if there are too many."""
     names, (variadic, keywords) = parameter_names(code)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from autochron._runtime import unpatched
+from autochron._runtime.bare import identity
+from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.live_objects import exact_instances_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.errors import WeavingError
-from autochron.finding.argument_match import agreement, is_named
+from autochron.finding.argument_match import agreement, has_parameters_of, is_named
 from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
 from autochron.finding.contexts import Selection, select
 from autochron.finding.decisions import Decisions
@@ -27,6 +30,7 @@ from autochron.finding.output_forms import OutputForms
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
 from autochron.finding.streamed_arguments import with_arguments
+from autochron.finding.waiting_frames import callers_of, frames_from
 from autochron.http.exchange import stored_exchange
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
     from autochron.crossing.crossing import Crossing
     from autochron.http.exchange import Wire
     from autochron.instrument.activation import Activation
+
+_MOST_FRAMES = 400
+"""Frames that are looked at, at most, from a call outward."""
 
 _MOST_CANDIDATES = 12
 """Functions of one tool that are woven at most. A name that fits more says nothing."""
@@ -83,6 +90,8 @@ class ToolFinder:
         self._chosen: dict[int, OpenCall] = {}
         """By thread, the call that the crossing answers which is about to begin."""
         self._answers: dict[int, _Answer] = {}
+        self._callers: dict[int, CodeType] = {}
+        """The project's frames that waited for the last request, with their code: they do not answer it."""
         self._unknown: set[str] = set()
         """The declared tools of which no function is known."""
         self._sought: dict[DeclaredTool, None] = {}
@@ -118,6 +127,11 @@ class ToolFinder:
                     for seq in failed:  # there is no answer to requests that the transport did not send
                         del self._answers[seq]
                     self._answers[crossing.seq] = _Answer(paths, wire, crossing.root.kernel)
+                waiting = islice(frames_from(getframe(1)), _MOST_FRAMES)
+                owns = self._activation.project.owns
+                self._callers = {
+                    identity(frame): frame.f_code for frame in waiting if owns(frame.f_code.co_filename)
+                }
         except Exception as error:
             if is_interruption(error):
                 raise
@@ -181,6 +195,12 @@ class ToolFinder:
             if answer.wire.chunks:
                 self._read(seq, answer)
         call = self._call_for(point, rule, arguments, current)
+        if (
+            call is not None
+            and rule.id not in self._decisions.confirmed
+            and self._is_inner(point, rule, call)
+        ):
+            return False
         if call is not None:
             self._chosen[ident] = call
             call.is_taken = True
@@ -196,6 +216,25 @@ class ToolFinder:
         if call is not None and not (is_confirmed and not self._decisions.holds(crossing.name)):
             self._decisions.hold(call, crossing, crossing.rule)
         return is_confirmed
+
+    def _is_inner(self, point: Point, rule: BoundaryRule, call: OpenCall) -> bool:
+        """Return whether another function with the call's arguments calls this one. Then either may be the tool."""
+        project = self._activation.project
+        for frame in islice(callers_of(getframe(1)), _MOST_FRAMES):
+            code = frame.f_code
+            is_own = (code.co_filename, code.co_firstlineno) == (point.file, point.line)
+            if is_own or not project.owns(code.co_filename):
+                continue
+            if self._callers.get(identity(frame)) is code:
+                return False
+            if has_parameters_of(code, locals_of(frame), call.call):
+                outer = self._place_of(code.co_filename, code.co_firstlineno, code.co_qualname)
+                inner = self._place_of(point.file, point.line, point.qualname)
+                reason = f"{outer} and {inner} get its arguments, and one calls the other, so neither is taken for it"
+                self._activation.ledger.refuse(rule.name, reason, "ambiguous-tool")
+                self._decisions.rejected.add(rule.id)
+                return True
+        return False
 
     def _call_for(
         self, point: Point, rule: BoundaryRule, arguments: Sequence[Any], current: Any

@@ -19,17 +19,18 @@ _MOST_TASKS = 256
 
 def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield a frame and its callers from the inside out, then the frames of tasks of this loop, and of other threads."""
-    yield from _outward(frame)
+    yield from callers_of(frame)
     for coroutine in _coroutines():
         yield from _inward(coroutine)
     this = unpatched.get_ident()
     threads = list(sys._current_frames().items())  # noqa: SLF001 - the only way to see what other threads do
     for ident, other in threads[:_MOST_TASKS]:
         if ident != this:
-            yield from _outward(other)
+            yield from callers_of(other)
 
 
-def _outward(frame: FrameType | None) -> Iterator[FrameType]:
+def callers_of(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame and its callers from the inside out."""
     while frame is not None:
         yield frame
         frame = frame.f_back

@@ -1000,6 +1000,19 @@ CASES = (
         unasked=("audit",),
     ),
     Unruled(
+        "tool_around_helper",
+        talk(ask("buy", item="mug", count=2), "Two mugs are on their way."),
+        (
+            Tool(
+                "buy",
+                "tool_around_helper.py:handle_buy tool_around_helper.py:buy",
+                times=0,
+                runs=1,
+                how="refused",
+            ),
+        ),
+    ),
+    Unruled(
         "class_for_arguments",
         talk(ask("BookTable", guests=4, day="Friday"), "It is booked."),
         (Tool("BookTable", "class_for_arguments.py:reserve", how="value refused"),),
