@@ -3,13 +3,9 @@ PY := .venv/bin/python
 # anyio's plugin imports trio in each worker, and no test uses it.
 PYTEST_ARGS ?= -n auto -p no:anyio
 
-.PHONY: test pytest demo check bench frameworks pythons release-check lock clean venv
+.PHONY: test demo check bench frameworks pythons release-check lock clean venv
 
-# The checks and the tests at once: the type check takes one core for twenty seconds.
-test: venv
-	@$(MAKE) --no-print-directory -j2 check pytest
-
-pytest: venv
+test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
 
 demo: venv
