@@ -4,10 +4,14 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from autochron.rules import loading
+from autochron.rules.digest import digest_text
 from autochron.rules.loading import load_rules
+from autochron.rules.packs import pack_texts
 from autochron.store import open_store
 from bench.paper import trials
 from bench.paper.trials import FULL_STUB, Job, Trials
@@ -89,8 +93,34 @@ def test_a_new_recording_equals_the_kept_one(incident, tmp_path, monkeypatch):
     assert names == sorted([*PARTS, "incident.toml"])
     anew, kept = (open_store(str(entry / "trace.jsonl")).load("last") for entry in (folder, incident.folder))
     assert [entry.address for entry in anew.envelopes] == [entry.address for entry in kept.envelopes]
-    # Not that of the kept trace: packs that came later count in the digest as well.
     assert anew.header.rules == load_rules(folder / "autochron.toml").digest
+    monkeypatch.setattr(loading, "pack_index", lambda: PACKS)
+    monkeypatch.setattr(loading, "pack_digests", lambda names: [(name, digest_then(name)) for name in names])
+    assert load_rules(folder / "autochron.toml").digest == kept.header.rules
+
+
+PACKS = (
+    *(
+        "anthropic",
+        "bedrock",
+        "google_genai",
+        "langchain",
+        "langgraph",
+        "litellm",
+        "mcp",
+        "mistralai",
+        "ollama",
+    ),
+    *("openai", "openai_agents", "pydantic_ai", "smolagents"),
+)
+"""The packs that there were when the incidents were recorded. Packs that came later count in the digest of rules as well."""
+
+
+def digest_then(name):
+    """Return the digest of a pack without the version that it has been tried with since."""
+    return digest_text(
+        Path(pack_texts()[name].file).read_text("utf-8").replace('["2.34.0", "3.4.0"]', '["3.4.0"]')
+    )
 
 
 # --- faults ---------------------------------------------------------------------------------------------------------------

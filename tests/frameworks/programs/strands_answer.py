@@ -15,7 +15,7 @@ class City(BaseModel):
 
 @tool
 def distance(name: str) -> str:
-    """Tell how far a city is.
+    """Return how far a city is.
 
     Args:
         name: The city.
