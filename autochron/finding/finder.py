@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from autochron._runtime import unpatched
 from autochron._runtime.bare import identity
+from autochron._runtime.codeflags import parameter_names
 from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.live_objects import exact_instances_of
 from autochron._runtime.signals import is_interruption
@@ -32,6 +33,7 @@ from autochron.finding.rules import found_rule
 from autochron.finding.streamed_arguments import with_arguments
 from autochron.finding.waiting_frames import callers_of, frames_from
 from autochron.http.exchange import stored_exchange
+from autochron.inputs import RECEIVERS
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
 from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
@@ -281,8 +283,13 @@ class ToolFinder:
             self._watch.asked(kernel, names)
 
     def _make_point(self, tool: str, code: CodeType, module: str) -> Point | None:
-        function = next((known for known in exact_instances_of(FunctionType) if known.__code__ is code), None)
-        selection = Selection() if function is None else self._select(tool, function)
+        selection = Selection()
+        if not self._declares_all(
+            tool, code
+        ):  # what it gets beside that may be a context; its annotations tell
+            functions = exact_instances_of(FunctionType)
+            function = next((known for known in functions if known.__code__ is code), None)
+            selection = selection if function is None else self._select(tool, function)
         rule = found_rule(tool, code, module, self._activation, "by value", selection)
         try:
             return point_of(code, module, mark_of((rule,)))
@@ -391,10 +398,27 @@ class ToolFinder:
         self, name: str, function: FunctionType, declared: Iterable[DeclaredTool] | None = None
     ) -> Selection:
         """Return what of the arguments of a tool's function is input."""
-        known = () if self._declared is None else self._declared.known
-        tools = known if declared is None else declared
-        tool = next((tool for tool in tools if tool.name == name), None)
+        tool = self._tool(name) if declared is None else _named(name, declared)
         return select(function, tool, self._activation.project, self._activation.rules)
+
+    def _tool(self, name: str) -> DeclaredTool | None:
+        """Return how a request declares a tool; None if none does."""
+        return None if self._declared is None else _named(name, self._declared.known)
+
+    def _declares_all(self, name: str, code: CodeType) -> bool:
+        """Return whether a request declares all parameters of a tool's function. To look for the function takes long."""
+        tool = self._tool(name)
+        names, variadic = parameter_names(code)
+        parameters = None if tool is None else tool.parameters
+        return (
+            parameters is not None
+            and not any(variadic)
+            and parameters.issuperset({*names}.difference(RECEIVERS))
+        )
+
+
+def _named(name: str, tools: Iterable[DeclaredTool]) -> DeclaredTool | None:
+    return next((tool for tool in tools if tool.name == name), None)
 
 
 def _is_ruled(function: FunctionType) -> bool:
