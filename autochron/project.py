@@ -38,25 +38,14 @@ class Project:
     def __init__(self, paths: tuple[str, ...], root: str) -> None:
         self.root = root
         self.paths = paths
-        self._files = {path for path in paths if not os.path.isdir(path)}
-        # Files, too: an archive holds modules as a folder does.
-        self._folders = tuple(os.path.join(path, "") for path in paths)
-        self._installed = tuple(
-            folder for folder in self._folders if _SITE in folder and not folder.endswith(_SITE)
-        )
-        """The folders of programs that are installed."""
-        self._libraries = _libraries()
-        self.owns = lru_cache(maxsize=None)(self._owns)
+        self._files = frozenset(path for path in paths if not os.path.isdir(path))
+        self._ownership = _ownership(paths, self._files, _working_folder())
+        self.owns = self._ownership.owns
         self.name = lru_cache(maxsize=None)(self._name)
 
-    def loaded_modules(self) -> frozenset[str]:
-        """Return the names of the project's modules that are loaded."""
-        names = []
-        for name, module in list(sys.modules.items()):
-            file = module.__dict__.get("__file__") if type(module) is ModuleType else None
-            if type(file) is str and self.owns(file):
-                names.append(name)
-        return frozenset(names)
+    def loaded_modules(self) -> dict[str, dict[str, Any]]:
+        """Return the namespaces of the project's modules that are loaded, by name. No code of a module's own class runs."""
+        return self._ownership.loaded_modules()
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return all names that a file's module may have, also in namespace packages, which have no `__init__.py`."""
@@ -66,6 +55,60 @@ class Project:
         return tuple(
             dict.fromkeys((*module_names(full), *filter(None, (_dotted(full, top) for top in tops))))
         )
+
+    def _name(self, file: str) -> str:
+        """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root.
+
+        A file of an installed program is named from its site-packages folder, so that it has one name in all environments.
+        """
+        path = _abspath(file)
+        if _SITE in path and self.owns(path):
+            return os.path.relpath(path, _site_of(path)).replace(os.sep, "/")
+        inside = path.startswith(os.path.join(self.root, ""))
+        return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
+
+
+class _Ownership:
+    """What belongs to a project. It is kept for the next session of the process, which asks about the same modules."""
+
+    def __init__(self, paths: tuple[str, ...], files: frozenset[str]) -> None:
+        """Make one.
+
+        Args:
+            paths: the files and folders of the project.
+            files: those of them that are no folders.
+        """
+        self._files = files
+        # Files, too: an archive holds modules as a folder does.
+        self._folders = tuple(os.path.join(path, "") for path in paths)
+        self._installed = tuple(
+            folder for folder in self._folders if _SITE in folder and not folder.endswith(_SITE)
+        )
+        """The folders of programs that are installed."""
+        self._libraries = _libraries()
+        self.owns = lru_cache(maxsize=None)(self._owns)
+        self._others: set[str] = set()
+        """Names of loaded modules that do not belong to the project. A program has two thousand of them."""
+
+    def loaded_modules(self) -> dict[str, dict[str, Any]]:
+        namespaces: dict[str, dict[str, Any]] = {}
+        for name in set(sys.modules).difference(self._others):
+            module = sys.modules.get(name)
+            kind: type = type(module)
+            if kind is ModuleType:
+                namespace = module.__dict__
+            elif issubclass(kind, ModuleType):
+                namespace = ModuleType.__getattribute__(module, "__dict__")
+            else:
+                continue
+            file = namespace.get("__file__")
+            if type(file) is not str:  # it may get one: a lazy module, or one that is loading
+                continue
+            if self.owns(file):
+                namespaces[name] = namespace
+            else:
+                self._others.add(name)
+        return namespaces
 
     def _owns(self, file: str) -> bool:
         if file.startswith("<"):
@@ -91,16 +134,18 @@ class Project:
             path.startswith(folder) and _SITE not in path[len(folder) - 1 :] for folder in self._installed
         )
 
-    def _name(self, file: str) -> str:
-        """Return a file's path relative to the root, with `/`; its absolute path where it isn't below the root.
 
-        A file of an installed program is named from its site-packages folder, so that it has one name in all environments.
-        """
-        path = _abspath(file)
-        if _SITE in path and self._owns(path):
-            return os.path.relpath(path, _site_of(path)).replace(os.sep, "/")
-        inside = path.startswith(os.path.join(self.root, ""))
-        return os.path.relpath(path, self.root).replace(os.sep, "/") if inside else path
+@lru_cache(maxsize=8)
+def _ownership(paths: tuple[str, ...], files: frozenset[str], _working_folder: str) -> _Ownership:
+    """Return what belongs to a project. Relative names of files mean others in another working folder."""
+    return _Ownership(paths, files)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it is deleted
+        return ""
 
 
 def path_of(root: str, name: str) -> str:

@@ -141,13 +141,13 @@ def run(size: Size) -> Iterable[Figure]:
             samples=_medians(ruled["later"]),
         )
         for count in (1, 10):
-            named = _both(folder, "named", count, rounds, environment)
+            named = _both(folder, "named", count, rounds, environment, against="ruled")
             yield Figure(
                 benchmark="finding",
                 name=f"a tool found by name, once a recording; {count} declared",
                 value=_more(named["later"]) / count * 1e3,
                 unit="ms",
-                against=f"the same with find = false; a project of {MODULES} modules",
+                against=f"the same with a rule for the tool; a project of {MODULES} modules",
                 target=BY_NAME,
                 samples=_medians(named["later"]),
             )
@@ -157,7 +157,7 @@ def run(size: Size) -> Iterable[Figure]:
                     name="the same in the first recording of a process",
                     value=_more(named["first"]) * 1e3,
                     unit="ms",
-                    against="with the import of what finds tools",
+                    against="the same with a rule for the tool, so with the import of what finds tools",
                     samples=_medians(named["first"]),
                 )
         if sys.version_info >= (3, 12):
@@ -206,13 +206,23 @@ def _write(path: str, text: str) -> None:
 
 
 def _both(
-    folder: str, name: str, count: int, rounds: int, environment: Mapping[str, str]
+    folder: str, name: str, count: int, rounds: int, environment: Mapping[str, str], against: str = ""
 ) -> dict[str, list[tuple[float, float]]]:
-    """Run an agent with finding on and off in turns; return pairs of seconds of the processor."""
+    """Run an agent with finding on and off in turns; return pairs of seconds of the processor.
+
+    Args:
+        folder: the folder of the agents.
+        name: the agent that runs with finding on.
+        count: how many tools it declares.
+        rounds: how many pairs are measured.
+        environment: of the processes.
+        against: the agent that runs with finding off; empty for the same one.
+    """
     pairs: dict[str, list[tuple[float, float]]] = {"first": [], "later": []}
     for turn in range(rounds):
         modes = ("true", "false") if turn % 2 else ("false", "true")
-        times = {find: _talk(folder, name, find, count, environment) for find in modes}
+        agents = {"true": name, "false": against or name}
+        times = {find: _talk(folder, agents[find], find, count, environment) for find in modes}
         for which, known in pairs.items():
             known.append((times["true"][which], times["false"][which]))
     return pairs

@@ -5,15 +5,17 @@ No code of the program runs: attributes are read from dictionaries.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from itertools import islice
-from types import FrameType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of
+from autochron._runtime.bare import bases_of, class_attribute, dictionary_of, identity, space_of, text
 from autochron._runtime.codeflags import CO_VARKEYWORDS, parameter_names
 from autochron._runtime.frame_locals import locals_of
 from autochron.finding.contexts import contexts_of
@@ -52,6 +54,14 @@ _METHODS = (
 
 _CONTAINERS = (list, tuple, deque)
 
+_MACHINERY = frozenset(
+    {"_frozen_importlib", "_frozen_importlib_external", "_sitebuiltins", "_thread", "builtins"}
+)
+"""Modules whose objects hold no tool. Each module of a program refers to some of them."""
+
+_OWN = "autochron."
+"""The modules of our own objects, which the variables of a program's frames refer to."""
+
 _RECEIVERS = frozenset({"self", "cls"})
 
 _Cached = type(functools.lru_cache(len))
@@ -79,14 +89,18 @@ class DefinitionSearch:
         self._found: dict[str, dict[int, FunctionType]] = {}
         self._in_libraries: dict[str, dict[int, FunctionType]] = {}
         """The functions of libraries that an object names as a tool. They count where the project has none."""
-        self._seen: set[int] = set()
+        self._seen = {identity(builtins.__dict__)}
         self._left = _MOST_OBJECTS
         self._of_libraries: deque[tuple[Any, int]] = deque()
         """Objects of libraries that are to be looked into, with the number of those on the way to them."""
         self._hops = 0
+        self._owned: dict[type, bool] = {}
+        self._passed: dict[type, bool] = {}
         self.is_cut = False
 
-    def functions(self, frame: FrameType | None) -> dict[str, list[FunctionType]]:
+    def functions(
+        self, frame: FrameType | None, modules: Iterable[Mapping[str, Any]]
+    ) -> dict[str, list[FunctionType]]:
         """Return, by tool, the functions that the project keeps under its name.
 
         If the project has none of a tool, they are those of a library in an object that has its name: what the library itself
@@ -94,20 +108,19 @@ class DefinitionSearch:
 
         Args:
             frame: the frame of the model call. The variables of its callers are searched, too.
+            modules: the namespaces of the project's modules.
         """
-        for namespace in _namespaces(frame, self._project):
+        for namespace in _namespaces(frame, modules, self._project):
             self._look_up(namespace)
             self._look_at_module(namespace)
-            for value in list(namespace.values()):  # a copy: another thread may change it
-                if type(value) not in _PLAIN:  # asked here as well: most values are
-                    self._look_at(value, 0)
+            self._look_at_all(list(namespace.values()), 0)  # a copy: another thread may change it
         self._look_into_libraries()  # also for tools with a function: a helper may have the tool's name
         found = self._in_libraries | self._found
         return {name: list(functions.values()) for name, functions in found.items()}
 
     def _look_up(self, namespace: Mapping[Any, Any]) -> None:
         """Take the entries of a dictionary that have the name of a tool."""
-        if issubclass(type(namespace), dict) and type(namespace) is not dict:
+        if type(namespace) is not dict and issubclass(type(namespace), dict):
             namespace = dict(dict.items(namespace))  # type: ignore[arg-type]  # a subclass may have its own look-up
         for name, tools in self._tools.items():
             if name in namespace:
@@ -121,36 +134,33 @@ class DefinitionSearch:
             for function in _METHODS:
                 self._take(tool, namespace.get(function), 0)
 
-    def _look_at(self, value: Any, depth: int) -> None:
+    def _look_at(self, value: Any, kind: type, depth: int) -> None:
         """Search a value that has no tool's name: a container, an object or a class of the project."""
-        kind = type(value)
-        if kind is FunctionType:
-            self._look_at_function(value)
-            return
-        if depth >= _DEEPEST or kind in _PLAIN or identity(value) in self._seen:
+        number = identity(value)
+        if depth >= _DEEPEST or number in self._seen:
             return
         if self._left <= 0:
             self.is_cut = True
             return
         self._left -= 1
-        self._seen.add(identity(value))
+        self._seen.add(number)
         if issubclass(kind, dict):
             self._look_at_dictionary(value, depth)
         elif issubclass(kind, _CONTAINERS):
-            for item in list(kind.__iter__(value)) if kind in _CONTAINERS else ():
-                self._look_at(item, depth + 1)
+            self._look_at_all([*value] if kind in _CONTAINERS else (), depth + 1)
         elif issubclass(kind, type):
             if self._owns_class(value):
                 self._look_at_class(value)
         elif self._owns_class(kind):
             self._look_at_object(value, depth)
-        elif self._hops < _MOST_HOPS:
+        elif self._hops < _MOST_HOPS and not self._passes(kind):
             self._of_libraries.append((value, self._hops + 1))
 
     def _look_at_function(self, function: FunctionType) -> None:
         """Take a function that has the name of a tool, its own or one that a decorator left on it."""
-        for name in dict.fromkeys((function.__name__, *names_told(function.__dict__))):
-            for tool in self._tools.get(name, ()):
+        name, told = function.__name__, function.__dict__
+        for known in dict.fromkeys((name, *names_told(told))) if told else (name,):
+            for tool in self._tools.get(known, ()):
                 self._take(tool, function, 0)
 
     def _look_at_class(self, cls: type) -> None:
@@ -162,13 +172,30 @@ class DefinitionSearch:
                 self._look_at_function(value)
 
     def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
-        entries = [(key, entry) for key, entry in dict.items(value) if type(key) is str]
-        self._look_up({key: entry for key, entry in entries if key in self._tools})
-        for tool in self._named({key: entry for key, entry in entries if key in _NAMES}):
-            for _, entry in entries:
-                self._take(tool, entry, depth=1)
-        for entry in list(dict.values(value)):
-            self._look_at(entry, depth + 1)
+        entries = list(dict.items(value))  # a copy: another thread may change it
+        names: dict[str, Any] = {}
+        for key, entry in entries:
+            if type(key) is str:
+                for tool in self._tools.get(key, ()):
+                    self._take(tool, entry, 0)
+                if key in _NAMES:
+                    names[key] = entry
+        for tool in self._named(names) if names else ():
+            for key, entry in entries:
+                if type(key) is str:
+                    self._take(tool, entry, depth=1)
+        self._look_at_all([entry for _, entry in entries], depth + 1)
+
+    def _look_at_all(self, values: Iterable[Any], depth: int) -> None:
+        """Search values that have no tool's name."""
+        tools = self._tools
+        for value in values:
+            kind = type(value)
+            if kind is FunctionType:
+                if value.__name__ in tools or value.__dict__:
+                    self._look_at_function(value)
+            elif kind not in _PLAIN:
+                self._look_at(value, kind, depth)
 
     def _look_at_object(self, value: Any, depth: int) -> None:
         attributes = dict(dict.items(dictionary_of(value) or {}))
@@ -179,8 +206,7 @@ class DefinitionSearch:
         for tool in self._named(told):
             self._take(tool, value, 0)
         self._look_up(attributes)
-        for attribute in list(attributes.values()):
-            self._look_at(attribute, depth + 1)
+        self._look_at_all(list(attributes.values()), depth + 1)
 
     def _look_into_libraries(self) -> None:
         """Search the objects of libraries that the project holds, the nearest first."""
@@ -191,8 +217,7 @@ class DefinitionSearch:
             attributes = attributes_of(value)
             for tool in self._named(dict(enumerate(names_told(attributes)))):
                 self._take_inside(tool, value)
-            for attribute in attributes.values():
-                self._look_at(attribute, 0)
+            self._look_at_all(attributes.values(), 0)
         self.is_cut = self.is_cut or bool(self._of_libraries)
 
     def _named(self, names: Mapping[Any, Any]) -> list[DeclaredTool]:
@@ -256,10 +281,21 @@ class DefinitionSearch:
         if is_of_library(function, tool, self._project):
             self._in_libraries.setdefault(tool.name, {})[identity(function.__code__)] = function
 
+    def _passes(self, kind: type) -> bool:
+        """Return whether objects of a class are passed over: they hold no tool."""
+        passes = self._passed.get(kind)
+        if passes is None:
+            module = text(kind, "__module__")
+            passes = self._passed[kind] = module.startswith(_OWN) or module in _MACHINERY
+        return passes
+
     def _owns_class(self, kind: type) -> bool:
-        module = sys.modules.get(str(space_of(kind).get("__module__", "")))
-        file = None if module is None else module.__dict__.get("__file__")
-        return type(file) is str and self._project.owns(file)
+        is_owned = self._owned.get(kind)
+        if is_owned is None:
+            module = sys.modules.get(str(space_of(kind).get("__module__", "")))
+            file = None if module is None else module.__dict__.get("__file__")
+            is_owned = self._owned[kind] = type(file) is str and self._project.owns(file)
+        return is_owned
 
 
 _PLAIN = frozenset(
@@ -276,6 +312,9 @@ _PLAIN = frozenset(
         property,
         staticmethod,
         classmethod,
+        BuiltinFunctionType,
+        ModuleSpec,
+        SourceFileLoader,
     }
 )
 """Types of values that hold no tool, or are looked up by name only."""
@@ -346,7 +385,9 @@ def _function_of(value: Any) -> FunctionType | None:
     return None
 
 
-def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[str, Any]]:
+def _namespaces(
+    frame: FrameType | None, modules: Iterable[Mapping[str, Any]], project: Project
+) -> Iterator[Mapping[str, Any]]:
     """Yield the variables of the project's frames, from one outward, and those of the project's modules."""
     seen: set[int] = set()
     owns = project.owns
@@ -358,14 +399,6 @@ def _namespaces(frame: FrameType | None, project: Project) -> Iterator[Mapping[s
             if identity(running.f_globals) not in seen:
                 seen.add(identity(running.f_globals))
                 yield running.f_globals
-    for module in list(sys.modules.values()):
-        kind: type = type(module)
-        if kind is ModuleType:
-            namespace = module.__dict__
-        elif issubclass(kind, ModuleType):
-            namespace = ModuleType.__getattribute__(module, "__dict__")
-        else:
-            continue
-        file = namespace.get("__file__")
-        if type(file) is str and owns(file) and identity(namespace) not in seen:
+    for namespace in modules:
+        if identity(namespace) not in seen:
             yield namespace

@@ -18,7 +18,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.bare import identity
 from autochron._runtime.codeflags import parameter_names
 from autochron._runtime.frame_locals import locals_of
-from autochron._runtime.live_objects import exact_instances_of
+from autochron._runtime.live_objects import exact_instances_of, functions_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
 from autochron.errors import WeavingError
@@ -287,8 +287,7 @@ class ToolFinder:
         if not self._declares_all(
             tool, code
         ):  # what it gets beside that may be a context; its annotations tell
-            functions = exact_instances_of(FunctionType)
-            function = next((known for known in functions if known.__code__ is code), None)
+            function = next(iter(functions_of(code)), None)
             selection = selection if function is None else self._select(tool, function)
         rule = found_rule(tool, code, module, self._activation, "by value", selection)
         try:
@@ -309,19 +308,27 @@ class ToolFinder:
             self._unknown.discard(rule.name)
             if not rule.id.startswith("found by value "):
                 continue
-            for function in exact_instances_of(FunctionType):
-                code = function.__code__
-                if (code.co_filename, code.co_firstlineno, code.co_qualname) == (
-                    point.file,
-                    point.line,
-                    point.qualname,
-                ):
-                    self._activation.found.weave(function, rule)
+            for function in self._functions_at(point):
+                self._activation.found.weave(function, rule)
         self._unknown |= self._decisions.missed()
         if self._watch is not None:
             self._unknown -= self._watch.known
             if not self._decisions:
                 self._watch.off()
+
+    def _functions_at(self, point: Point) -> list[FunctionType]:
+        """Return the functions that a point was made for by their values."""
+        modules = self._activation.project.loaded_modules().values()
+        if self._watch is not None and sum(module["__file__"] == point.file for module in modules) <= 1:
+            return [function for code in self._watch.codes_of(point) for function in functions_of(code)]
+        # A file that was loaded twice has two functions at one place.
+        place = point.file, point.line, point.qualname
+        return [
+            function
+            for function in exact_instances_of(FunctionType)
+            if (code := function.__code__).co_filename == place[0]
+            and (code.co_filename, code.co_firstlineno, code.co_qualname) == place
+        ]
 
     def _place_of(self, file: str, line: int, qualname: str) -> str:
         return f"{qualname} ({self._activation.project.name(file)}:{line})"
@@ -363,16 +370,16 @@ class ToolFinder:
         count = len(sys.modules)
         if count == self._modules:
             return False
-        if self._activation.project.loaded_modules() <= self._own_modules:
+        if self._activation.project.loaded_modules().keys() <= self._own_modules:
             self._modules = count
             return False
         return True
 
     def _find(self, tools: Sequence[DeclaredTool]) -> None:
         activation = self._activation
-        self._modules, self._own_modules = len(sys.modules), activation.project.loaded_modules()
-        search = DefinitionSearch(tools, activation.project)
-        functions = search.functions(getframe(2))
+        modules = activation.project.loaded_modules()
+        self._modules, self._own_modules = len(sys.modules), frozenset(modules)
+        functions = DefinitionSearch(tools, activation.project).functions(getframe(2), modules.values())
         self._unknown |= {tool.name for tool in tools if tool not in self._sought} - functions.keys()
         self._sought.update(dict.fromkeys(tools))
         for name, candidates in functions.items():

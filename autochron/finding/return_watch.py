@@ -163,6 +163,11 @@ class ReturnWatch:
                 return None if point is None else (call, point)
         return None
 
+    def codes_of(self, point: Point) -> list[CodeType]:
+        """Return the code objects that cross at a point."""
+        wanted = {key[1] for key, known in self._points.items() if known is point}
+        return [code for code in self._codes if identity(code) in wanted]
+
     def _point(self, tool: str, code: CodeType, module: str) -> Point | None:
         key = (tool, identity(code))
         if key not in self._points:

@@ -61,6 +61,8 @@ class FoundFunctions:
     def _weave_others(self, code: CodeType, woven: CodeType) -> None:
         """Replace the code of a nested function in its other instances, and in the functions that make more of them."""
         for other in exact_instances_of(FunctionType):
+            if other.__code__.co_filename != code.co_filename:
+                continue
             new = _replaced(other.__code__, code, woven)
             if new is not other.__code__:
                 old = other.__code__

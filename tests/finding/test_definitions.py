@@ -131,7 +131,8 @@ def project(tmp_path):
         sys.modules[name] = module
         made.append(name)
         exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
-        found = DefinitionSearch(tools, Project((str(tmp_path),), str(tmp_path))).functions(frame)
+        project = Project((str(tmp_path),), str(tmp_path))
+        found = DefinitionSearch(tools, project).functions(frame, project.loaded_modules().values())
         return {
             tool: sorted(function.__qualname__ for function in functions) for tool, functions in found.items()
         }

@@ -6,7 +6,7 @@ from types import FunctionType
 
 import pytest
 
-from autochron._runtime.live_objects import exact_instances_of, instances_of, is_known
+from autochron._runtime.live_objects import exact_instances_of, functions_of, instances_of, is_known
 from autochron.diagnostics import declined_calls
 from autochron.weaving.heap import Heap
 
@@ -35,6 +35,8 @@ def test_instances_of_a_class_and_of_its_subclasses_are_found_by_their_types():
     assert [id(each) for each in exact_instances_of(Desk)] == [id(desk)]
     function = lambda: None
     assert any(each is function for each in exact_instances_of(FunctionType))
+    another = FunctionType(function.__code__, {})
+    assert {id(each) for each in functions_of(function.__code__)} == {id(function), id(another)}
     assert (type(proxy), Proxy.asked) == (Proxy, 0)
 
 
@@ -47,12 +49,17 @@ def test_an_object_is_known_until_it_is_put_aside():
 SEARCHES = {
     "instances": lambda: instances_of(Desk),
     "functions": lambda: exact_instances_of(FunctionType),
+    "functions of a code": lambda: functions_of(search_for_a_code.__code__),
     "known": lambda: is_known([]),
     "found": lambda: is_known(found),
     "heap": Heap,
     "declined calls": lambda: iter(declined_calls._instances(Desk)),
 }
 found = [Desk()]
+
+
+def search_for_a_code():
+    pass
 
 
 @pytest.mark.parametrize("search", SEARCHES)
