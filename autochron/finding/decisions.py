@@ -119,6 +119,8 @@ class Decisions:
         with self._lock:
             for result in results:
                 entries = [entry for entry in self._held.values() if _answers(result, entry.call)]
+                if not entries:
+                    continue
                 fitting = _fitting(entries, result)
                 places = frozenset(entry.place for entry in fitting)
                 chosen = fitting if len(places) == 1 else []

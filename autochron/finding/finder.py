@@ -37,7 +37,7 @@ from autochron.inputs import RECEIVERS
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
 from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
-from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool
+from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool, KnownResults
 from autochron.recording.declared_tools import DeclaredTools
 from autochron.weaving.gate import Point
 from autochron.weaving.weave import point_of
@@ -102,6 +102,7 @@ class ToolFinder:
         """The number of modules that were loaded at the last search."""
         self._own_modules: frozenset[str] = frozenset()
         """The project's modules that were loaded at the last search."""
+        self._known_results = KnownResults()
         self._forms = OutputForms(self.called, activation.project)
         self._watch: ReturnWatch | None = None
         self._lock = unpatched.RLock()
@@ -116,14 +117,20 @@ class ToolFinder:
         try:
             if self._declared is not None:
                 self._note_declarations(self._declared, paths, wire.content)
-            if self._unknown:
-                with self._lock:
-                    self._forms.note(CallFacts(paths, b"{}", Returned(), None, wire.content), self._unknown)
-            if self._has_found() or self._watches():
-                results = CallFacts(paths, b"{}", Returned(), None, wire.content).results()
+            is_awaited = self._has_found() or self._watches()
+            if not self._unknown and not is_awaited:
+                return
+            facts = CallFacts(paths, b"{}", Returned(), None, wire.content)
+            with self._lock:
+                results = facts.results(self._known_results)
+                if self._unknown:
+                    self._forms.note(facts, results, self._unknown)
+            if is_awaited:
                 if self._decisions:
                     self._decide(results)
                 self.called.answer(crossing.seq, results)
+                if self._watch is not None:
+                    self._watch.settle()
                 with self._lock:
                     failed = [seq for seq, answer in self._answers.items() if answer.wire.closed]
                     for seq in failed:  # there is no answer to requests that the transport did not send

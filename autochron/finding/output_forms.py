@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from autochron.finding.called_tools import CalledTools
 from autochron.finding.output_classes import output_tools
 from autochron.project import Project
-from autochron.recording.call_facts import CallFacts, DeclaredTool
+from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool
 
 
 class OutputForms:
@@ -28,6 +28,9 @@ class OutputForms:
         """
         self._called = called
         self._project = project
+        self._texts: list[bytes] = []
+        self._latest: dict[str, DeclaredTool] = {}
+        """The tools of the latest request."""
         self._declared: dict[str, DeclaredTool] = {}
         self._forced: set[str] = set()
         self._free: set[str] = set()
@@ -37,17 +40,25 @@ class OutputForms:
         self._classes: dict[DeclaredTool, bool] = {}
         """Whether a tool is a class of data."""
 
-    def note(self, facts: CallFacts, unknown: Iterable[str]) -> None:
-        """Note how a request declares the unknown tools, and whether it carries results of them."""
-        declared = {tool.name: tool for tool in facts.declared()}
-        names = declared.keys() & set(unknown)
+    def note(self, facts: CallFacts, results: Iterable[CallResult], unknown: Iterable[str]) -> None:
+        """Note how a request declares the unknown tools, and whether it carries results of them.
+
+        Args:
+            facts: of the request.
+            results: in the request.
+            unknown: the tools.
+        """
+        texts = facts.raw_declarations()
+        if texts != self._texts:  # most requests declare what the one before did
+            self._texts, self._latest = texts, {tool.name: tool for tool in facts.declared()}
+        names = self._latest.keys() & set(unknown)
         if names:
-            self._declared |= {name: declared[name] for name in names}
-            forced = facts.forced() & names
+            self._declared |= {name: self._latest[name] for name in names}
+            forced = facts.forced(frozenset(self._latest)) & names
             self._forced |= forced
             self._free |= names - forced
         calls = [(name, open_call.call) for name in unknown for open_call in self._called.calls_of(name)]
-        for result in facts.results() if calls else ():
+        for result in results if calls else ():
             self._told |= {
                 name
                 for name, call in calls

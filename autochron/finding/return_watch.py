@@ -101,6 +101,12 @@ class ReturnWatch:
             _watches[kernel] = self
             self.has_watched = _switch_on()
 
+    def settle(self) -> None:
+        """Stop watching unless a call of an unknown tool, or a function that may be one, is under way."""
+        wanted = self._unknown.keys() - self.known
+        if not self.frames and not any(self._called.calls_of(name) for name in wanted):
+            self.off()
+
     def off(self) -> None:
         """Stop watching."""
         _watches.pop(self._kernel, None)

@@ -41,6 +41,12 @@ _LATEST = 128
 """How many of the last messages of a conversation are searched for results. Earlier requests had the others."""
 
 
+_MOST_KNOWN = 1_024
+"""Messages whose results are kept."""
+
+_LONGEST_KNOWN = 16_384
+"""Bytes of a message whose results are kept. A longer one may be a picture."""
+
 _ANY = frozenset({"required", "any", "REQUIRED", "ANY", "TOOL_MODE_REQUIRED"})
 """Words by which a request makes the model call some tool."""
 
@@ -71,6 +77,38 @@ class CallResult(Struct, frozen=True):
     id: str
     name: str
     body: dict[str, Any]
+
+
+class KnownResults:
+    """The results in messages that a session has sent: a conversation sends all of its messages again each time."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[str, bytes], list[CallResult]] = {}
+
+    def __len__(self) -> int:
+        """Return how many messages are kept."""
+        return len(self._results)
+
+    def results_in(self, messages: Sequence[Raw], path: str, steps: tuple[PathStep, ...]) -> list[CallResult]:
+        """Return the results in some messages, with the ids and names that they have themselves.
+
+        Args:
+            messages: the messages.
+            path: where a request has its results; it goes through each message.
+            steps: the path from the list of messages on.
+        """
+        if len(self._results) > _MOST_KNOWN:
+            self._results.clear()
+        results: list[CallResult] = []
+        for raw in messages:
+            message = bytes(raw)
+            found = self._results.get((path, message))
+            if found is None:
+                found = _results_at([decode(raw)], steps)
+                if len(message) <= _LONGEST_KNOWN:
+                    self._results[path, message] = found
+            results += found
+        return results
 
 
 class CallFacts:
@@ -163,36 +201,42 @@ class CallFacts:
                     tools.setdefault(name, DeclaredTool(name, *_parameters(holder)))
         return tuple(tools.values())
 
-    def forced(self) -> frozenset[str]:
-        """Return the tools of which the model has to call one, if the request leaves it no other choice than this one."""
-        declared = frozenset(tool.name for tool in self.declared())
+    def forced(self, declared: frozenset[str]) -> frozenset[str]:
+        """Return the tools of which the model has to call one, if the request leaves it no other choice than this one.
+
+        Args:
+            declared: the names of all tools that the request declares.
+        """
         values = {
             value for path in self._paths.forced or () for value in self._all(path) if type(value) is str
         }
         return declared if len(declared) == 1 and values & _ANY else declared & values
 
-    def results(self) -> tuple[CallResult, ...]:
-        """Return the results of tool calls that the request carries, among the last messages of the conversation."""
+    def results(self, known: KnownResults | None = None) -> tuple[CallResult, ...]:
+        """Return the results of tool calls that the request carries, among the last messages of the conversation.
+
+        Args:
+            known: the results in messages of earlier requests, which are not read again.
+        """
         if self._request is None:
             self._request = _fields(self._body_of_request())
+        latest: dict[str, list[Raw]] = {}
         results: list[CallResult] = []
         for path in self._paths.results or ():
             steps = parse_path(path)[1:]
-            raw = self._request.get(str(steps[0].key))
+            field = steps[0].key
+            raw = self._request.get(field)
             if raw is None or len(steps) < 2 or bytes(memoryview(raw)[:1]) != b"[":
                 continue
-            latest = [decode(message) for message in decode(raw, type=list[Raw])[-_LATEST:]]
-            holders = read_steps({"latest": latest}, parse_path("latest") + steps[1:])
-            results += _named_by_order(
-                latest,
-                [
-                    CallResult(
-                        _id_of(holder), str(holder.get("name") or holder.get("tool_name") or ""), holder
-                    )
-                    for holder in holders
-                    if isinstance(holder, dict)
-                ],
-            )
+            if field not in latest:
+                latest[field] = decode(raw, type=list[Raw])[-_LATEST:]
+            if known is not None and steps[1].key == "*":
+                found = known.results_in(latest[field], path, steps[1:])
+                if all(result.id or result.name for result in found):
+                    results += found
+                    continue
+            messages = [decode(message) for message in latest[field]]
+            results += _named_by_order(messages, _results_at(messages, steps[1:]))
         return tuple(results)
 
     def _first(self, paths: tuple[str, ...]) -> Any:
@@ -275,6 +319,15 @@ def _id_of(holder: Any) -> str:
     if not isinstance(holder, dict):
         return ""
     return next((value for field in _IDS if isinstance(value := holder.get(field), str) and value), "")
+
+
+def _results_at(messages: list[Any], steps: Sequence[PathStep]) -> list[CallResult]:
+    """Return the results in decoded messages, with the ids and names that they have themselves."""
+    return [
+        CallResult(_id_of(holder), str(holder.get("name") or holder.get("tool_name") or ""), holder)
+        for holder in read_steps({"messages": messages}, (*parse_path("messages"), *steps))
+        if isinstance(holder, dict)
+    ]
 
 
 def _named_by_order(messages: list[Any], results: list[CallResult]) -> list[CallResult]:

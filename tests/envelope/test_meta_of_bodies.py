@@ -180,7 +180,7 @@ FORCED: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
 
 def forced(name: str, request: dict[str, Any]) -> frozenset[str]:
     facts = CallFacts(rule_of(name).meta, b"{}", Returned(), None, json.dumps(request).encode())
-    return facts.forced()
+    return facts.forced(frozenset(tool.name for tool in facts.declared()))
 
 
 def first_tool_alone(request: dict[str, Any]) -> dict[str, Any]:
