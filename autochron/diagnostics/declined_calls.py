@@ -6,7 +6,7 @@ again. The two are told apart by whether the call would have crossed:
 
 - A woven definition of the tool's name. Its own code is changed, so no call can avoid it. The names of the call's
   arguments must be among its parameters, and nothing else in the project may be the tool of that name
-  (`sources.has_rival`).
+  (`sources.has_rival`, `built_names.leads_to_another`).
 - A boundary that dispatches: a bound call through a table, such as `TOOLS[$tool](...)`, a dispatcher of the project
   that is named after its argument, or a dispatcher of a framework that is named after the tool's object. A tool can be
   called without these. So three things must hold: the boundary answered another call in this run, it knows the tool,
@@ -26,6 +26,7 @@ from typing import Any
 
 from autochron._runtime.live_objects import instances_of
 from autochron._runtime.unpatched import os
+from autochron.diagnostics.built_names import leads_to_another
 from autochron.diagnostics.sources import (
     ImportedSources,
     SourceFile,
@@ -116,8 +117,10 @@ class _DeclineJudge:
 
         # Code that was typed in or passed to `exec` is in no file.
         codes = (function.__code__ for function in every_function() if function.__name__ == name)
-        return any(code.co_filename.startswith("<") for code in codes) or has_rival(
-            self._sources, name, places, is_fine, is_woven=True
+        return (
+            any(code.co_filename.startswith("<") for code in codes)
+            or has_rival(self._sources, name, places, is_fine, is_woven=True)
+            or leads_to_another(self._sources, name, places)
         )
 
     # --- a table -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COUNT = re.compile(r" \(\d+ of \d+ calls\)$")
 _ENOUGH = 100
 _PLACE = re.compile(r"(?:^| and )(\S+) \(([^()]+):(\d+)\)")
-"""One of the places in the reason of an `ambiguous-tool` or `other-result`."""
+"""One of the places in the reason of an `ambiguous-tool`, `other-result` or `not-called`."""
 
 _DEPTH = 3
 """How deep a declaration's parameters lie: Bedrock has them in `inputSchema.json.properties`."""
@@ -41,7 +41,8 @@ def candidates(footer: Footer | None, tool: str, slug: str = "ambiguous-tool") -
     Args:
         footer: the footer of the run.
         tool: the tool.
-        slug: `other-result` for the functions that ran for the tool, and whose return value the model did not get.
+        slug: `other-result` for the functions that ran for the tool, and whose return value the model did not get;
+            `not-called` for those of its name that did not run.
     """
     return [
         (file, int(line), qualname)

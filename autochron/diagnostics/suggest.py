@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from autochron._runtime import unpatched
@@ -11,14 +11,16 @@ from autochron._runtime.unpatched import os
 from autochron.config import RULE_FILE
 from autochron.detect.ambient_rules import is_recordable
 from autochron.detect.merge import merged
+from autochron.diagnostics.built_names import leads_to_another
 from autochron.diagnostics.check import check
 from autochron.diagnostics.dispatchers import Dispatcher, find_dispatchers
 from autochron.diagnostics.found_tools import candidates, declared_tools, found_tools, unwoven_tools
 from autochron.diagnostics.module_names import ModuleNames
+from autochron.diagnostics.sources import ImportedSources, UnreadableError
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
 from autochron.model import HARMFUL, Finding, Rules
-from autochron.project import Project, path_of
+from autochron.project import Project, path_of, python_files
 from autochron.report.impact import with_impact
 from autochron.rules.editing import NewTable, replace_rules, table_text, with_tables
 
@@ -112,14 +114,18 @@ def suggest_tools(trace: Record, rules: Rules, folder: str) -> list[Suggestion]:
         if dispatchers[name] and _is_guessed(at):
             dispatched += dispatchers[name]
         else:
-            others = {(file, line) for file, line, _ in candidates(trace.footer, name, "other-result")}
-            suggestions += _of_tool(name, at, rules, is_found=bool(sure), others=others)
+            shown = _shown(name, trace, rules, project, is_found=bool(sure))
+            suggestions += _of_tool(name, at, rules, shown)
     suggestions += _of_dispatchers(dispatched)
     for tool in found:
         if tool.is_confirmed:
-            reason = f"{tool.tool}: found {tool.how} in the latest run: {tool.file}:{tool.line}"
-            fields = tool_fields(tool.tool, f"{tool.module}:{tool.qualname}")
-            suggestions.append(Suggestion("boundary", fields, group="found", reason=reason))
+            is_named = not tool.qualname.endswith("<lambda>")
+            remedy = "" if is_named else ", a lambda, which a table can't name: use `def`"
+            reason = f"{tool.tool}: found {tool.how} in the latest run: {tool.file}:{tool.line}{remedy}"
+            fields = tool_fields(tool.tool, f"{tool.module}:{tool.qualname if is_named else 'FUNCTION'}")
+            suggestions.append(
+                Suggestion("boundary", fields, group="found", reason=reason, is_certain=is_named)
+            )
     return suggestions
 
 
@@ -150,13 +156,60 @@ def uncovered_tools(names: Sequence[str], rules: Rules, folder: str) -> list[str
     return [name for name, places in sites.items() if all(site in unwoven for site in places)]
 
 
+class _Shown(NamedTuple):
+    """What a run shows of a tool that the model asked for and that no crossing answers."""
+
+    is_found: bool
+    """Whether a function was found that answers other calls of it."""
+    is_recorded: bool
+    """Whether the run was recorded with the present rules."""
+    others: Mapping[tuple[str, int], str]
+    """By file and line: why a function that has its name is another one."""
+    idle: Collection[tuple[str, int]]
+    """The files and lines of functions that have its name and did not run."""
+    lambdas: str
+    """Why lambdas that may be the tool were not woven; empty if there are none."""
+
+
+def _shown(name: str, trace: Record, rules: Rules, project: Project, *, is_found: bool) -> _Shown:
+    ledger = () if trace.footer is None else trace.footer.ledger
+    others, idle = (
+        [(file, line) for file, line, _ in candidates(trace.footer, name, slug)]
+        for slug in ("other-result", "not-called")
+    )
+    why = dict.fromkeys(others, " (it ran, but the model got another result)")
+    if idle and _is_built_in(project, name, idle):
+        why |= dict.fromkeys(
+            idle, " (it did not run, and the project makes the name of another function from the tool's)"
+        )
+    return _Shown(
+        is_found,
+        trace.header.rules == rules.file_digest,
+        why,
+        idle,
+        next(
+            (
+                entry.reason
+                for entry in ledger
+                if entry.what == name and entry.slug == "ambiguous-tool" and "lambdas" in entry.reason
+            ),
+            "",
+        ),
+    )
+
+
+def _is_built_in(project: Project, name: str, places: Iterable[tuple[str, int]]) -> bool:
+    """Return whether the project makes the name of another function from that of a tool, or can't be read."""
+    files = {os.path.realpath(path): () for path in python_files(project.paths) if project.owns(path)}
+    known = {(os.path.realpath(path_of(project.root, file)), line) for file, line in places}
+    try:
+        return leads_to_another(ImportedSources(files), name, known)
+    except UnreadableError:
+        return True
+
+
 def _of_tool(
-    name: str,
-    definitions: Sequence[ToolDefinition],
-    rules: Rules,
-    *,
-    is_found: bool,
-    others: Collection[tuple[str, int]],
+    name: str, definitions: Sequence[ToolDefinition], rules: Rules, shown: _Shown
 ) -> list[Suggestion]:
     """Return the tables for a tool that the model asked for and that no crossing answers, one for each definition.
 
@@ -164,26 +217,32 @@ def _of_tool(
         name: the tool.
         definitions: what it may be.
         rules: the present rules.
-        is_found: whether a function was found that answers other calls of it.
-        others: the files and lines of functions that ran for it, and whose return value the model did not get.
+        shown: what the run shows of it.
     """
     sites = {definition: f"{definition.file}:{definition.qualname}" for definition in definitions}
     unwoven = uncovered(sites.values(), rules)
     woven = [definition for definition, site in sites.items() if site not in unwoven]
-    if woven:
-        place = f"{woven[0].file}:{woven[0].line}"
-        return [_blocking((), f"{name}: a rule fits {woven[0].qualname} at {place} by now; record again")]
     asked = f"{name}: the model asked for it, and no crossing answers"
+    if woven:
+        function = f"{woven[0].qualname} at {woven[0].file}:{woven[0].line}"
+        if not shown.is_recorded:
+            return [_blocking((), f"{name}: a rule fits {function} by now; record again")]
+        asked = f"{asked}; {function} has a rule and did not run for it"
+        definitions = [definition for definition in definitions if definition not in woven]
     if not definitions:
-        unknown = "the project's source has no definition of that name; write MODULE and FUNCTION of the one that runs it"
-        return [_blocking(tool_fields(name, "MODULE:FUNCTION"), f"{asked}; {unknown}", is_certain=False)]
+        unknown = "" if woven else shown.lambdas or "the project's source has no definition of that name"
+        reason = "; ".join(
+            filter(None, (asked, unknown, "write MODULE and FUNCTION of the one that runs it"))
+        )
+        return [_blocking(tool_fields(name, "MODULE:FUNCTION"), reason, is_certain=False)]
     many = f" (one of {len(definitions)} definitions that it may be)" if len(definitions) > 1 else ""
     suggestions = []
     for definition in definitions:
-        is_other = (definition.file, definition.line) in others
-        ran = " (it ran, but the model got another result)" if is_other else ""
-        reason = f"{asked}: {definition.file}:{definition.line}{many}{ran}"
-        is_certain = not (many or is_found or is_other)
+        place = definition.file, definition.line
+        why_other = shown.others.get(place, "")
+        idle = " (a guard may have answered, since it did not run)" if place in shown.idle else ""
+        reason = f"{asked}: {definition.file}:{definition.line}{many}{why_other or idle}"
+        is_certain = not (many or shown.is_found or why_other or woven)
         suggestions.append(_blocking(tool_fields(name, definition.target), reason, is_certain=is_certain))
     return suggestions
 

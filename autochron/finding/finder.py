@@ -27,6 +27,7 @@ from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
 from autochron.finding.contexts import Selection, select
 from autochron.finding.decisions import Decisions
 from autochron.finding.definitions import DefinitionSearch
+from autochron.finding.idle_candidates import IdleCandidates
 from autochron.finding.output_forms import OutputForms
 from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
@@ -103,6 +104,7 @@ class ToolFinder:
         self._own_modules: frozenset[str] = frozenset()
         """The project's modules that were loaded at the last search."""
         self._known_results = KnownResults()
+        self._idle = IdleCandidates()
         self._forms = OutputForms(self.called, activation.project)
         self._watch: ReturnWatch | None = None
         self._lock = unpatched.RLock()
@@ -128,7 +130,9 @@ class ToolFinder:
             if is_awaited:
                 if self._decisions:
                     self._decide(results)
+                waiting = self._idle.open_calls(self.called)
                 self.called.answer(crossing.seq, results)
+                self._unknown |= self._idle.note(waiting, self.called)
                 if self._watch is not None:
                     self._watch.settle()
                 with self._lock:
@@ -136,10 +140,10 @@ class ToolFinder:
                     for seq in failed:  # there is no answer to requests that the transport did not send
                         del self._answers[seq]
                     self._answers[crossing.seq] = _Answer(paths, wire, crossing.root.kernel)
-                waiting = islice(frames_from(getframe(1)), _MOST_FRAMES)
+                frames = islice(frames_from(getframe(1)), _MOST_FRAMES)
                 owns = self._activation.project.owns
                 self._callers = {
-                    identity(frame): frame.f_code for frame in waiting if owns(frame.f_code.co_filename)
+                    identity(frame): frame.f_code for frame in frames if owns(frame.f_code.co_filename)
                 }
         except Exception as error:
             if is_interruption(error):
@@ -173,6 +177,14 @@ class ToolFinder:
             for place in sorted(places):
                 reason = f"{self._place_of(*place)} ran when the model asked for it, but the model got another result"
                 self._activation.ledger.refuse(name, reason, "other-result")
+        for name in sorted(self._idle.tools - self._activation.ledger.refused):
+            ways = {rule.split(":")[0] for rule in self._decisions.confirmed if rule.endswith(f" {name}")}
+            if not any(way.startswith("found by name ") for way in ways):
+                found.dropped.add(name)
+            for code in self._idle.codes_of(name) if not ways else ():
+                function = self._place_of(code.co_filename, code.co_firstlineno, code.co_qualname)
+                reason = f"{function} has its name, and did not run when the model asked for it"
+                self._activation.ledger.refuse(name, reason, "not-called")
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""
@@ -290,6 +302,8 @@ class ToolFinder:
             self._watch.asked(kernel, names)
 
     def _make_point(self, tool: str, code: CodeType, module: str) -> Point | None:
+        if self._is_refused_lambda(tool, code):
+            return None
         selection = Selection()
         if not self._declares_all(
             tool, code
@@ -323,13 +337,29 @@ class ToolFinder:
             if not self._decisions:
                 self._watch.off()
 
+    def _is_refused_lambda(self, tool: str, code: CodeType) -> bool:
+        """Return whether a replay could not tell a lambda from another one of its line."""
+        if code.co_name != "<lambda>":
+            return False
+        others = self._at_place((code.co_filename, code.co_firstlineno, code.co_qualname))
+        if all(other.__code__ is code for other in others):
+            return False
+        place = f"{self._activation.project.name(code.co_filename)}:{code.co_firstlineno}"
+        reason = f"{place} has two lambdas, so neither is taken for it: put each in a line of its own, or use `def`"
+        self._activation.ledger.refuse(tool, reason, "ambiguous-tool")
+        return True
+
     def _functions_at(self, point: Point) -> list[FunctionType]:
         """Return the functions that a point was made for by their values."""
         modules = self._activation.project.loaded_modules().values()
         if self._watch is not None and sum(module["__file__"] == point.file for module in modules) <= 1:
             return [function for code in self._watch.codes_of(point) for function in functions_of(code)]
         # A file that was loaded twice has two functions at one place.
-        place = point.file, point.line, point.qualname
+        return self._at_place((point.file, point.line, point.qualname))
+
+    @staticmethod
+    def _at_place(place: tuple[str, int, str]) -> list[FunctionType]:
+        """Return all functions with this file, line and qualified name."""
         return [
             function
             for function in exact_instances_of(FunctionType)
@@ -398,7 +428,10 @@ class ToolFinder:
                 continue
             if any(not points_of(function.__code__) for function in candidates):
                 self._unknown.discard(name)
+            if any(self._is_refused_lambda(name, function.__code__) for function in candidates):
+                continue
             for function in candidates:
+                self._idle.add(name, function.__code__)
                 activation.found.weave(function, self._rule_by_name(name, function, tools))
 
     def _rule_by_name(

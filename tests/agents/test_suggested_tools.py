@@ -6,6 +6,7 @@ import pytest
 
 from autochron import provider
 from autochron.provider.script import Call, Script, Step
+from tests.agents.unruled_cases import LEARNS
 from tests.agents.workshop import assert_same
 
 TURNS = Script(
@@ -283,3 +284,121 @@ def test_methods_that_were_called_and_that_a_glob_leaves_out_are_named_with_the_
     recorded = record(forked, home)
     assert "(methods-left-out)" not in recorded.stderr
     assert_same(recorded, forked.run(home, "replay", "last"), 0)
+
+
+DESK = """\
+def refund(order, cents):
+    return order
+
+class Desk:
+    def tool_refund(self, order, cents):
+        open("ran", "a").close()
+        return {"paid": "Ada Lovelace", "receipt": "R-2217"}
+
+    def tool_note(self, text):
+        return {"noted": "at noon, by the porter"}
+
+    def __getitem__(self, name):
+        return getattr(self, "tool_" + name)
+
+TOOLS = Desk()
+"""
+HELPER = """\
+[[boundary]]
+name = "refund"
+kind = "tool"
+target = "shop.tools:refund"
+"""
+
+
+def test_a_helper_of_the_tools_name_that_did_not_run_is_a_comment(home, forked):
+    (home / "shop/tools.py").write_text(DESK)
+    recorded = record(forked, home)
+    ran = " ".join(recorded.stderr.split())
+    assert (
+        "refund (shop/tools.py:1) has its name, and did not run when the model asked for it (not-called)"
+        in ran
+    )
+    shown = suggested(forked, home, "--yes")
+    assert (
+        "# refund: the model asked for it, and no crossing answers: shop/tools.py:1 (it did not run, and "
+        "the project makes the name of another function from the tool's)\n# [[boundary]]\n" in shown
+    )
+    assert 'target = "shop.tools:refund"' not in (home / "autochron.toml").read_text() if LEARNS else True
+    assert forked.run(home, "replay", "last").status == 2
+
+
+def test_a_rule_for_a_helper_that_does_not_run_is_no_reason_to_record_again(home, forked):
+    """The real tool has a name that is built from the tool's, so the call was not declined."""
+    (home / "shop/tools.py").write_text(DESK)
+    (home / "autochron.toml").write_text(f"version = 1\n{HELPER}")
+    recorded = record(forked, home)
+    assert "the model asked for refund, and no boundary is known to cover it" in recorded.stderr
+    shown = suggested(forked, home)
+    assert "record again\n" not in shown.replace("and record again.\n", "")
+    assert (
+        "# refund: the model asked for it, and no crossing answers; refund at shop/tools.py:1 has a rule and did not run for "
+        "it; write MODULE and FUNCTION of the one that runs it\n"
+        '# [[boundary]]\n# name = "refund"\n# kind = "tool"\n# target = "MODULE:FUNCTION"\n' in shown
+    )
+    assert forked.run(home, "replay", "last").status == 2
+
+
+LAMBDAS = ('lambda order, cents: {"paid": "Ada"}', 'lambda text: {"noted": "at noon"}')
+
+
+def test_lambdas_on_one_line_are_to_be_separated(home, forked):
+    refund, note = LAMBDAS
+    (home / "shop/tools.py").write_text(f'TOOLS = {{"refund": {refund}, "note": {note}}}\n')
+    recorded = record(forked, home)
+    remedy = "put each in a line of its own, or use `def`"
+    told = f"shop/tools.py:1 has two lambdas, so neither is taken for it: {remedy}"
+    assert f"not woven: refund: {told} (ambiguous-tool)" in " ".join(recorded.stderr.split())
+    assert f"# refund: the model asked for it, and no crossing answers; {told}; write MODULE" in suggested(
+        forked, home
+    )
+    assert forked.run(home, "replay", "last").status == 2
+
+
+def test_a_lambda_that_is_found_gets_no_table(home, forked):
+    refund, note = LAMBDAS
+    (home / "shop/tools.py").write_text(f'TOOLS = {{\n"refund": {refund},\n"note": {note}}}\n')
+    recorded = record(forked, home)
+    shown = suggested(forked, home, "--yes")
+    assert (
+        "# refund: found by name in the latest run: shop/tools.py:2, a lambda, which a table can't name: use `def`\n"
+        '# [[boundary]]\n# name = "refund"\n# kind = "tool"\n# target = "shop.tools:FUNCTION"\n' in shown
+    )
+    assert not (home / "autochron.toml").exists()
+    assert_same(recorded, forked.run(home, "replay", "last"), 0)
+
+
+@pytest.mark.skipif(not LEARNS, reason="needs Python 3.12, which sees the lambdas run")
+def test_lambdas_that_ran_on_one_line_are_to_be_separated(home, forked):
+    (home / "shop/tools.py").write_text(
+        f"FUNCTIONS = [{', '.join(LAMBDAS)}]\n\nclass Table:\n    def __getitem__(self, name):\n"
+        '        return FUNCTIONS[["refund", "note"].index(name)]\n\nTOOLS = Table()\n'
+    )
+    record(forked, home)
+    assert "no crossing answers; shop/tools.py:1 has two lambdas" in suggested(forked, home)
+    assert forked.run(home, "replay", "last").status == 2
+
+
+TWICE = """\
+import runpy
+
+for _ in range(2):
+    runpy.run_path("talk.py")
+"""
+
+
+@pytest.mark.skipif(not LEARNS, reason="needs Python 3.12, which sees the method run")
+def test_the_method_behind_an_idle_helper_is_found_the_next_time(home, forked):
+    (home / "shop/tools.py").write_text(DESK)
+    (home / "talk.py").write_text(AGENT.replace("started = time.time()\n", ""))
+    (home / "agent.py").write_text(TWICE)
+    recorded = record(forked, home)
+    assert "the model asked for refund (1 of 2 calls), and no boundary is known to" in recorded.stderr
+    assert "found: refund is shop/tools.py:5 Desk.tool_refund, by value" in recorded.stderr
+    assert "declined" not in recorded.stderr
+    assert forked.run(home, "replay", "last").status == 2

@@ -346,6 +346,74 @@ def test_a_tool_that_may_run_outside_its_boundary_is_unwoven(source, rules, answ
     assert errors.count("(unwoven-tool)") == len(unwoven)
 
 
+BUILT = """
+class Desk:
+    def tool_look_up(self, order):
+        return order
+
+    def tool_refund(self, order, cents):
+        print("refunded", cents)
+
+
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    return cents
+
+
+desk = Desk()
+
+
+def main():
+    for call in ask(0)["calls"]:
+        function = FUNCTION
+        if call["name"] != "look_up" or function is None:
+            function(**call["arguments"])
+        else:
+            look_up(**call["arguments"])
+
+
+main()
+"""
+BUILDING = {
+    "a sum": 'getattr(desk, "tool_" + call["name"])',
+    "an f-string": "getattr(desk, f\"tool_{call['name']}\")",
+    "a path in an f-string": "eval(f\"desk.tool_{call['name']}\")",
+    "a template": 'getattr(desk, "tool_{}".format(call["name"]))',
+    "a percent sign": 'getattr(desk, "tool_%s" % call["name"])',
+    "a list of methods": '{each.removeprefix("tool_"): getattr(desk, each) for each in dir(desk)}.get(call["name"])',
+}
+HELPED = """
+def look_up(order):
+    return order
+
+
+def _refund(order, cents):
+    print(f"refunded_{cents}", "_")
+
+
+def refund(order, cents):
+    _refund(order, cents)
+
+
+TOOLS = {"look_up": look_up, "refund": refund}
+"""
+
+
+@pytest.mark.parametrize("function", BUILDING.values(), ids=BUILDING)
+def test_a_tool_whose_name_is_built_into_another_is_unwoven(function, tmp_path):
+    source = BUILT.replace("FUNCTION", function)
+    tools, _ = record(tmp_path, ASK + source, only("look_up", "refund"), [[LOOK_UP, REFUND]])
+    assert tools == ((), ("refund",))
+
+
+def test_a_helper_with_a_longer_name_is_no_other_way_to_a_tool(tmp_path):
+    tools, _ = record(tmp_path, ASK + HELPED + FIRST, only("look_up", "refund"), [[LOOK_UP, REFUND]])
+    assert tools == (("refund",), ())
+
+
 def test_a_replay_is_refused_for_an_unwoven_tool_and_not_for_a_declined_one(tmp_path):
     source = ASK + FUNCTIONS + FIRST
     tools, errors = record(tmp_path, source, only("look_up", "refund"), THREE)
