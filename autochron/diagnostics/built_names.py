@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from autochron.diagnostics.sources import ImportedSources, SourceFile
+from autochron.diagnostics.sources import ImportedSources, SourceFile, first_line
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|%s")
 
@@ -26,12 +26,14 @@ def leads_to_another(sources: ImportedSources, name: str, places: Collection[tup
     Raises:
         UnreadableError: a file can't be read or parsed.
     """
+    spellings = _spellings(name)
     around = {
         part
-        for source in sources.naming([name])
+        for source in sources.naming(spellings)
         for node in ast.walk(source.tree)
-        if isinstance(node, _DEFINITIONS) and (source.path, node.lineno) not in places
-        for part in _around(node.name, name)
+        if isinstance(node, _DEFINITIONS) and not _holds(node, source.path, places)
+        for spelling in spellings
+        for part in _around(node.name, spelling)
     }
     if not around:
         return False
@@ -42,6 +44,22 @@ def leads_to_another(sources: ImportedSources, name: str, places: Collection[tup
         for piece in _pieces(source)
         for before, after in around
     )
+
+
+def _holds(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    path: str,
+    places: Collection[tuple[str, int]],
+) -> bool:
+    """Return whether a definition is the tool, or a class or function around it."""
+    return any(path == file and first_line(node) <= line <= (node.end_lineno or 0) for file, line in places)
+
+
+def _spellings(name: str) -> set[str]:
+    """Return a name as it is, and as the names of classes and constants spell it: `get_news`, `GetNews`, `getNews`."""
+    words = [word for word in name.split("_") if word]
+    capitals = "".join(word[:1].upper() + word[1:] for word in words)
+    return {name, name.upper(), name.title(), capitals, capitals[:1].lower() + capitals[1:]} - {""}
 
 
 def _around(longer: str, name: str) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,8 @@ Such a call has no crossing. A call that ran outside every boundary has none eit
 again. The two are told apart by whether the call would have crossed:
 
 - A woven definition of the tool's name. Its own code is changed, so no call can avoid it. The names of the call's
-  arguments must be among its parameters, and nothing else in the project may be the tool of that name
-  (`sources.has_rival`, `built_names.leads_to_another`).
+  arguments must be among its parameters, the project must mention it (`mentions`), and nothing else in the project may
+  be the tool of that name (`sources.has_rival`, `built_names.leads_to_another`, and what the program keeps under it).
 - A boundary that dispatches: a bound call through a table, such as `TOOLS[$tool](...)`, a dispatcher of the project
   that is named after its argument, or a dispatcher of a framework that is named after the tool's object. A tool can be
   called without these. So three things must hold: the boundary answered another call in this run, it knows the tool,
@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
 from autochron._runtime.live_objects import instances_of
 from autochron._runtime.unpatched import os
 from autochron.diagnostics.built_names import leads_to_another
+from autochron.diagnostics.mentions import is_mentioned
 from autochron.diagnostics.sources import (
     ImportedSources,
     SourceFile,
@@ -49,7 +50,10 @@ from autochron.weaving.heap import every_function
 
 
 def declined_tools(
-    missing: Sequence[Unanswered], activation: Activation, answering: Collection[str]
+    missing: Sequence[Unanswered],
+    activation: Activation,
+    answering: Collection[str],
+    named: Callable[[str, frozenset[str] | None], Iterable[FunctionType]],
 ) -> frozenset[str]:
     """Return the names of the tools that a boundary covers and that were not called.
 
@@ -57,9 +61,10 @@ def declined_tools(
         missing: the tools with calls that no crossing answers.
         activation: what is woven.
         answering: the packs, and the rules of the project, by which other calls were answered.
+        named: returns the functions that the program keeps under a tool's name, from the name and the names of the arguments.
     """
     try:
-        judge = _DeclineJudge(activation, answering)
+        judge = _DeclineJudge(activation, answering, named)
         return frozenset(tool.name for tool in missing if judge.is_declined(tool))
     except Exception:  # a fault here must not fail the recording: all tools count as unwoven
         return frozenset()
@@ -68,8 +73,14 @@ def declined_tools(
 class _DeclineJudge:
     """Decides on the tools of one recording."""
 
-    def __init__(self, activation: Activation, answering: Collection[str]) -> None:
+    def __init__(
+        self,
+        activation: Activation,
+        answering: Collection[str],
+        named: Callable[[str, frozenset[str] | None], Iterable[FunctionType]],
+    ) -> None:
         self._answering = answering
+        self._named = named
         # A found tool may be a helper of the same name, unless its file has one that has answered a call.
         found = [
             point
@@ -96,8 +107,10 @@ class _DeclineJudge:
             return False
         definitions = [point for point in self._points if _is_definition_of(point, tool.name)]
         if definitions:
-            return any(_takes(point, tool) for point in definitions) and not self._has_rival(
-                tool.name, definitions
+            return (
+                any(_takes(point, tool) for point in definitions)
+                and any(self._may_be_called(point) for point in definitions)
+                and not self._has_rival(tool, definitions)
             )
         if tool.is_partial:
             return False  # the dispatcher knows the tool, but it may be called in another way as well
@@ -107,8 +120,14 @@ class _DeclineJudge:
             or any(self._is_of_framework(point, tool.name) for point in self._points)
         )
 
-    def _has_rival(self, name: str, definitions: Sequence[Point]) -> bool:
+    def _may_be_called(self, point: Point) -> bool:
+        """Return whether the project may call a definition of its own. If not, another function is the tool."""
+        place = os.path.realpath(point.file), point.line
+        return not self._owns(point.file) or is_mentioned(self._sources, point.qualname, {place})
+
+    def _has_rival(self, tool: Unanswered, definitions: Sequence[Point]) -> bool:
         """Return whether something other than the woven definitions may be the tool of this name."""
+        name = tool.name
         places = {(os.path.realpath(point.file), point.line) for point in definitions}
 
         def is_fine(value: Any) -> bool:
@@ -121,6 +140,7 @@ class _DeclineJudge:
             any(code.co_filename.startswith("<") for code in codes)
             or has_rival(self._sources, name, places, is_fine, is_woven=True)
             or leads_to_another(self._sources, name, places)
+            or any(_place(function) not in places for function in self._named(name, _keys_of(tool)))
         )
 
     # --- a table -----------------------------------------------------------------------------------------------------
@@ -265,6 +285,12 @@ def _unconditional_rule(point: Point) -> BoundaryRule | None:
 def _answers(rule: BoundaryRule) -> bool:
     """Return whether a crossing by this rule answers a call: on a replay its body does not run."""
     return rule.kind == "tool" and not rule.observe and rule.outcome is None
+
+
+def _keys_of(tool: Unanswered) -> frozenset[str] | None:
+    """Return the names of all arguments of a tool's unanswered calls; None if they are unknown."""
+    known = [keys for keys in tool.keys if keys is not None]
+    return frozenset().union(*known) if known else None
 
 
 def _takes(point: Point, tool: Unanswered) -> bool:

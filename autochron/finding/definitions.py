@@ -10,6 +10,7 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
@@ -65,6 +66,18 @@ _OWN = "autochron."
 _RECEIVERS = frozenset({"self", "cls"})
 
 _Cached = type(functools.lru_cache(len))
+
+
+def functions_named(tool: str, parameters: frozenset[str] | None, project: Project) -> list[FunctionType]:
+    """Return the functions that the project keeps under the name of a tool now.
+
+    Args:
+        tool: the tool.
+        parameters: the names of its parameters; None if they are unknown.
+        project: the project.
+    """
+    search = DefinitionSearch([DeclaredTool(tool, parameters, frozenset())], project)
+    return search.functions(None, project.loaded_modules().values()).get(tool, [])
 
 
 class DefinitionSearch:
@@ -180,6 +193,10 @@ class DefinitionSearch:
                     self._take(tool, entry, 0)
                 if key in _NAMES:
                     names[key] = entry
+            elif issubclass(type(key), Enum):
+                told = (dictionary_of(key) or {}).get("_value_")
+                for tool in self._tools.get(told, ()) if type(told) is str else ():
+                    self._take(tool, entry, 0)
         for tool in self._named(names) if names else ():
             for key, entry in entries:
                 if type(key) is str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import structs
@@ -310,7 +311,14 @@ class Preparation:
             entries = tuple(self._recorded.effects.noted)
             open_names = {entry.what.partition("[")[0] for entry in entries if entry.slug == "open"}
             candidates = [tool for tool in missing if tool.name not in open_names]
-            declined = declined_tools(candidates, self._recorded.activation, self.tally.answering())
+            activation = self._recorded.activation
+
+            def named(tool: str, parameters: frozenset[str] | None) -> Iterable[FunctionType]:
+                from autochron.finding.definitions import functions_named  # lazy: as above
+
+                return functions_named(tool, parameters, activation.project)
+
+            declined = declined_tools(candidates, activation, self.tally.answering(), named)
         return (
             tuple(tool.label for tool in missing if tool.name not in declined),
             tuple(tool.label for tool in missing if tool.name in declined),

@@ -414,6 +414,144 @@ def test_a_helper_with_a_longer_name_is_no_other_way_to_a_tool(tmp_path):
     assert tools == (("refund",), ())
 
 
+IDLE = """
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    return cents
+
+
+def pay_back(order, cents):
+    print("refunded", cents)
+
+
+class Table:
+    def __getitem__(self, name):
+        return look_up if name == "look_up" else self.other(name)
+
+
+"""
+OTHER_WAYS = {
+    "the name of a class": """
+class PayBack:
+    name = "refund"
+
+    def run(self, order, cents):
+        pay_back(order, cents)
+
+
+TOOLS = {"look_up": look_up} | {each.name: each().run for each in [PayBack]}
+""",
+    "an enumeration": """
+import enum
+
+Name = enum.Enum("Name", {"REFUND": "refund"})
+HANDLERS = {Name.REFUND: pay_back}
+
+
+class Tools(Table):
+    def other(self, name):
+        return HANDLERS[Name(name)]
+
+
+TOOLS = Tools()
+""",
+    "a constant": 'REFUND = "refund"\nTOOLS = {"look_up": look_up, REFUND: pay_back}\n',
+    "two lists": 'TOOLS = dict(zip(["look_up", "refund"], [look_up, pay_back]))\n',
+    "a text of the configuration": """
+CONFIGURED = json.loads('{"refund": "pay_back"}')
+
+
+class Tools(Table):
+    def other(self, name):
+        return globals()[CONFIGURED[name]]
+
+
+TOOLS = Tools()
+""",
+    "a part of the name": """
+class Tools(Table):
+    def other(self, name):
+        return {"r": pay_back}[name[0]]
+
+
+TOOLS = Tools()
+""",
+    "a class with a name like it": """
+class RefundTool:
+    def __call__(self, order, cents):
+        pay_back(order, cents)
+
+
+class Tools(Table):
+    def other(self, name):
+        return globals()[name.title() + "Tool"]()
+
+
+TOOLS = Tools()
+""",
+    "a lambda": """
+class Tools(Table):
+    def other(self, name):
+        return lambda **given: pay_back(**given)
+
+
+TOOLS = Tools()
+""",
+    "a default": """
+class Tools(dict):
+    def __missing__(self, name):
+        return pay_back
+
+
+TOOLS = Tools(look_up=look_up)
+""",
+}
+
+
+@pytest.mark.parametrize("source", OTHER_WAYS.values(), ids=OTHER_WAYS)
+def test_a_covered_function_that_nothing_calls_is_not_the_tool(source, tmp_path):
+    tools, _ = record(tmp_path, ASK + IDLE + source + ALL, only("look_up", "refund"), [[LOOK_UP, REFUND]])
+    assert tools == ((), ("refund",))
+
+
+METHODS = """
+class Desk:
+    def look_up(self, order):
+        return order
+
+    def refund(self, order, cents):
+        print("refunded", cents)
+"""
+MENTIONS = {
+    "globals": FUNCTIONS.partition("TOOLS")[0]
+    + FIRST.replace('TOOLS[call["name"]]', 'globals()[call["name"]]'),
+    "a decorator": "TOOLS = {}\n\n\ndef tool(function):\n    TOOLS[function.__name__] = function\n    return function\n"
+    + FUNCTIONS.partition("TOOLS")[0].replace("\ndef ", "\n@tool\ndef ")
+    + FIRST,
+}
+OF_METHODS = {
+    "getattr": FIRST.replace('TOOLS[call["name"]]', 'getattr(Desk(), call["name"])'),
+    "attributes": "desk = Desk()\nTOOLS = {each.__name__: each for each in [desk.look_up, desk.refund]}\n"
+    + FIRST,
+}
+
+
+@pytest.mark.parametrize("source", MENTIONS.values(), ids=MENTIONS)
+def test_a_function_that_the_source_may_call_is_declined(source, tmp_path):
+    tools, _ = record(tmp_path, ASK + source, only("look_up", "refund"), [[LOOK_UP, REFUND]])
+    assert tools == (("refund",), ())
+
+
+@pytest.mark.parametrize("source", OF_METHODS.values(), ids=OF_METHODS)
+def test_a_method_that_the_source_may_call_is_declined(source, tmp_path):
+    rules = only("Desk.look_up", "Desk.refund")
+    tools, _ = record(tmp_path, ASK + METHODS + source, rules, [[LOOK_UP, REFUND]])
+    assert tools == (("refund",), ())
+
+
 def test_a_replay_is_refused_for_an_unwoven_tool_and_not_for_a_declined_one(tmp_path):
     source = ASK + FUNCTIONS + FIRST
     tools, errors = record(tmp_path, source, only("look_up", "refund"), THREE)
