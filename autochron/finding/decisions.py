@@ -70,7 +70,7 @@ class Decisions:
     """The held crossings of one session. Any thread may use it.
 
     Attributes:
-        confirmed: ids of the rules of functions that are known to be a tool.
+        confirmed: by id, the rules of functions that are known to be a tool.
         rejected: ids of the rules of functions that are known to be none.
         unclear: by tool, the places of several functions that each may be it.
         dropped: the tools of which a crossing was dropped.
@@ -78,7 +78,7 @@ class Decisions:
     """
 
     def __init__(self) -> None:
-        self.confirmed: set[str] = set()
+        self.confirmed: dict[str, BoundaryRule] = {}
         self.rejected: set[str] = set()
         self.unclear: dict[str, frozenset[tuple[str, int, str]]] = {}
         self.dropped: set[str] = set()
@@ -127,7 +127,7 @@ class Decisions:
                 if len(places) > 1:
                     self.unclear[fitting[0].rule.name] = places
                 if chosen:
-                    self.confirmed.add(chosen[0].rule.id)
+                    self.confirmed[chosen[0].rule.id] = chosen[0].rule
                     self.others.get(chosen[0].rule.name, set()).discard(chosen[0].place)
                     kept.append(chosen[0])
                     self._let_go([entry for entry in entries if entry.rule.id != chosen[0].rule.id], chosen)

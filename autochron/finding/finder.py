@@ -178,10 +178,10 @@ class ToolFinder:
                 reason = f"{self._place_of(*place)} ran when the model asked for it, but the model got another result"
                 self._activation.ledger.refuse(name, reason, "other-result")
         for name in sorted(self._idle.tools - self._activation.ledger.refused):
-            ways = {rule.split(":")[0] for rule in self._decisions.confirmed if rule.endswith(f" {name}")}
-            if not any(way.startswith("found by name ") for way in ways):
-                found.dropped.add(name)
-            for code in self._idle.codes_of(name) if not ways else ():
+            known = [rule for rule in self._decisions.confirmed.values() if rule.name == name]
+            if all(rule.id.startswith("found by value ") for rule in known):
+                found.dropped.add(name)  # the calls before it was found were not declined
+            for code in self._idle.codes_of(name) if not known else ():
                 function = self._place_of(code.co_filename, code.co_firstlineno, code.co_qualname)
                 reason = f"{function} has its name, and did not run when the model asked for it"
                 self._activation.ledger.refuse(name, reason, "not-called")
