@@ -19,7 +19,7 @@ from autochron.diagnostics.module_names import ModuleNames
 from autochron.diagnostics.sources import ImportedSources, UnreadableError
 from autochron.diagnostics.tool_definitions import ToolDefinition, find_definitions
 from autochron.diagnostics.woven_tools import uncovered
-from autochron.model import HARMFUL, Finding, Rules
+from autochron.model import HARMFUL, NOT_CALLED, Finding, Rules
 from autochron.project import Project, path_of, python_files
 from autochron.report.impact import with_impact
 from autochron.rules.editing import NewTable, replace_rules, table_text, with_tables
@@ -175,7 +175,7 @@ def _shown(name: str, trace: Record, rules: Rules, project: Project, *, is_found
     ledger = () if trace.footer is None else trace.footer.ledger
     others, idle = (
         [(file, line) for file, line, _ in candidates(trace.footer, name, slug)]
-        for slug in ("other-result", "not-called")
+        for slug in ("other-result", NOT_CALLED)
     )
     why = dict.fromkeys(others, " (it ran, but the model got another result)")
     if idle and _is_built_in(project, name, idle):

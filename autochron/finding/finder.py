@@ -37,7 +37,7 @@ from autochron.http.exchange import stored_exchange
 from autochron.inputs import RECEIVERS
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
-from autochron.model import BoundaryRule, Exchange, MetaPaths, Returned
+from autochron.model import NOT_CALLED, BoundaryRule, Exchange, MetaPaths, Returned
 from autochron.recording.call_facts import CallFacts, CallResult, DeclaredTool, KnownResults
 from autochron.recording.declared_tools import DeclaredTools
 from autochron.weaving.gate import Point
@@ -184,7 +184,7 @@ class ToolFinder:
             for code in self._idle.codes_of(name) if not known else ():
                 function = self._place_of(code.co_filename, code.co_firstlineno, code.co_qualname)
                 reason = f"{function} has its name, and did not run when the model asked for it"
-                self._activation.ledger.refuse(name, reason, "not-called")
+                self._activation.ledger.refuse(name, reason, NOT_CALLED)
 
     def answered(self, crossing: Crossing[Any], exchange: Exchange) -> None:
         """Note the recorded answer that a request is served."""
@@ -269,6 +269,7 @@ class ToolFinder:
         for name in names:
             for call in self.called.calls_of(name):
                 if is_inside(call, current):
+                    call.is_taken = True  # by a crossing that another rule makes
                     continue
                 score = (
                     is_named(point, arguments, name) if len(names) > 1 else 0,

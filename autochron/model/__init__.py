@@ -65,6 +65,7 @@ from autochron.model.rules import (
 )
 from autochron.model.trace import (
     ADDRESS,
+    NOT_CALLED,
     NOT_COMPARED,
     UNTESTED,
     Abandoned,
@@ -102,6 +103,7 @@ __all__ = [
     "FOUND",
     "HARMFUL",
     "KINDS",
+    "NOT_CALLED",
     "NOT_COMPARED",
     "OUTSIDE",
     "UNTESTED",

@@ -269,6 +269,10 @@ UNTESTED = "untested-version"
 """The slug of a library whose pack was not tested with the installed version. It is woven nevertheless."""
 
 
+NOT_CALLED = "not-called"
+"""The slug of a function that has the name of a tool and did not run. It counts only if nothing else answered the tool."""
+
+
 class OutsideEffect(Struct, frozen=True, kw_only=True):
     """An effect outside every boundary, of one line of the project."""
 

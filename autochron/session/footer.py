@@ -11,6 +11,7 @@ from autochron.detect.merge import combined
 from autochron.effects.footprints import first_reads, first_snapshots
 from autochron.envelope import bodies
 from autochron.model import (
+    NOT_CALLED,
     BoundaryRule,
     Child,
     Connection,
@@ -109,7 +110,7 @@ class Ending(Struct, frozen=True):
             found_tools=found_tools,
             connections=tuple(connections),
             ledger=(
-                *self.ledger,
+                *_that_count(self.ledger, unwoven_tools),
                 *_not_served(transcript, stdin),
                 *_unmanaged_entries(self.started, {child.lane for child in joined}),
                 *(_unmatched(rule, reason) for rule, reason in self.unmatched if rule.id not in matched),
@@ -125,6 +126,12 @@ class Ending(Struct, frozen=True):
             effects=_each_once([*self.effects, *(effect for footer in footers for effect in footer.effects)]),
             knows_effects=self.knows_effects,
         )
+
+
+def _that_count(ledger: Iterable[Unwoven], unwoven_tools: Iterable[str]) -> Iterator[Unwoven]:
+    """Yield the entries of a ledger; those on functions that did not run only if nothing answered their tool."""
+    unwoven = {label.partition(" (")[0] for label in unwoven_tools}
+    return (entry for entry in ledger if entry.slug != NOT_CALLED or entry.what in unwoven)
 
 
 def _secrets(stdout: bytes, stored: bytes, mask_key: Callable[[], MaskKey | None]) -> Secrets | None:
