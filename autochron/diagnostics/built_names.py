@@ -106,7 +106,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
 def _is_made_of(piece: tuple[str, str, bool], before: str, after: str) -> bool:
     """Return whether a text may make the longer name.
 
-    A text alone, as in `method.startswith("tool_")`, says so only if it has a word in it: `_` may have many uses.
+    A text alone, as in `method.startswith("tool_")`, says so only if it is a word and `_`: others have many uses.
     """
     start, end, is_filled = piece
     if is_filled:
@@ -116,4 +116,5 @@ def _is_made_of(piece: tuple[str, str, bool], before: str, after: str) -> bool:
             and not _IN_A_NAME.match(start[: -len(before) or None][-1:])
             and not _IN_A_NAME.match(end[len(after) :][:1])
         )
-    return (start, end) in {(before, ""), ("", after)} and any(map(str.isalnum, start or end))
+    is_word = any(map(str.isalnum, start or end)) and (start.endswith("_") or end.startswith("_"))
+    return is_word and (start, end) in {(before, ""), ("", after)}

@@ -38,6 +38,7 @@ from autochron.diagnostics.sources import (
     has_way_around,
     reads_attribute,
 )
+from autochron.effects.held import cells_of
 from autochron.instrument.activation import Activation
 from autochron.instrument.decorators import marked
 from autochron.instrument.passed_callables import function_of
@@ -140,7 +141,10 @@ class _DeclineJudge:
             any(code.co_filename.startswith("<") for code in codes)
             or has_rival(self._sources, name, places, is_fine, is_woven=True)
             or leads_to_another(self._sources, name, places)
-            or any(_place(function) not in places for function in self._named(name, _keys_of(tool)))
+            or any(
+                not _leads_to(function, places, {point.qualname.rpartition(".")[2] for point in definitions})
+                for function in self._named(name, _keys_of(tool))
+            )
         )
 
     # --- a table -----------------------------------------------------------------------------------------------------
@@ -285,6 +289,15 @@ def _unconditional_rule(point: Point) -> BoundaryRule | None:
 def _answers(rule: BoundaryRule) -> bool:
     """Return whether a crossing by this rule answers a call: on a replay its body does not run."""
     return rule.kind == "tool" and not rule.observe and rule.outcome is None
+
+
+def _leads_to(function: FunctionType, places: Collection[tuple[str, int]], names: Collection[str]) -> bool:
+    """Return whether a function is one of these definitions, or may call one: by its name, or as what it decorates."""
+    held = [cell.cell_contents for cell in cells_of(function).values()]
+    inner = [function, *filter(None, map(function_of, held))]
+    return any(_place(each) in places for each in inner) or not set(names).isdisjoint(
+        function.__code__.co_names
+    )
 
 
 def _keys_of(tool: Unanswered) -> frozenset[str] | None:

@@ -532,6 +532,66 @@ MENTIONS = {
     + FUNCTIONS.partition("TOOLS")[0].replace("\ndef ", "\n@tool\ndef ")
     + FIRST,
 }
+TABLE_OF_BOTH = 'TOOLS = {"look_up": look_up, "refund": refund}\n'
+BOTH = """
+def look_up(order):
+    return order
+
+
+def refund(order, cents):
+    print("refunded", cents)
+
+
+"""
+MENTIONS |= {
+    "an enumeration": "import enum\n\nName = enum.Enum('Name', {'LOOK_UP': 'look_up', 'REFUND': 'refund'})\n"
+    + BOTH
+    + "TOOLS = {Name.LOOK_UP: look_up, Name.REFUND: refund}\n"
+    + FIRST.replace('TOOLS[call["name"]]', 'TOOLS[Name(call["name"])]'),
+    "a wrapper": """
+def logged(function):
+    def wrapper(**given):
+        return function(**given)
+
+    return wrapper
+
+
+"""
+    + BOTH.strip().replace("def ", "@logged\ndef ")
+    + "\n\n\n"
+    + TABLE_OF_BOTH
+    + FIRST,
+    "partial": "import functools\n"
+    + BOTH.replace("cents):", "cents, log=None):")
+    + 'TOOLS = {"look_up": look_up, "refund": functools.partial(refund, log=print)}\n'
+    + FIRST,
+    "a class of errors": "class RefundError(Exception):\n    pass\n\n\nSTATUS = 'Error'\n"
+    + BOTH
+    + TABLE_OF_BOTH
+    + FIRST,
+}
+OF_CLASSES = """
+class Tool:
+    def __call__(self, **given):
+        return self.run(**given)
+
+
+class LookUp(Tool):
+    name = "look_up"
+
+    def run(self, order):
+        return order
+
+
+class Refund(Tool):
+    name = "refund"
+
+    def run(self, order, cents):
+        print("refunded", cents)
+
+
+TOOLS = {tool.name: tool for tool in (LookUp(), Refund())}
+"""
 OF_METHODS = {
     "getattr": FIRST.replace('TOOLS[call["name"]]', 'getattr(Desk(), call["name"])'),
     "attributes": "desk = Desk()\nTOOLS = {each.__name__: each for each in [desk.look_up, desk.refund]}\n"
@@ -549,6 +609,15 @@ def test_a_function_that_the_source_may_call_is_declined(source, tmp_path):
 def test_a_method_that_the_source_may_call_is_declined(source, tmp_path):
     rules = only("Desk.look_up", "Desk.refund")
     tools, _ = record(tmp_path, ASK + METHODS + source, rules, [[LOOK_UP, REFUND]])
+    assert tools == (("refund",), ())
+
+
+def test_a_tool_that_its_base_class_runs_is_declined(tmp_path):
+    rules = "".join(
+        f'\n[[boundary]]\nname = "{name}"\nkind = "tool"\ntarget = "agent:{cls}.run"\n'
+        for name, cls in (("look_up", "LookUp"), ("refund", "Refund"))
+    )
+    tools, _ = record(tmp_path, ASK + OF_CLASSES + FIRST, rules, [[LOOK_UP, REFUND]])
     assert tools == (("refund",), ())
 
 
