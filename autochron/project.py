@@ -88,7 +88,7 @@ class _Ownership:
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
         self._others: set[str] = set()
-        """Names of loaded modules that do not belong to the project. A program has two thousand of them."""
+        """Names of loaded modules of libraries. A program has two thousand of them."""
 
     def loaded_modules(self) -> dict[str, dict[str, Any]]:
         namespaces: dict[str, dict[str, Any]] = {}
@@ -106,7 +106,9 @@ class _Ownership:
                 continue
             if self.owns(file):
                 namespaces[name] = namespace
-            else:
+            elif (
+                file.startswith(self._libraries) or _SITE in file
+            ):  # another folder's may be replaced by the project's
                 self._others.add(name)
         return namespaces
 
