@@ -461,8 +461,11 @@ def charge(item, cents):
 def notify(text):
     print(text)
 
+TOOLS = {"price": price, "charge": charge, "notify": notify}
+
 if __name__ == "__main__":
-    print(price(**ask()["calls"][0]["arguments"]))
+    first = ask()["calls"][0]
+    print(TOOLS[first["name"]](**first["arguments"]))
 """
 ASKED = 'version = 1\npacks = []\n\n[[boundary]]\nname = "agent"\nkind = "model"\ntarget = "shop:ask"\n'
 ASKED += 'meta = { tools = ["outcome.calls.*.name"] }\n\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\n'
