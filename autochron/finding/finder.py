@@ -124,7 +124,7 @@ class ToolFinder:
                 return
             facts = CallFacts(paths, b"{}", Returned(), None, wire.content)
             with self._lock:
-                results = facts.results(self._known_results)
+                results = facts.results(self._known_results) if is_awaited else ()
                 if self._unknown:
                     self._forms.note(facts, results, self._unknown)
             if is_awaited:
@@ -132,7 +132,7 @@ class ToolFinder:
                     self._decide(results)
                 waiting = self._idle.open_calls(self.called)
                 self.called.answer(crossing.seq, results)
-                self._unknown |= self._idle.note(waiting, self.called)
+                self._idle.note(waiting, self.called)
                 if self._watch is not None:
                     self._watch.settle()
                 with self._lock:

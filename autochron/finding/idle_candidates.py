@@ -30,8 +30,6 @@ class IdleCandidates:
         """Return the calls of these tools that no function has answered."""
         return [call for tool in self._codes for call in called.calls_of(tool) if not call.is_taken]
 
-    def note(self, waiting: list[OpenCall], called: CalledTools) -> set[str]:
-        """Note which of some calls got a result by now, and return their tools."""
-        tools = {call.call.name for call in waiting if call not in called.calls_of(call.call.name)}
-        self.tools |= tools
-        return tools
+    def note(self, waiting: list[OpenCall], called: CalledTools) -> None:
+        """Note which of some calls got a result by now."""
+        self.tools |= {call.call.name for call in waiting if call not in called.calls_of(call.call.name)}

@@ -382,23 +382,3 @@ def test_lambdas_that_ran_on_one_line_are_to_be_separated(home, forked):
     record(forked, home)
     assert "no crossing answers; shop/tools.py:1 has two lambdas" in suggested(forked, home)
     assert forked.run(home, "replay", "last").status == 2
-
-
-TWICE = """\
-import runpy
-
-for _ in range(2):
-    runpy.run_path("talk.py")
-"""
-
-
-@pytest.mark.skipif(not LEARNS, reason="needs Python 3.12, which sees the method run")
-def test_the_method_behind_an_idle_helper_is_found_the_next_time(home, forked):
-    (home / "shop/tools.py").write_text(DESK)
-    (home / "talk.py").write_text(AGENT.replace("started = time.time()\n", ""))
-    (home / "agent.py").write_text(TWICE)
-    recorded = record(forked, home)
-    assert "the model asked for refund (1 of 2 calls), and no boundary is known to" in recorded.stderr
-    assert "found: refund is shop/tools.py:5 Desk.tool_refund, by value" in recorded.stderr
-    assert "declined" not in recorded.stderr
-    assert forked.run(home, "replay", "last").status == 2
