@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import filterfalse
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -87,12 +88,13 @@ class _Ownership:
         """The folders of programs that are installed."""
         self._libraries = _libraries()
         self.owns = lru_cache(maxsize=None)(self._owns)
-        self._others: set[str] = set()
+        self._others = set(sys.builtin_module_names)
         """Names of loaded modules of libraries. A program has two thousand of them."""
 
     def loaded_modules(self) -> dict[str, dict[str, Any]]:
         namespaces: dict[str, dict[str, Any]] = {}
-        for name in set(sys.modules).difference(self._others):
+        others = self._others.__contains__
+        for name in filterfalse(others, list(sys.modules)):  # a copy: another thread may import
             module = sys.modules.get(name)
             kind: type = type(module)
             if kind is ModuleType:

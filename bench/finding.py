@@ -140,7 +140,7 @@ def run(size: Size) -> Iterable[Figure]:
             target=RULED,
             samples=_medians(ruled["later"]),
         )
-        for count in (1, 10):
+        for count in (1, 3, 10):
             named = _both(folder, "named", count, rounds, environment, against="ruled")
             yield Figure(
                 benchmark="finding",

@@ -346,6 +346,21 @@ def _field(value: Any, style: str) -> str:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
+def read_content(content: bytes, content_type: str = "") -> Any:
+    """Return the content of a body as `read_body` does, without storing it first.
+
+    Args:
+        content: the body, decoded as its `content-encoding` says.
+        content_type: the header.
+    """
+    if content_type.partition(";")[0].strip().lower() == "application/json":
+        try:
+            return _from_json(content)
+        except _ERRORS:
+            pass  # what is no JSON is read as its stored form is
+    return read_body(store_body(content, content_type))
+
+
 def read_body(stored: bytes) -> Any:
     """Return the content of a stored body as data; None where it has none.
 

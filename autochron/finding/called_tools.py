@@ -40,6 +40,10 @@ class CalledTools:
         self._count = 0
         self._lock = unpatched.RLock()
 
+    def __bool__(self) -> bool:
+        """Return whether a call is open."""
+        return bool(self._open)
+
     def ask(self, model: int, calls: Iterable[RequestedCall]) -> None:
         """Note the calls that a model asked for; they replace those that were noted for it before."""
         with self._lock:

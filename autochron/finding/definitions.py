@@ -56,12 +56,13 @@ _METHODS = (
 _CONTAINERS = (list, tuple, deque)
 
 _MACHINERY = frozenset(
-    {"_frozen_importlib", "_frozen_importlib_external", "_sitebuiltins", "_thread", "builtins"}
+    {
+        *("_frozen_importlib", "_frozen_importlib_external", "_sitebuiltins", "_thread", "builtins"),
+        *("autochron", "http", "httpcore", "httpx", "httpx2", "logging", "re", "ssl", "urllib"),
+    }
 )
-"""Modules whose objects hold no tool. Each module of a program refers to some of them."""
-
-_OWN = "autochron."
-"""The modules of our own objects, which the variables of a program's frames refer to."""
+"""Modules and packages whose objects hold no tool. Each module of a program refers to some of them, and so do our own frames
+and the client of a model."""
 
 _RECEIVERS = frozenset({"self", "cls"})
 
@@ -77,7 +78,7 @@ def functions_named(tool: str, parameters: frozenset[str] | None, project: Proje
         project: the project.
     """
     search = DefinitionSearch([DeclaredTool(tool, parameters, frozenset())], project)
-    return search.functions(None, project.loaded_modules().values()).get(tool, [])
+    return search.functions(None, project.loaded_modules()).get(tool, [])
 
 
 class DefinitionSearch:
@@ -103,16 +104,17 @@ class DefinitionSearch:
         self._in_libraries: dict[str, dict[int, FunctionType]] = {}
         """The functions of libraries that an object names as a tool. They count where the project has none."""
         self._seen = {identity(builtins.__dict__)}
-        self._left = _MOST_OBJECTS
         self._of_libraries: deque[tuple[Any, int]] = deque()
         """Objects of libraries that are to be looked into, with the number of those on the way to them."""
         self._hops = 0
+        self._modules: Mapping[str, Mapping[str, Any]] = {}
+        """The namespaces of the project's modules, by name."""
         self._owned: dict[type, bool] = {}
         self._passed: dict[type, bool] = {}
         self.is_cut = False
 
     def functions(
-        self, frame: FrameType | None, modules: Iterable[Mapping[str, Any]]
+        self, frame: FrameType | None, modules: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, list[FunctionType]]:
         """Return, by tool, the functions that the project keeps under its name.
 
@@ -121,9 +123,10 @@ class DefinitionSearch:
 
         Args:
             frame: the frame of the model call. The variables of its callers are searched, too.
-            modules: the namespaces of the project's modules.
+            modules: the namespaces of the project's modules, by name.
         """
-        for namespace in _namespaces(frame, modules, self._project):
+        self._modules = modules
+        for namespace in _namespaces(frame, modules.values(), self._project):
             self._look_up(namespace)
             self._look_at_module(namespace)
             self._look_at_all(list(namespace.values()), 0)  # a copy: another thread may change it
@@ -149,15 +152,10 @@ class DefinitionSearch:
 
     def _look_at(self, value: Any, kind: type, depth: int) -> None:
         """Search a value that has no tool's name: a container, an object or a class of the project."""
-        number = identity(value)
-        if depth >= _DEEPEST or number in self._seen:
-            return
-        if self._left <= 0:
-            self.is_cut = True
-            return
-        self._left -= 1
-        self._seen.add(number)
-        if issubclass(kind, dict):
+        if kind is type:  # the plain cases first
+            if self._owns_class(value):
+                self._look_at_class(value)
+        elif kind is dict or issubclass(kind, dict):
             self._look_at_dictionary(value, depth)
         elif issubclass(kind, _CONTAINERS):
             self._look_at_all([*value] if kind in _CONTAINERS else (), depth + 1)
@@ -179,39 +177,49 @@ class DefinitionSearch:
     def _look_at_class(self, cls: type) -> None:
         """Take the methods of a class of the project."""
         namespace = space_of(cls)
-        self._look_up(namespace)
+        for name, tools in self._tools.items():
+            for tool in tools if name in namespace else ():
+                self._take(tool, namespace[name], 0)
         for value in list(namespace.values()):
             if type(value) is FunctionType and value.__dict__:
                 self._look_at_function(value)
 
     def _look_at_dictionary(self, value: dict[Any, Any], depth: int) -> None:
         entries = list(dict.items(value))  # a copy: another thread may change it
+        tools = self._tools
         names: dict[str, Any] = {}
         for key, entry in entries:
-            if type(key) is str:
-                for tool in self._tools.get(key, ()):
+            kind = type(key)
+            if kind is str:
+                for tool in tools.get(key, ()):
                     self._take(tool, entry, 0)
                 if key in _NAMES:
                     names[key] = entry
-            elif issubclass(type(key), Enum):
+            elif issubclass(kind, Enum):
                 told = (dictionary_of(key) or {}).get("_value_")
-                for tool in self._tools.get(told, ()) if type(told) is str else ():
+                for tool in tools.get(told, ()) if type(told) is str else ():
                     self._take(tool, entry, 0)
         for tool in self._named(names) if names else ():
             for key, entry in entries:
                 if type(key) is str:
                     self._take(tool, entry, depth=1)
-        self._look_at_all([entry for _, entry in entries], depth + 1)
+        inner = [entry for _, entry in entries if type(entry) not in _PLAIN]
+        if inner:
+            self._look_at_all(inner, depth + 1)
 
     def _look_at_all(self, values: Iterable[Any], depth: int) -> None:
-        """Search values that have no tool's name."""
-        tools = self._tools
+        """Search values that have no tool's name, each once."""
+        tools, seen, is_deepest = self._tools, self._seen, depth >= _DEEPEST
         for value in values:
             kind = type(value)
             if kind is FunctionType:
                 if value.__name__ in tools or value.__dict__:
                     self._look_at_function(value)
-            elif kind not in _PLAIN:
+            elif kind not in _PLAIN and not is_deepest and (number := identity(value)) not in seen:
+                if len(seen) > _MOST_OBJECTS:
+                    self.is_cut = True
+                    continue
+                seen.add(number)
                 self._look_at(value, kind, depth)
 
     def _look_at_object(self, value: Any, depth: int) -> None:
@@ -302,17 +310,22 @@ class DefinitionSearch:
         """Return whether objects of a class are passed over: they hold no tool."""
         passes = self._passed.get(kind)
         if passes is None:
-            module = text(kind, "__module__")
-            passes = self._passed[kind] = module.startswith(_OWN) or module in _MACHINERY
+            passes = self._passed[kind] = text(kind, "__module__").partition(".")[0] in _MACHINERY
         return passes
 
     def _owns_class(self, kind: type) -> bool:
         is_owned = self._owned.get(kind)
         if is_owned is None:
-            module = sys.modules.get(str(space_of(kind).get("__module__", "")))
-            file = None if module is None else module.__dict__.get("__file__")
-            is_owned = self._owned[kind] = type(file) is str and self._project.owns(file)
+            name = space_of(kind).get("__module__")
+            is_owned = self._owned[kind] = type(name) is str and (
+                name in self._modules or self._owns_module(name)
+            )
         return is_owned
+
+    def _owns_module(self, name: str) -> bool:
+        module = sys.modules.get(name)
+        file = None if module is None else module.__dict__.get("__file__")
+        return type(file) is str and self._project.owns(file)
 
 
 _PLAIN = frozenset(

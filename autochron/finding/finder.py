@@ -21,6 +21,7 @@ from autochron._runtime.frame_locals import locals_of
 from autochron._runtime.live_objects import exact_instances_of, functions_of
 from autochron._runtime.signals import is_interruption
 from autochron._runtime.unpatched import getframe
+from autochron.envelope.bodies import read_body, read_content
 from autochron.errors import WeavingError
 from autochron.finding.argument_match import agreement, has_parameters_of, is_named
 from autochron.finding.called_tools import CalledTools, OpenCall, is_inside
@@ -33,7 +34,6 @@ from autochron.finding.return_watch import CAN_WATCH, ReturnWatch
 from autochron.finding.rules import found_rule
 from autochron.finding.streamed_arguments import with_arguments
 from autochron.finding.waiting_frames import callers_of, frames_from
-from autochron.http.exchange import stored_exchange
 from autochron.inputs import RECEIVERS
 from autochron.instrument.found_functions import points_of
 from autochron.instrument.mark import mark_of
@@ -124,7 +124,7 @@ class ToolFinder:
                 return
             facts = CallFacts(paths, b"{}", Returned(), None, wire.content)
             with self._lock:
-                results = facts.results(self._known_results) if is_awaited else ()
+                results = facts.results(self._known_results) if is_awaited and self.called else ()
                 if self._unknown:
                     self._forms.note(facts, results, self._unknown)
             if is_awaited:
@@ -191,7 +191,7 @@ class ToolFinder:
         with self._lock:
             answer = self._answers.pop(crossing.seq, None)
         if answer is not None:
-            self._note_calls(crossing.seq, answer.paths, exchange)
+            self._note_calls(crossing.seq, answer.paths, exchange.url, read_body(bytes(exchange.body)))
 
     # --- called by the kernel ----------------------------------------------------------------------------------------
 
@@ -373,7 +373,9 @@ class ToolFinder:
 
     def _read(self, seq: int, answer: _Answer, *, watches: bool = False) -> None:
         try:
-            self._note_calls(seq, answer.paths, stored_exchange(answer.wire, with_request=False))
+            wire = answer.wire
+            content = read_content(wire.door.decoded(wire), wire.header("content-type"))
+            self._note_calls(seq, answer.paths, wire.url, content)
             if watches and self._watches() and answer.kernel is not None:
                 self._watch_calls(seq, answer.kernel)
         except Exception as error:
@@ -381,9 +383,9 @@ class ToolFinder:
                 raise
             self._report(f"an answer was not read: {type(error).__name__}: {error} (tools-not-found)")
 
-    def _note_calls(self, seq: int, paths: MetaPaths, exchange: Exchange) -> None:
-        calls = CallFacts(paths, b"{}", Returned(), exchange).calls()
-        self.called.ask(seq, with_arguments(calls, exchange))
+    def _note_calls(self, seq: int, paths: MetaPaths, url: str, content: Any) -> None:
+        calls = CallFacts.of_answer(paths, url, content).calls()
+        self.called.ask(seq, with_arguments(calls, content))
 
     def _note_declarations(self, declared: DeclaredTools, paths: MetaPaths, body: bytes) -> None:
         """Seek the tools of a request, unless it declares what an earlier one did.
@@ -391,7 +393,7 @@ class ToolFinder:
         The earlier ones are sought again if the project has more modules by now, since another function of a tool may be in
         one of these.
         """
-        if declared.new(paths, body) is None and not self._has_new_modules():
+        if not declared.may_be_new(paths, body) and not self._has_new_modules():
             return
         with self._lock:  # until they are woven: another thread may declare the same tools
             new = declared.new(paths, body)
@@ -417,7 +419,7 @@ class ToolFinder:
         activation = self._activation
         modules = activation.project.loaded_modules()
         self._modules, self._own_modules = len(sys.modules), frozenset(modules)
-        functions = DefinitionSearch(tools, activation.project).functions(getframe(2), modules.values())
+        functions = DefinitionSearch(tools, activation.project).functions(getframe(2), modules)
         self._unknown |= {tool.name for tool in tools if tool not in self._sought} - functions.keys()
         self._sought.update(dict.fromkeys(tools))
         for name, candidates in functions.items():

@@ -14,6 +14,8 @@ from autochron._runtime.bare import dictionary_of, slot
 from autochron.envelope import shapes
 
 _SEPARATORS = re.compile(r"\W+")
+_PLAIN = frozenset({bool, bytes, float, frozenset, int, list, set, tuple, type(None)})
+"""Types of values without attributes."""
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
@@ -26,9 +28,12 @@ def attributes_of(value: Any) -> dict[str, Any]:
 def names_told(attributes: dict[str, Any]) -> Iterator[str]:
     """Yield the names that an object tells of what it is: in its attributes, or in a description that it holds."""
     for key, value in attributes.items():
-        if type(value) is str:
+        kind = type(value)
+        if kind is str:
             if type(key) is str and key.rstrip("_").endswith("name"):
                 yield value
+            continue
+        if kind in _PLAIN:
             continue
         inner = value if type(value) is dict else dictionary_of(value)
         name = inner.get("name") if type(inner) is dict else None
@@ -47,4 +52,6 @@ def closure_of(function: FunctionType) -> Iterator[Any]:
 
 def as_identifier(name: str) -> str:
     """Return a name as frameworks write it for a model: `Search the news` becomes `search_the_news`."""
-    return _SEPARATORS.sub("_", name).strip("_").lower()
+    if not (name.isascii() and name.isidentifier()):
+        name = _SEPARATORS.sub("_", name)
+    return name.strip("_").lower()

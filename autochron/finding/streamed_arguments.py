@@ -11,22 +11,19 @@ from typing import Any
 
 from msgspec import structs
 
-from autochron.envelope import bodies
-from autochron.model import Exchange
 from autochron.recording.requested_tools import RequestedCall, walk
 
 
-def with_arguments(calls: Sequence[RequestedCall], exchange: Exchange) -> tuple[RequestedCall, ...]:
+def with_arguments(calls: Sequence[RequestedCall], content: Any) -> tuple[RequestedCall, ...]:
     """Return the calls with the arguments that a stream sent in parts.
 
     Args:
         calls: the calls of one answer.
-        exchange: the answer. If it is no stream, the calls stay as they are.
+        content: the answer, see `bodies.read_body`. If it is no stream, the calls stay as they are.
     """
     if not any(call.id and not call.arguments for call in calls):
         return tuple(calls)
-    tree = bodies.read_body(bytes(exchange.body))
-    events = tree.get("events") if isinstance(tree, dict) else None
+    events = content.get("events") if isinstance(content, dict) else None
     texts = _texts(events) if isinstance(events, list) else {}
     return tuple(
         structs.replace(call, arguments=texts[call.id]) if not call.arguments and texts.get(call.id) else call

@@ -138,9 +138,22 @@ class CallFacts:
         self._raw: dict[str, bytes] = {"input": body}
         if last is not None:
             self._raw["response"] = last.body
-            self._sources["path"] = {str(place): part for place, part in enumerate(_parts_of(last.url))}
+            self._sources["path"] = _numbered(last.url)
         if isinstance(outcome, Returned):
             self._raw["outcome"] = outcome.value
+
+    @classmethod
+    def of_answer(cls, paths: MetaPaths, url: str, content: Any) -> CallFacts:
+        """Make one for the tools that an answer asks for.
+
+        Args:
+            paths: the paths of the rule.
+            url: of the request.
+            content: the body of the answer, see `bodies.read_body`.
+        """
+        facts = cls(paths, b"{}", Returned(), None)
+        facts._sources = {"path": _numbered(url), "response": content}
+        return facts
 
     def read(self) -> dict[str, Any]:
         """Return the model, the sampling, the usage, the tools and the SDK's version, as far as the paths find them."""
@@ -292,6 +305,11 @@ class CallFacts:
 
     def _body_of_request(self) -> bytes | Raw | None:
         return _fields(self._raw["input"]).get("body") if self._body is None else self._body
+
+
+def _numbered(url: str) -> dict[str, str]:
+    """Return the parts of a URL's path by their number, as the steps of a path name them."""
+    return {str(place): part for place, part in enumerate(_parts_of(url))}
 
 
 def _parts_of(url: str) -> list[str]:

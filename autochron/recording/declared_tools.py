@@ -46,9 +46,11 @@ class DeclaredTools:
         self._covered = covered
         self._texts: tuple[bytes, ...] = ()
         self._fields: dict[MetaPaths, tuple[bytes, ...]] = {}
+        self._latest: tuple[bytes, NewTools] | None = None
+        """The new tools of the latest request, until something is done about them: two callers ask."""
 
-    def new(self, paths: MetaPaths, body: bytes) -> NewTools | None:
-        """Return the tools of a request that no earlier one declared and that no rule covers; None if there are none.
+    def may_be_new(self, paths: MetaPaths, body: bytes) -> bool:
+        """Return whether a request declares tools in other words than earlier ones did. It is not decoded for that.
 
         Args:
             paths: where requests of this kind declare tools.
@@ -58,8 +60,20 @@ class DeclaredTools:
         if fields is None:
             names = {path.split(".")[1] for path in paths.declared or ()}
             fields = self._fields[paths] = tuple(f'"{name}"'.encode() for name in names)
-        if not any(field in body for field in fields) or any(known in body for known in self._texts):
+        return any(field in body for field in fields) and not any(known in body for known in self._texts)
+
+    def new(self, paths: MetaPaths, body: bytes) -> NewTools | None:
+        """Return the tools of a request that no earlier one declared and that no rule covers; None if there are none.
+
+        Args:
+            paths: where requests of this kind declare tools.
+            body: the request.
+        """
+        if not self.may_be_new(paths, body):
             return None
+        latest = self._latest
+        if latest is not None and latest[0] is body:
+            return latest[1]
         facts = CallFacts(paths, b"{}", Returned(), None, body)
         tools = [tool for tool in facts.declared() if tool not in self.known]
         covered = self._covered() if tools else ()
@@ -68,12 +82,14 @@ class DeclaredTools:
             tuple(facts.raw_declarations()),
         )
         if new.tools:
+            self._latest = body, new
             return new
         self.keep(new)
         return None
 
     def keep(self, new: NewTools) -> None:
         """Note that something was done about these tools."""
+        self._latest = None
         self.known.update(new.tools)
         self._texts = (*self._texts, *new.texts)[-_MOST_DECLARATIONS:]
 

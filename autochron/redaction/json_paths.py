@@ -39,10 +39,14 @@ def read_steps(value: Any, steps: Sequence[PathStep]) -> list[Any]:
     selected = [value]
     for step in steps:
         following: list[Any] = []
+        key, is_plain = step.key, not step.filters
         for holder in selected:
-            # The plain case first: a key of an ordinary object.
-            if type(holder) is dict and not step.filters and step.key in holder and _is_untagged(holder):
-                following.append(holder[step.key])
+            # The plain cases first: all items of a list, and a key of an ordinary object.
+            if is_plain and key == "*" and type(holder) is list:
+                following += holder
+            elif is_plain and key != "*" and type(holder) is dict and _is_untagged(holder):
+                if key in holder:
+                    following.append(holder[key])
             else:
                 following += [item for _, _, item in _children(holder, step)]
         if not following:

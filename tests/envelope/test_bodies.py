@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autochron.envelope.bodies import read_body, restore_body, store_body
+from autochron.envelope.bodies import read_body, read_content, restore_body, store_body
 from autochron.envelope.frames import write_frames
 from autochron.errors import CodecError
 from autochron.redaction.json_paths import read_path
@@ -48,6 +48,7 @@ def test_any_bytes_are_restored(content: bytes, content_type: str) -> None:
     stored = store_body(content, content_type)
     json.loads(stored)
     assert restore_body(stored) == content
+    assert read_content(content, content_type) == read_body(stored)
 
 
 @settings(max_examples=200, deadline=None)
@@ -64,7 +65,9 @@ def test_json_of_any_layout_is_restored(
 ) -> None:
     text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, indent=indent) + tail
     content = text.encode("utf-8", "replace")
-    assert restore_body(store_body(content, content_type)) == content
+    stored = store_body(content, content_type)
+    assert restore_body(stored) == content
+    assert read_content(content, content_type) == read_body(stored)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,7 @@ def test_a_body_is_read_as_an_sdk_reads_it(content: bytes, content_type: str, ex
     stored = store_body(content, content_type)
     assert restore_body(stored) == content
     assert read_body(stored) == expected
+    assert read_content(content, content_type) == expected
 
 
 def test_a_masked_body_is_restored_with_the_mask() -> None:

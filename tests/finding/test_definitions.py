@@ -132,7 +132,7 @@ def project(tmp_path):
         made.append(name)
         exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
         project = Project((str(tmp_path),), str(tmp_path))
-        found = DefinitionSearch(tools, project).functions(frame, project.loaded_modules().values())
+        found = DefinitionSearch(tools, project).functions(frame, project.loaded_modules())
         return {
             tool: sorted(function.__qualname__ for function in functions) for tool, functions in found.items()
         }
