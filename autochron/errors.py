@@ -151,6 +151,18 @@ class InconclusiveError(AutochronError, AssertionError):
     slug = "inconclusive"
 
 
+class UnsafeWorldError(AutochronError, AssertionError):
+    """The world is unsafe after a replay: something is true of it that must never be, as the predicate says."""
+
+    slug = "unsafe"
+
+
+class PredicateError(UsageError):
+    """The predicate of an incident can't be read, or can't say whether the world is safe."""
+
+    slug = "bad-predicate"
+
+
 class UnwovenToolError(AutochronError):
     """The model asked for a tool that no boundary is known to cover, so a replay may run it for real."""
 

@@ -23,6 +23,26 @@ MOST = 20_000
 """Most values that one reading visits. Further values are not compared."""
 
 _PLAIN = (str, int, float, bool, type(None), complex)
+_REPEATABLE = frozenset({"itertools", "datetime", "decimal", "uuid", "fractions"})
+"""Modules whose objects have all of their state in their `repr`."""
+_VALUES = frozenset(
+    {
+        *(
+            "float",
+            "complex",
+            "bytes",
+            "datetime",
+            "date",
+            "time",
+            "timedelta",
+            "timezone",
+            "Decimal",
+            "UUID",
+        ),
+        "Fraction",
+    }
+)
+"""Classes of values that can't change. A reader of values returns them as they are."""
 _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property)
 _DEPTH = 12
 """Deepest nesting that is read."""
@@ -41,10 +61,12 @@ class ModuleState:
         self._owns = owns
         self._name = name
         self._seen: dict[str, Any] = {}
+        self.is_cut = False
+        """Whether there are more values than one reading visits."""
 
     def changes(self) -> list[StateEffect]:
         """Return the changes since the last call. The first call returns no changes."""
-        before, self._seen = self._seen, self._read()
+        before, self._seen = self._seen, self._read(keeps_values=False)
         effects: list[StateEffect] = []
         modules = {_file_of(place) for place in before}
         for place, current in self._seen.items():
@@ -55,9 +77,13 @@ class ModuleState:
                 effects += members(place, [], [current])
         return effects
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
+        """Return the state now as plain data, by place: `tools.py:refunds`. Numbers, dates and bytes keep their types."""
+        return self._read(keeps_values=True)
+
+    def _read(self, *, keeps_values: bool) -> dict[str, Any]:
         modules = list(project_modules(self._owns))
-        reader = _StateReader({module.__name__ for module in modules})
+        reader = _StateReader({module.__name__ for module in modules}, keeps_values=keeps_values)
         state: dict[str, Any] = {}
         for module in modules:
             file = self._name(str(module.__file__))
@@ -81,6 +107,7 @@ class ModuleState:
         state["os.environ"] = {
             name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
         }
+        self.is_cut = self.is_cut or reader.left <= 0
         return state
 
 
@@ -103,24 +130,37 @@ NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
 """Stands for a value that is no data, such as a lock."""
 
 
+def _is_value(cls: type) -> bool:
+    return cls.__name__ in _VALUES and (cls.__module__ == "builtins" or cls.__module__ in _REPEATABLE)
+
+
 class _StateReader:
     """Converts values to JSON-like data. A reader is used for one reading of all modules."""
 
-    def __init__(self, modules: Collection[str]) -> None:
-        """Read only objects whose classes these modules define: reading attributes of others may have side effects."""
+    def __init__(self, modules: Collection[str], *, keeps_values: bool) -> None:
+        """Make one.
+
+        Args:
+            modules: only objects whose classes these define are read: reading attributes of others may have side effects.
+            keeps_values: whether a number, a date or the like stays the value that it is, and does not become a text.
+        """
         self._modules = modules
-        self._left = MOST
+        self._keeps_values = keeps_values
+        self.left = MOST
+        """How many values may still be visited."""
         self._open: set[int] = set()
 
     def read(self, value: Any, depth: int) -> Any:
         """Return a value as data; NOT_DATA if it is none, is too deep or contains itself."""
         if isinstance(value, Enum):
             return repr(value)
+        if self._keeps_values and _is_value(type(value)):
+            return value
         if isinstance(value, _PLAIN):
             return repr(value) if isinstance(value, (float, complex)) else value
-        if self._left <= 0 or depth > _DEPTH or id(value) in self._open:
+        if self.left <= 0 or depth > _DEPTH or id(value) in self._open:
             return NOT_DATA
-        self._left -= 1
+        self.left -= 1
         self._open.add(id(value))
         try:
             return self._inner(value, depth + 1)
@@ -135,12 +175,13 @@ class _StateReader:
         if isinstance(value, (list, tuple, deque)):
             return [self._shown(item, depth) for item in list(value)]
         if isinstance(value, (set, frozenset)):
-            return sorted(repr(self._shown(item, depth)) for item in list(value))
+            members_data = [self._shown(item, depth) for item in list(value)]
+            return sorted(members_data if self._keeps_values else map(repr, members_data), key=repr)
         if isinstance(value, (bytes, bytearray)):
             return repr(bytes(value))
         if cls.__module__ == "array":
             return list(value)
-        if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
+        if cls.__module__ in _REPEATABLE:
             return repr(value)
         if isinstance(value, MethodType):
             return self.read(value.__self__, depth)

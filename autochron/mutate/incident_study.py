@@ -75,6 +75,7 @@ class IncidentStudy:
         self._is_stopped = False
         self.digest = self.made_of = digest_of_sources(self.folder, operators, options)
         self._sources: dict[str, str] = {}
+        self._accepts_raising = False
 
     def stop(self) -> None:
         """Stop the study soon; `run` then raises KeyboardInterrupt."""
@@ -143,6 +144,8 @@ class IncidentStudy:
             sensitivity=sensitivity,
             results=in_order(results),
             agreement=() if not_compared else self._agreement(sampled, results),
+            has_predicate=bool(baseline.fix.harms),
+            accepts_raising=self._accepts_raising,
             not_compared=not_compared,
             made_of=self.made_of,
         )
@@ -267,18 +270,16 @@ class IncidentStudy:
         """
         canaries = [Canary("the fix", "cut-point", "passes", _passes_or_fails(baseline.fix))]
         if baseline.mocks is not None:
-            canaries.append(
-                Canary(
-                    "the fix", "mocks", "passes", "passes" if baseline.mocks == "passed" else baseline.mocks
-                )
-            )
+            mocks = "passes" if baseline.mocks == "passed" else baseline.mocks
+            canaries.append(Canary("the fix", "mocks", "passes", mocks))
         for index, target in enumerate(cut.targets):
             text = canary_source(self._sources[target.file], target.function)
             job = Job(id=f"raises-{index}", variant="raises", target=target, text=text)
             description = f"{target.function} raises"
-            canaries.append(
-                Canary(description, "cut-point", "fails", _passes_or_fails(self._try_one("cut", job)))
-            )
+            raising = _passes_or_fails(self._try_one("cut", job))
+            self._accepts_raising |= raising == "passes" and bool(baseline.fix.harms)
+            if not self._accepts_raising:
+                canaries.append(Canary(description, "cut-point", "fails", raising))
             stub = self._try_one("stub", job)
             served = "as with the fix"
             result = (
@@ -287,14 +288,12 @@ class IncidentStudy:
             canaries.append(Canary(description, "full-stub", served, result))
         if cut.swaps:
             job = Job(id="unguarded", variant="unguarded")
-            canaries.append(
-                Canary(
-                    "the function without the fix",
-                    "cut-point",
-                    "fails",
-                    _passes_or_fails(self._try_one("cut", job)),
-                )
-            )
+            unguarded = self._try_one("cut", job)
+            what = "the function without the fix"
+            canaries.append(Canary(what, "cut-point", "fails", _passes_or_fails(unguarded)))
+            if baseline.fix.harms:
+                is_unsafe = any(unguarded.harms)
+                canaries.append(Canary(what, "predicate", "unsafe", "unsafe" if is_unsafe else "safe"))
         broken = next((canary for canary in canaries if not canary.holds), None)
         if broken is not None:
             raise UsageError(
@@ -481,6 +480,7 @@ class IncidentStudy:
 
 _REMEDY = {
     "mocks": "mend that test, or take it out of the folder",
+    "predicate": "it must say why the world is unsafe after the harm of the incident",
     "full-stub": "the test does something that depends on the tool though it is served; look at what it calls itself",
 }
 _REMEDY_ELSE = "let the test look at what the tool gives"

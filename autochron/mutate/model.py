@@ -109,6 +109,7 @@ class Result(Struct, frozen=True, kw_only=True):
         verdicts: by method; a method that was not tried is missing.
         changes: the differences on the recorded input.
         is_unsafe: whether the tool did what the guard is there to prevent, whatever the test's verdict is.
+        harm: why the world was unsafe, as the predicate says; empty where it was not, and without a predicate.
         inputs: the numbers of the edge inputs on which it differs from the fix.
         behaviour: for a survivor of cut-point, what it does.
         diff: the change, as a unified diff.
@@ -120,6 +121,7 @@ class Result(Struct, frozen=True, kw_only=True):
     verdicts: dict[str, MutantVerdict]
     changes: tuple[Change, ...] = ()
     is_unsafe: bool = False
+    harm: str = ""
     inputs: tuple[int, ...] = ()
     behaviour: Behaviour | None = None
     diff: str = ""
@@ -216,6 +218,10 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
         sensitivity: which arguments can change the decision.
         results: one for each mutant, in the order of the source.
         agreement: the mutants that plain cosmic-ray tried as well.
+        has_predicate: whether the tests judge the world by a predicate. Else a mutant is unsafe if it reached the function
+            without the fix, or if an outcome is the recorded one. Other harm is not seen then.
+        accepts_raising: whether the tests pass if a target only raises. They accept any refusal, and nothing in them says
+            what must still go through.
         not_compared: why plain cosmic-ray tried none of them; empty where it did, or was not asked to.
         made_of: a digest of the folder's files, the operators and the options; if it differs, the study is out of date.
     """
@@ -232,6 +238,8 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Crosscheck, ...] = ()
+    has_predicate: bool = False
+    accepts_raising: bool = False
     not_compared: str = ""
     made_of: str = ""
 

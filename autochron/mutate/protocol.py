@@ -62,6 +62,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
         kind, said: how the trial ended, and the first line of the reason; for a command, the last bytes of its output.
         given: the outcomes of the live crossings, in order of start.
         reached: by the function that a swap replaces, how often each call of the swap went on to call that function.
+        harms: why the world is unsafe after each test that has a predicate; an empty text where it is safe.
         inputs: the edge inputs that were tried; only of the fix.
         outcomes: the outcomes of the edge inputs as JSON; of a mutant only those that differ from the fix's.
         knows: the constants that the edge inputs are made of; only of the fix.
@@ -77,6 +78,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
     said: str = ""
     given: tuple[LiveOutcome, ...] = ()
     reached: dict[str, tuple[int, ...]] = {}
+    harms: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
     outcomes: dict[str, str] = {}
     knows: Knows = {}

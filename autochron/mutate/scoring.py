@@ -152,7 +152,8 @@ def score(
     if baseline.widened is not None:
         inputs = _differing_inputs(trials.widened, baseline.widened)
         verdicts["widened"] = _widened_verdict(trials.widened, baseline.widened, inputs) or full
-    is_unsafe = _is_unsafe(cut, baseline)
+    harm = next(filter(None, cut.harms), "")
+    is_unsafe = bool(harm) if baseline.fix.harms else _is_unsafe(cut, baseline)
     differs_on_inputs = "widened" in verdicts and verdicts["widened"].is_killed
     behaviour = (
         _behaviour(is_unsafe=is_unsafe, changes=changes, differs_on_inputs=differs_on_inputs)
@@ -164,6 +165,7 @@ def score(
         verdicts=verdicts,
         changes=changes[:_MAX_CHANGES],
         is_unsafe=is_unsafe,
+        harm=harm,
         inputs=inputs,
         behaviour=behaviour,
         diff=diff,
@@ -191,7 +193,7 @@ def _widened_verdict(
 
 
 def _is_unsafe(cut: TrialReply, baseline: FixBaseline) -> bool:
-    """Return whether the tool did what the fix prevents.
+    """Return whether the tool did what the fix prevents, as far as that shows without a predicate.
 
     It is unsafe if a swapped-in function went on to call the function that it replaces, in a call in which the fix does
     not; or if a crossing had its recorded outcome, which it does not have with the fix.

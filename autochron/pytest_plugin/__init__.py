@@ -52,8 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(trace, live=(), swap=None, inputs=None, deny=(), rules=None, store=None, check=True, allow_unwoven=False,"
-        " watch=False, volatile=()): replay a recorded trace around the test, with some of it live; several traces are a"
-        " list, or a pattern of files",
+        " watch=False, volatile=(), predicate=None): replay a recorded trace around the test, with some of it live; several"
+        " traces are a list, or a pattern of files",
     )
     sources = (
         ("--autochron", config.getoption("--autochron")),

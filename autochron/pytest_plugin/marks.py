@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 Reference: TypeAlias = str | os.PathLike[str] | Trace
 
-KEYWORDS = ("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch", "volatile")
+KEYWORDS = (
+    *("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch", "volatile"),
+    "predicate",
+)
 
 TRACE_FILE = ".jsonl"
 
@@ -49,6 +52,7 @@ class MarkerOptions:
     allow_unwoven: bool = False
     watch: bool = False
     volatile: tuple[str, ...] = ()
+    predicate: str | os.PathLike[str] | None = None
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
@@ -129,6 +133,8 @@ def marker_options(marker: pytest.Mark, item: pytest.Item, trace: Reference | No
     rules = options.get("rules")
     if isinstance(rules, str | os.PathLike):
         options["rules"] = _located(os.fspath(rules), item)
+    if options.get("predicate") is not None:
+        options["predicate"] = _located(os.fspath(options["predicate"]), item)
     options["volatile"] = tuple(_words(options.get("volatile", ())))
     deny = [*_words(options.get("deny", ())), *_words(item.config.getoption("--autochron-deny") or ())]
     options["deny"] = tuple(dict.fromkeys(deny))
@@ -170,6 +176,11 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise UsageError(
             f"inputs={inputs!r} in the marker autochron: it is one of {', '.join(INPUTS)}"
             + (f"; did you mean {near}?" if near else "")
+        )
+    predicate = options.get("predicate")
+    if predicate is not None and not isinstance(predicate, str | os.PathLike):
+        raise UsageError(
+            f'predicate={predicate!r} in the marker autochron: it is the path of a file, such as "predicate.py"'
         )
     swap = options.get("swap")
     if swap is not None and not isinstance(swap, Mapping):

@@ -155,6 +155,7 @@ class ReplayedTest(TestSession):
             allow_unwoven=options.allow_unwoven,
             watch=options.watch,
             volatile=options.volatile,
+            predicate=options.predicate,
         )
         if options.is_file and has_baseline(options.trace):
             handle.observe()  # the verdict of an incident's test may depend on it
@@ -183,12 +184,17 @@ class ReplayedTest(TestSession):
         self.handle.__exit__(None, None, None)
         divergences = self.handle.divergences
         errors = self.handle.unexplained()
-        if errors and (self.options.check or not self.handle.crossings):
+        is_judged = self.options.check is False and self.handle.world is not None
+        if errors and (self.options.check or not (self.handle.crossings or is_judged)):
             raise DivergenceError(errors[0].message, errors)
+        if self.handle.world is not None:
+            self.handle.world.refuse_unsafe()
         self._note_summary(divergences)
 
     def _end_failed(self, error: BaseException) -> None:
         self.handle.__exit__(type(error), error, error.__traceback__)
+        if self.handle.world is not None:
+            self.handle.world.note_in(error)
 
     def _note_summary(self, divergences: tuple[Divergence, ...]) -> None:
         crossings = self.handle.crossings
@@ -202,7 +208,8 @@ class ReplayedTest(TestSession):
             if divergence.severity != "consequence" and (
                 divergence.severity != "error" or divergence in unexplained
             ):
-                self.lines.append((divergence.severity, divergence.message))
+                severity = divergence.severity if self.options.check else "notice"
+                self.lines.append((severity, divergence.message))
 
 
 class RecordedTest(TestSession):

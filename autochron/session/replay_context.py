@@ -20,6 +20,7 @@ from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
+from autochron.reproduction.world_judge import WorldJudge
 from autochron.session.incident_judge import IncidentJudge, ReplayedBlock, volatile_fields
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
@@ -62,6 +63,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         allow_unwoven: whether to go on if the model asked for a tool without a known boundary, which may run for real.
         watch: whether to look for non-deterministic calls outside every boundary, for `findings`. It takes milliseconds.
         volatile: fields of outcomes that differ in each run, such as `issue_refund[1].outcome.id`. A verdict ignores them.
+        predicate: a file with `unsafe(before, after, effects, result)`, which says what must never be true of the world.
 
     Raises:
         TraceNotFoundError, TraceFormatError, StoreError: on entering the block, if the trace is missing or can't be read.
@@ -70,6 +72,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         UnwovenToolError: on entering the block, if the model asked for a tool that no boundary is known to cover.
         UsageError: an argument is invalid, or on entering the block another recording or replay is under way in this process.
         DivergenceError: on leaving the block, if replay and record disagree.
+        UnsafeWorldError: on leaving the block, if the world is unsafe.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         allow_unwoven: bool = False,
         watch: bool = False,
         volatile: Iterable[str] = (),
+        predicate: str | os.PathLike[str] | None = None,
     ) -> None:
         self._reference = trace
         self._live = live
@@ -106,9 +110,11 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._judge = IncidentJudge(
             None if isinstance(trace, Trace) else trace, volatile_fields(volatile), swaps=bool(self._swap)
         )
+        self.world = None if predicate is None else WorldJudge(predicate)
+        """What judges the world by the predicate, if there is one."""
         self._restores_globals = False
         self._backup: ModuleBackup | None = None
-        self._observes = False
+        self._observes = predicate is not None
         """Whether to note what live crossings do to the state of the project's modules."""
         self._ran = False
         """Whether `run` was called, so that the replay took place in another process."""
@@ -142,6 +148,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             from autochron.effects.module_backup import ModuleBackup  # lazy: only tests need it
 
             self._backup = ModuleBackup(activation.project.owns)
+        if self.world is not None:
+            self.world.begin(activation.project)
         self._session.begin()
         if self._watch:
             self._session.watch()
@@ -172,11 +180,15 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         came_to_end = kind is None or self._is_end(kind, session)
         if self._rerun is None:
             session.finish(whole=came_to_end)
+        if self.world is not None:
+            self.world.end(self._replayed().evidence, self.crossings, is_elsewhere=self._ran)
         if self._backup is not None and not self._ran:
             self._backup.put_back()
         self._backup = None
         if self._check and came_to_end:
             self.verify()
+            if self.world is not None:
+                self.world.refuse_unsafe()
         elif self._check and error is not None:
             self._note_in(error)
 
@@ -193,6 +205,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             with suppress(Exception):  # an exception class of the program may break `add_note`
                 error.add_note(f"autochron: replay and record disagree: {errors[0].message}{others}")
+        if self.world is not None:
+            self.world.note_in(error)
 
     def _places(self, rules: Rules, record: Record) -> tuple[SnapshotFolder, ...]:
         """Return the folders that may have the contents of the trace's snapshots; none if it has no snapshots."""

@@ -186,6 +186,22 @@ def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
         f" cut-point kills {killed}{rest}",
         "bold red" if escapes else "yellow" if untried else "green",
     )
+    unjudged = [
+        incident.name for incident in study.incidents if incident.results and not incident.has_predicate
+    ]
+    if unjudged:
+        page.line(
+            f"  of {', '.join(unjudged)} only the answers are looked at: harm that is done in another way, or to another"
+            " amount, counts as none; give its test a predicate",
+            "yellow",
+        )
+    untested = [incident.name for incident in study.incidents if incident.accepts_raising]
+    if untested:
+        page.line(
+            f"  over-refusal untested: in {', '.join(untested)} a fix that refuses everything passes; add the test of a run"
+            " that must still go through",
+            "yellow",
+        )
     for incident in study.incidents:
         for result in incident.results:
             if tallies.is_escape(result):
@@ -272,6 +288,8 @@ def _write_mutant(incident: StudiedIncident, result: Result, page: Page, *, brie
     )
     for difference in tallies.difference_lines(incident, result):
         page.line(f"    {_short(difference)}")
+    if result.harm:
+        page.line(f"    unsafe: {_short(result.harm)}", "red")
     if result.proof:
         page.line(f"    equivalent: {clean(result.proof)}")
     if result.hint:

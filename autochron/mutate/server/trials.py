@@ -418,6 +418,9 @@ class Trials:
                 for suffix, test in replayed
                 for swap in test.handle.swaps
             },
+            harms=tuple(
+                test.handle.world.reason or "" for _, test in replayed if test.handle.world is not None
+            ),
             reran=any(test.handle.reran for _, test in replayed),
         )
 
