@@ -277,8 +277,9 @@ class IncidentStudy:
             job = Job(id=f"raises-{index}", variant="raises", target=target, text=text)
             description = f"{target.function} raises"
             raising = _passes_or_fails(self._try_one("cut", job))
-            self._accepts_raising |= raising == "passes" and bool(baseline.fix.harms)
-            if not self._accepts_raising:
+            if raising == "passes" and baseline.fix.harms:
+                self._accepts_raising = True
+            else:
                 canaries.append(Canary(description, "cut-point", "fails", raising))
             stub = self._try_one("stub", job)
             served = "as with the fix"

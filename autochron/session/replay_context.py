@@ -136,6 +136,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             refuse_uncovered(record, rules, activation)
         elif not plan.is_full:
             refuse_uncovered(record, rules, activation, live=plan)
+        if self.world is not None:  # before anything is changed, since it may raise
+            self.world.begin(activation.project)
         # A replay may begin again. With the values of its first time, `__exit__` would not end it.
         self.is_over, self._ran, self._rerun, self._crossings = False, False, None, None
         self._judge.forget()
@@ -148,8 +150,6 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             from autochron.effects.module_backup import ModuleBackup  # lazy: only tests need it
 
             self._backup = ModuleBackup(activation.project.owns)
-        if self.world is not None:
-            self.world.begin(activation.project)
         self._session.begin()
         if self._watch:
             self._session.watch()
