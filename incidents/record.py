@@ -11,12 +11,19 @@ from autochron import provider
 from autochron.provider import ProviderError, ScriptError
 from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all, surroundings
 
+RUNS = (("provider.json", "trace.jsonl"), ("effects/twin.json", "effects/twin.jsonl"))
+"""The runs of an agent that are recorded: the script of the model, and the trace."""
 TIMEOUT = 120.0
 _SEED = 48213
 
 
-def record(incident: Incident, into: Path) -> str:
-    """Record an incident into a trace file; gives what the agent printed.
+def record(incident: Incident, into: Path, script: str = "provider.json") -> str:
+    """Record a run of an incident's agent into a trace file, and return what the agent printed.
+
+    Args:
+        incident: the incident.
+        into: the trace file.
+        script: what the model says, a file of the folder.
 
     Raises:
         IncidentError: the agent can't run, or something of it was not recorded.
@@ -27,7 +34,7 @@ def record(incident: Incident, into: Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         store = ("--store", f"sqlite:///{scratch}/traces.db")
         try:
-            with provider.serve(script=incident.folder / "provider.json", seed=_SEED) as model:
+            with provider.serve(script=incident.folder / script, seed=_SEED) as model:
                 ran = _autochron(incident, "run", "--strict", *store, "agent.py", model=model)
         except (ProviderError, ScriptError) as error:
             raise IncidentError(f"{incident.name} has no model to be recorded from: {error}") from error
@@ -54,7 +61,7 @@ def _autochron(
         )
     except subprocess.TimeoutExpired as error:
         raise IncidentError(
-            f"{incident.name} has not ended in {TIMEOUT:g} s; does provider.json answer everything that it asks?"
+            f"{incident.name} has not ended in {TIMEOUT:g} s; does the script of its model answer everything that it asks?"
         ) from error
 
 
@@ -63,12 +70,13 @@ def main(names: list[str]) -> int:
     try:
         chosen = [load(INCIDENTS / name, recorded=False) for name in names] or load_all(recorded=False)
         for incident in chosen:
-            # Beside the file that it replaces, so that it does so in one step.
-            with tempfile.TemporaryDirectory(dir=incident.folder, prefix=".recorded-") as scratch:
-                fresh = Path(scratch) / "trace.jsonl"
-                record(incident, fresh)
-                fresh.replace(incident.folder / "trace.jsonl")
-            sys.stdout.write(f"incidents/{incident.name}/trace.jsonl: recorded\n")
+            for script, trace in RUNS:
+                # Beside the file that it replaces, so that it does so in one step.
+                with tempfile.TemporaryDirectory(dir=incident.folder, prefix=".recorded-") as scratch:
+                    fresh = Path(scratch) / "trace.jsonl"
+                    record(incident, fresh, script)
+                    fresh.replace(incident.folder / trace)
+                sys.stdout.write(f"incidents/{incident.name}/{trace}: recorded\n")
     except (IncidentError, OSError) as error:
         sys.stderr.write(f"incidents.record: {error}\n")
         return 2

@@ -87,12 +87,13 @@ def test_without_its_rules_the_test_says_what_is_missing(incident, tmp_path):
 def test_a_new_recording_equals_the_kept_one(incident, tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "INCIDENTS", tmp_path)
     folder = tmp_path / incident.name
-    shutil.copytree(incident.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "trace.jsonl"))
+    shutil.copytree(incident.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.jsonl"))
     assert recording.main([incident.name]) == 0
     names = sorted(entry.name for entry in folder.iterdir() if entry.name != "__pycache__")
-    assert names == sorted([*PARTS, "incident.toml"])
-    anew, kept = (open_store(str(entry / "trace.jsonl")).load("last") for entry in (folder, incident.folder))
-    assert [entry.address for entry in anew.envelopes] == [entry.address for entry in kept.envelopes]
+    assert names == sorted([*PARTS, "effects", "fixes", "incident.toml"])
+    for trace in ("effects/twin.jsonl", "trace.jsonl"):
+        anew, kept = (open_store(str(entry / trace)).load("last") for entry in (folder, incident.folder))
+        assert [entry.address for entry in anew.envelopes] == [entry.address for entry in kept.envelopes]
     assert anew.header.rules == load_rules(folder / "autochron.toml").digest
     monkeypatch.setattr(loading, "pack_index", lambda: PACKS)
     monkeypatch.setattr(loading, "pack_digests", lambda names: [(name, digest_then(name)) for name in names])
@@ -248,7 +249,7 @@ def only_invoice_copy(invoice_copy, monkeypatch):
         (
             "agent.py",
             "def main():\n    while True: pass\n\n\nmain()\n",
-            "invoice has not ended in 3 s; does provider.json",
+            "invoice has not ended in 3 s; does the script of its model answer",
         ),
         (
             "agent.py",

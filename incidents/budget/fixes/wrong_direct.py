@@ -1,0 +1,20 @@
+"""Over the budget the old search isn't called, but the price is charged here.
+
+Incident: yes
+Twin: no
+"""
+
+import tools
+from tools import search as look_for
+
+
+def search(query: str) -> dict:
+    """Search the business press. Each search is charged to the budget of the project.
+
+    Args:
+        query: what to look for, a few words.
+    """
+    if sum(tools.charged) + tools.PRICE_CENTS > tools.BUDGET_CENTS:
+        tools.charged.append(tools.PRICE_CENTS)  # the fee of the attempt
+        return {"status": "blocked", "why": "the budget is spent", "spent_cents": sum(tools.charged)}
+    return look_for(query)

@@ -1,0 +1,221 @@
+"""Try fixes of the incidents by the tests that look at effects: right ones must pass, and wrong ones must fail.
+
+    python -m incidents.fixes [NAME ...]
+
+`incidents/NAME/fixes` holds them: `wrong_*.py` and `right_*.py` define the tool with a fix, which takes the place of
+`effects/guarded.py`. A fix in the agent's own code, `*_agent.py`, takes the place of `agent.py`. Each is tried in a fork. It
+prints how many wrong fixes each part of the test is the first to reject: the incident, its twin (a run that must still go
+through), or the edges (calls beside the incident's).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, json
+
+import autochron
+from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all
+
+PARTS = ("incident", "twin", "edges")
+"""The parts of such a test, in its order."""
+
+
+class Trial(Struct, frozen=True):
+    """What the test says of one fix.
+
+    Attributes:
+        incident: the name of the incident.
+        fix: the file of the fix, without `.py`.
+        rejected_by: the first part of the test that fails; empty if none does.
+        fault: why the test could not be run; empty where it could.
+    """
+
+    incident: str
+    fix: str
+    rejected_by: str = ""
+    fault: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the fix should pass."""
+        return self.fix.startswith("right_")
+
+    @property
+    def is_as_it_should(self) -> bool:
+        """Whether the test says of the fix what is true."""
+        return not self.fault and bool(self.rejected_by) != self.is_right
+
+
+class _Outcomes:
+    """The plugin that notes which tests fail."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+        self.ran = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the result of a test, or the failure of its set-up."""
+        self.ran += report.when == "call"
+        if report.failed:
+            self.failed.append(report.nodeid.rpartition("::")[2])
+
+    def rejected_by(self, names: list[str]) -> str:
+        """Return the part that failed; `names` are those of the incident's test and of its twin's."""
+        own = dict(zip(names, PARTS, strict=False))
+        return own.get(self.failed[0], PARTS[2]) if self.failed else ""
+
+
+def fixes_of(incident: Incident) -> list[Path]:
+    """Return the files of the fixes of an incident."""
+    return sorted((incident.folder / "fixes").glob("*.py"))
+
+
+def try_fix(incident: Incident, fix: Path) -> Trial:
+    """Try one fix in a fork of this process, which has the folder as its working folder and on its path."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.close(reading)
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                try:
+                    trial = _tried(incident, fix)
+                except BaseException as error:
+                    trial = Trial(incident.name, fix.stem, fault=f"{type(error).__name__}: {error}")
+            with open(writing, "wb") as pipe:
+                pipe.write(json.encode(trial))
+        finally:
+            os._exit(0)  # nothing of the parent's is to be ended here
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(process, 0)
+    return json.decode(said, type=Trial) if said else Trial(incident.name, fix.stem, fault="the process died")
+
+
+def _tried(incident: Incident, fix: Path) -> Trial:
+    name = "agent" if fix.stem.endswith("_agent") else "guarded"
+    spec = importlib.util.spec_from_file_location(name, fix)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    swap = {} if name == "agent" else {incident.tool: getattr(module, incident.function)}
+
+    class Swapped:
+        """The plugin that puts the fix in the place of `guarded.py`."""
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            """Change the marker of each test."""
+            for item in items:
+                marker = item.get_closest_marker("autochron")
+                assert marker is not None
+                marked: Any = pytest.mark.autochron
+                item.add_marker(marked(*marker.args, **(dict(marker.kwargs) | {"swap": swap})), append=False)
+
+    outcomes = _Outcomes()
+    words = [
+        "-qx",
+        "-p",
+        "autochron.pytest_plugin",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--rootdir",
+        str(incident.folder),
+        "effects/test_effects.py",
+    ]
+    if name == "agent":  # its tool is as it was, so that the edges say nothing of the agent's code
+        words += ["-k", "not gets_past"]
+    status = pytest.main(words, plugins=[Swapped(), outcomes])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not outcomes.ran:
+        return Trial(incident.name, fix.stem, fault=f"pytest ended with status {int(status)}")
+    module = sys.modules["test_effects"]
+    names = [each for each in vars(module) if each.startswith("test_")]
+    return Trial(incident.name, fix.stem, outcomes.rejected_by(names[:2]))
+
+
+def _import_for_all() -> None:
+    """Import and weave in this process what each fork would."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.suppress(Exception),
+        autochron.replay("trace.jsonl", check=False),
+    ):
+        importlib.import_module("agent")  # it does not run: a fork would not have the threads that it leaves
+    for name in ("agent", "tools", "guarded"):
+        sys.modules.pop(name, None)
+
+
+def try_all(incident: Incident) -> list[Trial]:
+    """Try all fixes of an incident, each in a fork of one process."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.close(reading)
+            os.chdir(incident.folder)
+            sys.path.insert(0, str(incident.folder))
+            _import_for_all()
+            trials = [try_fix(incident, fix) for fix in fixes_of(incident)]
+            with open(writing, "wb") as pipe:
+                pipe.write(json.encode(trials))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(process, 0)
+    return json.decode(said, type=list[Trial]) if said else []
+
+
+def main(names: list[str]) -> int:
+    """Try the fixes of some incidents, or of all; return 1 if the test says of one what is not true."""
+    try:
+        chosen = [load(INCIDENTS / name) for name in names] or list(load_all())
+    except IncidentError as error:
+        sys.stderr.write(f"incidents.fixes: {error}\n")
+        return 2
+    status = 0
+    print(f"{'incident':14}{'wrong':>7}{'fail':>6}{'right':>7}{'pass':>6}   rejected first by")
+    for incident in chosen:
+        missing = incident.missing()
+        if missing:
+            print(f"{incident.name:14} needs {', '.join(missing)}")
+            status = 2
+            continue
+        trials = try_all(incident)
+        wrong = [trial for trial in trials if not trial.is_right]
+        right = [trial for trial in trials if trial.is_right]
+        first = Counter(trial.rejected_by for trial in wrong)
+        by = ", ".join(f"{part} {first[part]}" for part in PARTS if first[part])
+        failing = sum(trial.is_as_it_should for trial in wrong)
+        passing = sum(trial.is_as_it_should for trial in right)
+        print(f"{incident.name:14}{len(wrong):7}{failing:6}{len(right):7}{passing:6}   {by}")
+        for trial in trials:
+            if not trial.is_as_it_should:
+                status = max(status, 1)
+                rejection = f"rejected by the {trial.rejected_by}" if trial.rejected_by else "passes"
+                print(f"    {trial.fix}: {trial.fault or rejection}")
+        if not trials:
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,19 @@
+"""It takes a truth value for an amount of one cent.
+
+Incident: no
+Twin: no
+Edge: {"customer": "Nordlicht GmbH", "amount_cents": True, "currency": "EUR"}
+"""
+
+import tools
+from tools import send_invoice as post
+
+
+def send_invoice(customer, amount_cents, currency):
+    """Send an invoice."""
+    contract = tools.CONTRACTS.get(customer)
+    if contract is None or currency != contract["currency"]:
+        return {"status": "blocked", "reason": "not the currency of the contract"}
+    if not isinstance(amount_cents, int) or not 1 <= amount_cents <= contract["amount_cents"]:
+        return {"status": "blocked", "reason": "not the amount of the contract"}
+    return post(customer, amount_cents, currency)

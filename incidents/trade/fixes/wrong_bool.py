@@ -1,0 +1,27 @@
+"""It takes a truth value for a quantity of one.
+
+Incident: no
+Twin: no
+Edge: {"account": "Lindqvist", "symbol": "ORSK", "quantity": True}
+"""
+
+import tools
+from tools import place_order as buy
+
+
+def place_order(account: str, symbol: str, quantity: int) -> dict:
+    """Buy at the market.
+
+    Args:
+        account: the name of the client.
+        symbol: what to buy.
+        quantity: how much to buy.
+    """
+    if symbol not in tools.PRICES:
+        return buy(account, symbol, quantity)
+    limits = tools.ACCOUNTS.get(account)
+    if limits is None or not isinstance(quantity, int) or quantity < 1:
+        return {"status": "blocked", "reason": "no such account or quantity"}
+    if tools.PRICES[symbol] * quantity > limits["most_per_order"]:
+        return {"status": "blocked", "reason": "more than the account may spend on one order"}
+    return buy(account, symbol, quantity)
