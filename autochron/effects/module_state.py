@@ -7,42 +7,21 @@ compared before and after a live crossing. `module_backup` restores it between t
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from enum import Enum
+from enum import Enum, Flag
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from autochron._runtime.bare import key_text
 from autochron._runtime.unpatched import os
 from autochron.effects.changes import members
-from autochron.effects.held import attributes_of, cells_of, holds_state
+from autochron.effects.held import attributes_of, cells_of, holds_state, members_of, raw_bytes
 from autochron.model import StateEffect
 
 MOST = 20_000
 """Most values that one reading visits. Further values are not compared."""
 
 _PLAIN = (str, int, float, bool, type(None), complex)
-_REPEATABLE = frozenset({"itertools", "datetime", "decimal", "uuid", "fractions"})
-"""Modules whose objects have all of their state in their `repr`."""
-_VALUES = frozenset(
-    {
-        *(
-            "float",
-            "complex",
-            "bytes",
-            "datetime",
-            "date",
-            "time",
-            "timedelta",
-            "timezone",
-            "Decimal",
-            "UUID",
-        ),
-        "Fraction",
-    }
-)
-"""Classes of values that can't change. A reader of values returns them as they are."""
 _CODE = (FunctionType, MethodType, ModuleType, staticmethod, classmethod, property)
 _DEPTH = 12
 """Deepest nesting that is read."""
@@ -61,12 +40,10 @@ class ModuleState:
         self._owns = owns
         self._name = name
         self._seen: dict[str, Any] = {}
-        self.is_cut = False
-        """Whether there are more values than one reading visits."""
 
     def changes(self) -> list[StateEffect]:
         """Return the changes since the last call. The first call returns no changes."""
-        before, self._seen = self._seen, self._read(keeps_values=False)
+        before, self._seen = self._seen, self._read()
         effects: list[StateEffect] = []
         modules = {_file_of(place) for place in before}
         for place, current in self._seen.items():
@@ -77,24 +54,21 @@ class ModuleState:
                 effects += members(place, [], [current])
         return effects
 
-    def read(self) -> dict[str, Any]:
-        """Return the state now as plain data, by place: `tools.py:refunds`. Numbers, dates and bytes keep their types."""
-        return self._read(keeps_values=True)
-
-    def _read(self, *, keeps_values: bool) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any]:
         modules = list(project_modules(self._owns))
-        reader = _StateReader({module.__name__ for module in modules}, keeps_values=keeps_values)
+        reader = _StateReader({module.__name__ for module in modules})
         state: dict[str, Any] = {}
         for module in modules:
             file = self._name(str(module.__file__))
             for name, value in list(vars(module).items()):
                 if name.startswith("__"):
                     continue
-                if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                cls = type(value)
+                if issubclass(cls, FunctionType) and value.__module__ == module.__name__:
                     state[f"{file}:{name}"] = reader.of_function(value)
-                if isinstance(value, _CODE) and not isinstance(value, MethodType):
+                if issubclass(cls, _CODE) and not issubclass(cls, MethodType):
                     continue
-                if isinstance(value, type):
+                if issubclass(cls, type):
                     if value.__module__ == module.__name__:
                         state |= {
                             f"{file}:{name}.{key}": attribute
@@ -107,7 +81,6 @@ class ModuleState:
         state["os.environ"] = {
             name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
         }
-        self.is_cut = self.is_cut or reader.left <= 0
         return state
 
 
@@ -130,37 +103,36 @@ NOT_DATA: Any = type("NotData", (), {"__slots__": ()})()
 """Stands for a value that is no data, such as a lock."""
 
 
-def _is_value(cls: type) -> bool:
-    return cls.__name__ in _VALUES and (cls.__module__ == "builtins" or cls.__module__ in _REPEATABLE)
+def _plain(value: Any, cls: type) -> Any:
+    """Return a plain value; of a subclass, without what it has of its own."""
+    if issubclass(cls, str):
+        return str.__str__(value)
+    if issubclass(cls, float):
+        return float.__repr__(value)
+    if issubclass(cls, complex):
+        return complex.__repr__(value)
+    return int.__int__(value) if issubclass(cls, int) and cls is not bool else value
 
 
 class _StateReader:
     """Converts values to JSON-like data. A reader is used for one reading of all modules."""
 
-    def __init__(self, modules: Collection[str], *, keeps_values: bool) -> None:
-        """Make one.
-
-        Args:
-            modules: only objects whose classes these define are read: reading attributes of others may have side effects.
-            keeps_values: whether a number, a date or the like stays the value that it is, and does not become a text.
-        """
+    def __init__(self, modules: Collection[str]) -> None:
+        """Read only objects whose classes these modules define: reading attributes of others may have side effects."""
         self._modules = modules
-        self._keeps_values = keeps_values
-        self.left = MOST
-        """How many values may still be visited."""
+        self._left = MOST
         self._open: set[int] = set()
 
     def read(self, value: Any, depth: int) -> Any:
         """Return a value as data; NOT_DATA if it is none, is too deep or contains itself."""
-        if isinstance(value, Enum):
-            return repr(value)
-        if self._keeps_values and _is_value(type(value)):
-            return value
-        if isinstance(value, _PLAIN):
-            return repr(value) if isinstance(value, (float, complex)) else value
-        if self.left <= 0 or depth > _DEPTH or id(value) in self._open:
+        cls = type(value)  # `isinstance` would ask the object's own `__class__`
+        if issubclass(cls, Enum):
+            return (Flag if issubclass(cls, Flag) else Enum).__repr__(value)
+        if issubclass(cls, _PLAIN):
+            return _plain(value, cls)
+        if self._left <= 0 or depth > _DEPTH or id(value) in self._open:
             return NOT_DATA
-        self.left -= 1
+        self._left -= 1
         self._open.add(id(value))
         try:
             return self._inner(value, depth + 1)
@@ -169,25 +141,25 @@ class _StateReader:
 
     def _inner(self, value: Any, depth: int) -> Any:
         cls = type(value)
-        if isinstance(value, dict):
+        if issubclass(cls, dict):
             # `list` copies first, because another thread may add to it.
-            return {key_text(key): self._shown(item, depth) for key, item in list(value.items())}
-        if isinstance(value, (list, tuple, deque)):
-            return [self._shown(item, depth) for item in list(value)]
-        if isinstance(value, (set, frozenset)):
-            members_data = [self._shown(item, depth) for item in list(value)]
-            return sorted(members_data if self._keeps_values else map(repr, members_data), key=repr)
-        if isinstance(value, (bytes, bytearray)):
-            return repr(bytes(value))
+            return {key_text(key): self._shown(item, depth) for key, item in list(dict.items(value))}
+        members = members_of(value)
+        if members is not None:
+            data = [self._shown(item, depth) for item in members]
+            return sorted(map(repr, data)) if issubclass(cls, (set, frozenset)) else data
+        content = raw_bytes(value)
+        if content is not None:
+            return repr(content)
         if cls.__module__ == "array":
             return list(value)
-        if cls.__module__ in _REPEATABLE:
+        if cls.__module__ in {"itertools", "datetime", "decimal", "uuid", "fractions"}:
             return repr(value)
-        if isinstance(value, MethodType):
+        if issubclass(cls, MethodType):
             return self.read(value.__self__, depth)
-        if isinstance(value, FunctionType) and value.__module__ in self._modules:
+        if issubclass(cls, FunctionType) and value.__module__ in self._modules:
             return self.of_function(value, depth) or NOT_DATA
-        if isinstance(value, (*_CODE, type)) or not holds_state(value, self._modules):
+        if issubclass(cls, (*_CODE, type)) or not holds_state(value, self._modules):
             return NOT_DATA  # a lock, a logger, a connection, an SDK's client
         return self.attributes(value, depth)
 
@@ -208,7 +180,7 @@ class _StateReader:
 
     def attributes(self, value: Any, depth: int) -> dict[str, Any]:
         """Return the attributes of an object or a class as data."""
-        is_class = isinstance(value, type)
+        is_class = issubclass(type(value), type)
         namespace = type.__getattribute__(value, "__dict__") if is_class else attributes_of(value)
         data: dict[str, Any] = {}
         for name, member in namespace.items():

@@ -187,14 +187,10 @@ class ReplayedTest(TestSession):
         is_judged = self.options.check is False and self.handle.world is not None
         if errors and (self.options.check or not (self.handle.crossings or is_judged)):
             raise DivergenceError(errors[0].message, errors)
-        if self.handle.world is not None:
-            self.handle.world.refuse_unsafe()
         self._note_summary(divergences)
 
     def _end_failed(self, error: BaseException) -> None:
         self.handle.__exit__(type(error), error, error.__traceback__)
-        if self.handle.world is not None:
-            self.handle.world.note_in(error)
 
     def _note_summary(self, divergences: tuple[Divergence, ...]) -> None:
         crossings = self.handle.crossings

@@ -6,78 +6,20 @@ None. A replay that is given the file fails if the world is unsafe, and `autochr
 
 from __future__ import annotations
 
+import builtins
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
-
-import msgspec
+import json
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
 
 from autochron._runtime.unpatched import os
 from autochron.errors import PredicateError
 from autochron.model import OUTSIDE, Evidence
+from autochron.reproduction.world import World, WorldChange, WorldChanges
 
 _FUNCTION = "unsafe"
 _PARAMETERS = ("before", "after", "effects", "result")
-
-
-class WorldChange(NamedTuple):
-    """A change that a live crossing made to the world.
-
-    Attributes:
-        address: the crossing.
-        path: the changed file, or the name in a module, such as `tools.py:refunds`.
-        what: the change in words, such as `row added`.
-        value: the changed data; None where there is none.
-    """
-
-    address: str
-    path: str
-    what: str
-    value: Any
-
-
-class World(Mapping[str, Any]):
-    """The state of the project's modules as plain data, by place: `world["tools.py:refunds"]`.
-
-    An object is a dictionary of its attributes. No method of it is called, so that a mutant can't lie.
-    """
-
-    def __init__(self, state: Mapping[str, Any], unknown: str = "") -> None:
-        """Make one.
-
-        Args:
-            state: the state.
-            unknown: why the state is not known; empty where it is.
-        """
-        self._state = state
-        self._unknown = unknown
-
-    def __getitem__(self, place: str) -> Any:
-        """Return the data at a place.
-
-        Raises:
-            PredicateError: there is none.
-        """
-        if place in self._state:
-            return self._state[place]
-        if self._unknown:
-            raise PredicateError(f"it asks for {place}, and {self._unknown}")
-        file = str(place).partition(":")[0]
-        known = [name for name in self._state if name.partition(":")[0] == file]
-        raise PredicateError(
-            f"it asks for {place}, which is no data of a loaded module; {file} has {', '.join(known)}"
-            if known
-            else f"it asks for {place}, and no module {file} of the project was loaded then; import it at the top of the test"
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        """Return an iterator over the places."""
-        return iter(self._state)
-
-    def __len__(self) -> int:
-        """Return the number of places."""
-        return len(self._state)
 
 
 class Predicate:
@@ -88,15 +30,13 @@ class Predicate:
         self._path = path
         self._function = function
 
-    def reason(
-        self, before: World, after: World, effects: tuple[WorldChange, ...], result: Any
-    ) -> str | None:
+    def reason(self, before: World, after: World, effects: WorldChanges, result: Any) -> str | None:
         """Return why the world is unsafe; None if it is not.
 
         Args:
             before: the state when the replay began.
             after: the state at its end.
-            effects: the changes that its live crossings made.
+            effects: the changes that the program made.
             result: what the last live tool returned, or the exception that it raised; None if there was none.
 
         Raises:
@@ -106,7 +46,9 @@ class Predicate:
             reason = self._function(before, after, effects, result)
         except PredicateError as error:
             raise PredicateError(f"{self._place(error)}: {error.message}") from None
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a SystemExit, or pytest's skip, must not pass for an answer
             name = type(error).__name__
             raise PredicateError(
                 f"{self._place(error)} raises {name}: {error}; it must return why the world is unsafe, or None"
@@ -143,7 +85,11 @@ def read_predicate(file: str | os.PathLike[str], owns: Callable[[str], bool]) ->
     """
     path = os.path.abspath(os.fsdecode(file))
     shown = os.path.relpath(path)
-    namespace: dict[str, Any] = {"__name__": "autochron_predicate", "__file__": path}
+    namespace: dict[str, Any] = {
+        "__name__": "autochron_predicate",
+        "__file__": path,
+        "__builtins__": {**vars(builtins), "__import__": _import_of_others(shown, owns)},
+    }
     try:
         with open(path, "rb") as opened:
             source = opened.read()
@@ -154,31 +100,55 @@ def read_predicate(file: str | os.PathLike[str], owns: Callable[[str], bool]) ->
         ) from None
     except SyntaxError as error:
         raise PredicateError(f"{shown}:{error.lineno} is no Python: {error.msg}") from None
-    except Exception as error:
+    except PredicateError:
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as in `Predicate.reason`
         raise PredicateError(f"{shown} can't be read: {type(error).__name__}: {error}") from error
     function = namespace.get(_FUNCTION)
     if not isinstance(function, FunctionType) or tuple(inspect.signature(function).parameters) != _PARAMETERS:
         raise PredicateError(
             f"{shown} defines no `def {_FUNCTION}({', '.join(_PARAMETERS)})`; it returns why the world is unsafe, or None"
         )
-    for name, value in namespace.items():
-        module = (
-            value if isinstance(value, ModuleType) else inspect.getmodule(value) if callable(value) else None
-        )
-        origin = getattr(module, "__file__", None)
-        if isinstance(origin, str) and owns(origin) and origin != path:
-            raise PredicateError(
-                f"{shown} uses {name} of {os.path.relpath(origin)}, which a fix or a mutant may have changed; read the data"
-                f' from `after["{os.path.basename(origin)}:NAME"]`'
-            )
     return Predicate(path, function)
 
 
-def effects_of(evidence: tuple[Evidence, ...]) -> tuple[WorldChange, ...]:
-    """Return the effects of the live crossings."""
-    return tuple(
-        WorldChange(of_crossing.address, effect.path, effect.what, msgspec.json.decode(effect.value))
+def _import_of_others(shown: str, owns: Callable[[str], bool]) -> Callable[..., Any]:
+    """Return an `__import__` that refuses modules of the project, at the top of the file and in its function."""
+
+    def import_(name: str, *arguments: Any, **named: Any) -> Any:
+        module = builtins.__import__(name, *arguments, **named)
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and owns(file):
+            raise PredicateError(
+                f"{shown} imports {name}, which a fix or a mutant may have changed; read the data from"
+                f' `after["{os.path.basename(file)}:NAME"]`'
+            )
+        return module
+
+    return import_
+
+
+_MOST_OF_CROSSING = 500
+"""Most effects that are kept of one crossing."""
+
+
+def effects_of(evidence: Sequence[Evidence]) -> WorldChanges:
+    """Return what was seen of the program's changes of the world."""
+    changes = [
+        WorldChange(of_crossing.address, effect.path, effect.what, _decoded(effect.value))
         for of_crossing in evidence
-        if of_crossing.address != OUTSIDE
         for effect in of_crossing.effects
-    )
+        if of_crossing.address != OUTSIDE or effect.path != "os.environ"
+    ]
+    cut = next((change for change in changes if change.what.endswith(" more changes")), None)
+    full = next((each for each in evidence if len(each.effects) >= _MOST_OF_CROSSING), None)
+    unknown = f"{cut.path} has {cut.what}" if cut is not None else ""
+    if full is not None:
+        unknown = f"{full.address} made more than {_MOST_OF_CROSSING} changes"
+    return WorldChanges(changes, unknown)
+
+
+def _decoded(value: bytes) -> Any:
+    return json.loads(value.decode("utf-8", "surrogatepass"))

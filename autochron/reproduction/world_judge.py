@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autochron._runtime.unpatched import os
-from autochron.effects.module_state import MOST, ModuleState
-from autochron.errors import PredicateError, UnsafeWorldError
-from autochron.reproduction.predicate import Predicate, World, effects_of, read_predicate
+from autochron.effects.running import at_work
+from autochron.errors import PredicateError, UnsafeWorldError, UsageError
+from autochron.reproduction.predicate import Predicate, effects_of, read_predicate
+from autochron.reproduction.world import World, WorldState, read_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,11 +39,13 @@ class WorldJudge:
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         """Take the file of the predicate. It is read when the replay begins."""
+        if not isinstance(file, str | os.PathLike):
+            raise UsageError(f'predicate={file!r}: it is the path of a file, such as "predicate.py"')
         self.reason: str | None = None
         self._file = file
         self._predicate: Predicate | None = None
-        self._modules: ModuleState | None = None
-        self._before: dict[str, Any] = {}
+        self._project: Project | None = None
+        self._before = WorldState({}, {})
         self._error: PredicateError | None = None
 
     def begin(self, project: Project) -> None:
@@ -54,53 +56,63 @@ class WorldJudge:
         """
         self.reason, self._error = None, None
         self._predicate = read_predicate(self._file, project.owns)
-        self._modules = ModuleState(project.owns, project.name)
-        self._before = self._modules.read()
+        self._project = project
+        self._before = read_world(project.owns, project.name)
 
     def end(
         self, evidence: tuple[Evidence, ...], crossings: Iterable[LiveOrServed], *, is_elsewhere: bool
     ) -> None:
-        """Ask the predicate, before what the live crossings did to the modules is undone.
+        """Ask the predicate, before what the live crossings did to the modules is undone. It raises nothing.
 
         Args:
             evidence: what was observed of the live crossings.
             crossings: the crossings of the replay, in order of start.
             is_elsewhere: whether the program ran in a process of its own.
         """
-        if self._predicate is None or self._modules is None:
-            return
-        unknown = _ELSEWHERE if is_elsewhere else ""
-        before = World({} if is_elsewhere else self._before, unknown)
-        after = World({} if is_elsewhere else self._modules.read(), unknown)
-        if self._modules.is_cut:
-            self._error = PredicateError(
-                f"the project's modules hold more than {MOST:,} values, so the world is not wholly known; test with less data"
-            )
-            return
         try:
-            self.reason = self._predicate.reason(before, after, effects_of(evidence), _last_result(crossings))
+            self._ask(evidence, crossings, is_elsewhere=is_elsewhere)
         except PredicateError as error:
             self._error = error
+        except Exception as error:  # what it looks at can't be read
+            self._error = PredicateError(
+                f"{os.path.relpath(self._file)} can't be asked: {type(error).__name__}: {error}"
+            )
 
-    def refuse_unsafe(self) -> None:
-        """Raise if the world is unsafe.
+    def _ask(
+        self, evidence: tuple[Evidence, ...], crossings: Iterable[LiveOrServed], *, is_elsewhere: bool
+    ) -> None:
+        if self._predicate is None or self._project is None:
+            return
+        nothing = WorldState({}, {})
+        elsewhere = _ELSEWHERE if is_elsewhere else ""
+        before = World(nothing if is_elsewhere else self._before, elsewhere)
+        now = nothing if is_elsewhere else read_world(self._project.owns, self._project.name)
+        after = World(now, elsewhere)
+        self.reason = self._predicate.reason(before, after, effects_of(evidence), _last_result(crossings))
+        running = set() if is_elsewhere else {*at_work().values()}
+        left = [(each.address, name) for each in evidence for name in each.left_running if name in running]
+        if self.reason is None and left:
+            address, name = left[0]
+            raise PredicateError(
+                f"{name}, which {address} has started, still runs, so what it does is not known; wait for it in the test"
+            )
+
+    def refuse_unsafe(self, block_error: BaseException | None = None) -> None:
+        """Raise if the world is unsafe, or if that is not known.
+
+        Args:
+            block_error: the exception that ended the block; None if there was none.
 
         Raises:
             UnsafeWorldError: it is.
             PredicateError: the predicate can't tell.
         """
-        if self._error is not None:
-            raise self._error
         if self.reason is not None:
             raise UnsafeWorldError(
                 f"{self.reason}; {os.path.relpath(self._file)} says that this must never be, whatever the tool answers"
-            )
-
-    def note_in(self, error: BaseException) -> None:
-        """Add a note to the exception of a block that failed for another reason, if the world is unsafe."""
-        if self.reason is not None:
-            with suppress(Exception):  # an exception class of the program may break `add_note`
-                error.add_note(f"autochron: the world is unsafe: {self.reason}")
+            ) from block_error
+        if self._error is not None:
+            raise self._error from block_error
 
 
 def _last_result(crossings: Iterable[LiveOrServed]) -> Any:
@@ -109,6 +121,6 @@ def _last_result(crossings: Iterable[LiveOrServed]) -> Any:
     for crossing in last:
         try:
             return crossing.result
-        except Exception as error:
+        except BaseException as error:  # the one that the tool raised; a refusal may be of any kind
             return error
     return None

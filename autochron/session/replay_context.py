@@ -185,10 +185,10 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._backup is not None and not self._ran:
             self._backup.put_back()
         self._backup = None
+        if self.world is not None:  # also where a divergence is not checked, and whatever ended the block
+            self.world.refuse_unsafe(error)
         if self._check and came_to_end:
             self.verify()
-            if self.world is not None:
-                self.world.refuse_unsafe()
         elif self._check and error is not None:
             self._note_in(error)
 
@@ -205,8 +205,6 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             with suppress(Exception):  # an exception class of the program may break `add_note`
                 error.add_note(f"autochron: replay and record disagree: {errors[0].message}{others}")
-        if self.world is not None:
-            self.world.note_in(error)
 
     def _places(self, rules: Rules, record: Record) -> tuple[SnapshotFolder, ...]:
         """Return the folders that may have the contents of the trace's snapshots; none if it has no snapshots."""
