@@ -20,7 +20,6 @@ from autochron.ports import Record, Store
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import plan_for
 from autochron.reproduction.snapshot_places import snapshot_places
-from autochron.reproduction.world_judge import WorldJudge
 from autochron.session.incident_judge import IncidentJudge, ReplayedBlock, volatile_fields
 from autochron.session.record_context import refuse_second, refuse_unwoven, rules_for, store_for
 from autochron.session.replayed_view import Called, Crossings, ReplayedCrossing, crossing_at, gathered
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from autochron.replaying.plan import Inputs, Reach, ReplayPlan, Selector
     from autochron.reproduction.observation import Observation
     from autochron.reproduction.verdict import Verdict
+    from autochron.reproduction.world_judge import WorldJudge
     from autochron.session.subprocess_replay import Rerun
 
 
@@ -110,8 +110,12 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         self._judge = IncidentJudge(
             None if isinstance(trace, Trace) else trace, volatile_fields(volatile), swaps=bool(self._swap)
         )
-        self.world = None if predicate is None else WorldJudge(predicate)
+        self.world: WorldJudge | None = None
         """What judges the world by the predicate, if there is one."""
+        if predicate is not None:
+            from autochron.reproduction.world_judge import WorldJudge  # lazy: few replays have a predicate
+
+            self.world = WorldJudge(predicate)
         self._restores_globals = False
         self._backup: ModuleBackup | None = None
         self._observes = predicate is not None
