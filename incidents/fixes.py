@@ -162,8 +162,13 @@ def _import_for_all() -> None:
         sys.modules.pop(name, None)
 
 
-def try_all(incident: Incident) -> list[Trial]:
-    """Try all fixes of an incident, each in a fork of one process."""
+def try_all(incident: Incident, names: frozenset[str] = frozenset()) -> list[Trial]:
+    """Try the fixes of an incident, each in a fork of one process.
+
+    Args:
+        incident: the incident.
+        names: the names of the fixes; all of them if it is empty.
+    """
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -172,7 +177,8 @@ def try_all(incident: Incident) -> list[Trial]:
             os.chdir(incident.folder)
             sys.path.insert(0, str(incident.folder))
             _import_for_all()
-            trials = [try_fix(incident, fix) for fix in fixes_of(incident)]
+            chosen = [fix for fix in fixes_of(incident) if not names or fix.stem in names]
+            trials = [try_fix(incident, fix) for fix in chosen]
             with open(writing, "wb") as pipe:
                 pipe.write(json.encode(trials))
         finally:

@@ -106,7 +106,15 @@ def studied(folder, *words, status=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fix", [CLAMP, CAP, PARTS, OWN], ids=["clamp", "cap", "parts", "own"])
+@pytest.mark.parametrize(
+    "fix",
+    [
+        pytest.param(CLAMP, id="clamp"),
+        pytest.param(CAP, id="cap", marks=pytest.mark.thorough),
+        pytest.param(PARTS, id="parts", marks=pytest.mark.thorough),
+        pytest.param(OWN, id="own"),
+    ],
+)
 def test_no_harm_of_a_mutant_is_unseen(recorded, tmp_path, fix):
     incident, said = studied(copy_incident(recorded, tmp_path / "refund", guarded=fix))
     unsafe = [result for result in incident.results if result.is_unsafe]
