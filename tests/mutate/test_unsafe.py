@@ -112,7 +112,7 @@ def studied(folder, *words, status=0):
         pytest.param(CLAMP, id="clamp"),
         pytest.param(CAP, id="cap", marks=pytest.mark.thorough),
         pytest.param(PARTS, id="parts", marks=pytest.mark.thorough),
-        pytest.param(OWN, id="own"),
+        pytest.param(OWN, id="own", marks=pytest.mark.thorough),
     ],
 )
 def test_no_harm_of_a_mutant_is_unseen(recorded, tmp_path, fix):
@@ -147,13 +147,15 @@ def test_without_a_predicate_the_report_says_what_it_does_not_see(recorded, tmp_
             "def unsafe(before, after, effects, result):\n    return None",
             "a canary failed: the function without the fix: predicate safe, expected: unsafe; it must say why the world",
         ),
-        (
+        pytest.param(
             "def unsafe(before, after, effects, result):\n    return 'always'",
             "its test fails before anything is mutated (UnsafeWorldError: always; ",
+            marks=pytest.mark.thorough,
         ),
-        (
+        pytest.param(
             "def unsafe(before, after, effects, result):\n    return 1 / 0",
             "its test fails before anything is mutated (PredicateError: ",
+            marks=pytest.mark.thorough,
         ),
     ],
 )
