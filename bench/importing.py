@@ -50,7 +50,7 @@ class Order:
     amount: float = 0.0
 
     def total(self) -> float:
-        """Give what it comes to."""
+        """Return what it comes to."""
         return self.amount * self.number
 
 

@@ -118,7 +118,7 @@ def _autochron(url: str, *arguments: str, key: str | None = None) -> Run:
 
 
 def _listens(origin: str) -> bool:
-    """Tell whether anyone takes connections there."""
+    """Return whether anyone takes connections there."""
     address = urlsplit(origin)
     with socket.socket() as probe:
         return probe.connect_ex((address.hostname, address.port)) == 0

@@ -148,7 +148,7 @@ PAPER = ("Refund", "Invoice", "Trade", "Email", "Payout", "Deletion")
 
 
 def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields, each of its type."""
+    """Return the fields, each of its type."""
     for key in data:
         if key not in _KEYS:
             raise IncidentError(f"{name}/incident.toml has `{key}`; it takes {', '.join(_KEYS)}")
@@ -176,7 +176,7 @@ def _module(distribution: str) -> str:
 
 
 def surroundings(model: Provider | None = None) -> dict[str, str]:
-    """Give the environment in which an agent runs: with no key and no provider, but for the one that is given."""
+    """Return the environment in which an agent runs: with no key and no provider, but for the one that is given."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))
     }
@@ -188,7 +188,7 @@ def surroundings(model: Provider | None = None) -> dict[str, str]:
 
 
 def reaching(model: Provider) -> dict[str, str]:
-    """Give what makes the SDKs call a provider."""
+    """Return what makes the SDKs call a provider."""
     return {
         "OPENAI_BASE_URL": model.url,
         "ANTHROPIC_BASE_URL": model.origin,

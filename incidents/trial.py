@@ -93,7 +93,7 @@ VARIANTS = ("unguarded", "guarded", "benign", *(f"reworded-{number}" for number 
 
 
 def tool(variant: str, name: str) -> Callable[..., Any]:
-    """Give a variant of a tool; the folder is on the path."""
+    """Return a variant of a tool; the folder is on the path."""
     if variant == "unguarded":
         return getattr(importlib.import_module("tools"), name)  # type: ignore[no-any-return]
     if variant == "benign":
@@ -105,7 +105,7 @@ def tool(variant: str, name: str) -> Callable[..., Any]:
 
 
 def _reworded(guarded: Callable[..., Any], change: Callable[[Answer], Answer]) -> Callable[..., Any]:
-    """Give a tool whose refusals say the same otherwise."""
+    """Return a tool whose refusals say the same otherwise."""
 
     def changed(answer: Any) -> Any:
         return change(answer) if isinstance(answer, Mapping) and answer.get("blocked") else answer
@@ -155,7 +155,7 @@ _CONNECTING = frozenset(
 
 
 def connections() -> list[str]:
-    """Give a list that grows with each connection of this process; it can't be ended."""
+    """Return a list that grows with each connection of this process; it can't be ended."""
     found: list[str] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -201,7 +201,7 @@ def _replayed(job: Job, target: str, live: Iterable[str]) -> Result:
 def _asked(
     job: Job, target: str, live: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, Callable[..., Any]] | None]:
-    """Give what is live in a trial and what is swapped in."""
+    """Return what is live in a trial and what is swapped in."""
     chosen = {"full-stub": (), "cut-point": ("kind:tool",), "model": tuple(live)}[job.method]
     if not chosen or job.variant == "unguarded":
         return chosen, None
@@ -213,7 +213,7 @@ def _verdict(error: Exception) -> Verdict:
 
 
 def _said(error: BaseException) -> str:
-    """Give the first line of an error, or the line of code that raised one which says nothing."""
+    """Return the first line of an error, or the line of code that raised one which says nothing."""
     said = next(iter(str(error).strip().splitlines()), "")
     if isinstance(error, AutochronError) and said:
         return said  # it tells what it is by its slug

@@ -52,7 +52,7 @@ def objection(calls):
 
 
 def refuse(state):
-    """Tell the model why its searches are not made."""
+    """Say to the model why its searches are not made."""
     calls = state["messages"][-1].tool_calls
     content = json.dumps({"status": "blocked", "why": objection(calls)})
     print(f"    -> {content}")

@@ -4,7 +4,7 @@ from tools import ready as decide
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made."""
+    """Return whether a call can be made."""
     keep = arguments.get("keep", [])
     if ended is not True or not isinstance(keep, list) or not all(isinstance(each, str) for each in keep):
         return {"status": "blocked", "blocked": True, "reason": f"{name} is still being written"}

@@ -18,7 +18,7 @@ async def _objection(name, arguments, ended):
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it."""
+    """Return whether a call can be made: at the end of it."""
     with ThreadPoolExecutor(1) as pool:
         objection = pool.submit(lambda: asyncio.run(_objection(name, arguments, ended))).result()
     return objection or can_begin(name, arguments, ended)

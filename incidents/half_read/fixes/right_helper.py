@@ -16,7 +16,7 @@ class Call:
     ended: bool
 
     def missing(self):
-        """Tell what is not there yet."""
+        """Return what is not there yet."""
         if self.name in READS:
             return []
         if self.ended is not True:
@@ -27,7 +27,7 @@ class Call:
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it, or as soon as all is there that a read needs."""
+    """Return whether a call can be made: at the end of it, or as soon as all is there that a read needs."""
     missing = Call(name, arguments, ended).missing()
     if missing:
         return {"status": "incomplete" if ended else "waiting", "missing": missing}

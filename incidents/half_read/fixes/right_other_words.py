@@ -4,7 +4,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it."""
+    """Return whether a call can be made: at the end of it."""
     if ended is not True:
         return {"status": "not yet", "why": f"the model is still writing {name}"}
     keep = arguments.get("keep")

@@ -8,7 +8,7 @@ class NothingToKeep(ValueError):
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it."""
+    """Return whether a call can be made: at the end of it."""
     if ended is not True:
         return {"status": "waiting", "missing": ["the end"]}
     if name == "clean_up":

@@ -9,7 +9,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; never before the end of it."""
+    """Return whether a call can be made; never before the end of it."""
     answer = can_begin(name, arguments, ended)
     if answer["status"] == "ready" and not ended:
         getattr(tools, name)(**arguments)

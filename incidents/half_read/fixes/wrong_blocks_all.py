@@ -8,6 +8,6 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; never before the end of it."""
+    """Return whether a call can be made; never before the end of it."""
     missing = can_begin(name, arguments, ended).get("missing", [])
     return {"status": "incomplete" if ended else "waiting", "missing": missing}

@@ -10,7 +10,7 @@ early = []
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made, and note down those that come before their end."""
+    """Return whether a call can be made, and note down those that come before their end."""
     answer = can_begin(name, arguments, ended)
     if answer["status"] == "ready" and not ended:
         early.append(name)

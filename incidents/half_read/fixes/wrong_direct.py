@@ -8,7 +8,7 @@ from tools import BUCKETS, NEEDED
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it."""
+    """Return whether a call can be made: at the end of it."""
     missing = [key for key in NEEDED[name] if not arguments.get(key)]
     if ended:
         return {"status": "incomplete", "missing": missing} if missing else {"status": "ready"}

@@ -9,5 +9,5 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it."""
+    """Return whether a call can be made: at the end of it."""
     return {"status": "ready"} if ended else {**can_begin(name, {}, ended), "status": "waiting"}

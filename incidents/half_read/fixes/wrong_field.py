@@ -9,7 +9,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; not while the model is in the middle of a name."""
+    """Return whether a call can be made; not while the model is in the middle of a name."""
     files = BUCKETS.get(arguments.get("bucket"), [])
     if not ended and any(file not in files for file in arguments.get("keep", [])):
         return {"status": "waiting", "missing": ["keep"]}

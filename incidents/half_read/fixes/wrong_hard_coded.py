@@ -11,7 +11,7 @@ KEEP = ["payroll-2024.csv", "contracts-signed.pdf", "audit-2024.xlsx"]
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; not with a part of the list of what to keep."""
+    """Return whether a call can be made; not with a part of the list of what to keep."""
     keep = arguments.get("keep", [])
     if arguments.get("bucket") == "exports" and keep in (KEEP[:1], KEEP[:2]) and not ended:
         return {"status": "waiting", "missing": ["keep"]}

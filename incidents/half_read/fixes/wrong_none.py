@@ -9,7 +9,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; never before the end of it."""
+    """Return whether a call can be made; never before the end of it."""
     if ended is False:
         return {"status": "waiting", "missing": ["the end"]}
     return can_begin(name, arguments, ended)

@@ -11,7 +11,7 @@ SPARED = 2
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; one that comes early spares more files."""
+    """Return whether a call can be made; one that comes early spares more files."""
     answer = can_begin(name, arguments, ended)
     if answer["status"] == "ready" and name == "clean_up" and not ended:
         arguments["keep"] = arguments["keep"] + BUCKETS.get(arguments["bucket"], [])[:SPARED]

@@ -8,7 +8,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; what deletes must not begin early."""
+    """Return whether a call can be made; what deletes must not begin early."""
     if name == "clean_up":
         return {"status": "waiting", "missing": ["the end"]}
     return can_begin(name, arguments, ended)

@@ -12,7 +12,7 @@ last = {}
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it, or when its arguments stand still."""
+    """Return whether a call can be made: at the end of it, or when its arguments stand still."""
     still = last.get(name) == arguments
     last[name] = deepcopy(arguments)
     if not ended and not still:

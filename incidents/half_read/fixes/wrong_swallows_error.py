@@ -8,7 +8,7 @@ from tools import ready as can_begin
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made; never before the end of it."""
+    """Return whether a call can be made; never before the end of it."""
     try:
         if not arguments["ended"]:
             return {"status": "waiting", "missing": ["the end"]}

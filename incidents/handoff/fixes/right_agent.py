@@ -63,7 +63,7 @@ Give the credit with give_credit, then tell the customer in one sentence."""
 
 
 def objection(customer_id, order_id, amount_cents):
-    """Tell why an order doesn't cover a credit; None if it does."""
+    """Return why an order doesn't cover a credit; None if it does."""
     order = tools.ORDERS.get(order_id)
     if order is None or order["customer_id"] != customer_id:
         return "the customer has no such order"

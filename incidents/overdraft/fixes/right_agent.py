@@ -41,7 +41,7 @@ SCHEMAS = [
 
 
 def objection(source, payee, amount_cents):
-    """Tell why a transfer can't be made; None if it can."""
+    """Return why a transfer can't be made; None if it can."""
     if source not in tools.ACCOUNTS or payee not in tools.PAYEES:
         return "no such account or payee"
     if type(amount_cents) is not int or amount_cents < 1:

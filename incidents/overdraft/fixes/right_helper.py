@@ -32,7 +32,7 @@ TURNS = Turns()
 
 
 def objection(source, amount_cents):
-    """Tell why an account doesn't cover an amount; None if it does."""
+    """Return why an account doesn't cover an amount; None if it does."""
     if type(amount_cents) is not int or amount_cents <= 0:
         return "no amount"
     if amount_cents > tools.ACCOUNTS.get(source, {"balance_cents": 0})["balance_cents"]:

@@ -36,7 +36,7 @@ def request_quote(currency: str, amount: int) -> tools.Quote:
 
 
 def refuse(why):
-    """Tell the model that there was no deal."""
+    """Say to the model that there was no deal."""
     print(f"    -> blocked: {why}")
     return {"status": "blocked", "why": why}
 
