@@ -35,11 +35,19 @@ CUTS = {
 ALL = ["model[1]", "look_up_order[1]", "model[2]", "issue_refund[1]", "model[3]", "send_reply[1]", "model[4]"]
 
 
-def cases():
-    return pytest.mark.parametrize(("live", "calls", "addresses"), CUTS.values(), ids=CUTS)
+ON_THE_COMMAND_LINE = ("the tool and the last model", "everything after a point")
+"""The cuts that each build tries on the command line, too; `--thorough` tries all."""
 
 
-@cases()
+def cases(in_builds=tuple(CUTS)):
+    cuts = [
+        pytest.param(*cut, id=name, marks=() if name in in_builds else pytest.mark.thorough)
+        for name, cut in CUTS.items()
+    ]
+    return pytest.mark.parametrize(("live", "calls", "addresses"), cuts)
+
+
+@cases(ON_THE_COMMAND_LINE)
 def test_each_cut_replays_through_the_command_line(live, calls, addresses, project, model):
     (project / "fix.py").write_text(FIX, encoding="utf-8")
     words = [word for item in live for word in ("--live", item)]
