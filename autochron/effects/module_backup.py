@@ -7,13 +7,12 @@ project's classes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from functools import _lru_cache_wrapper
 from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from autochron.effects.held import attributes_of, cells_of, holds_state
-from autochron.effects.module_state import project_modules
+from autochron.effects.module_state import ProjectModules, project_modules
 
 MOST = 50_000
 """Most objects that are backed up. Changes of further objects are not undone."""
@@ -33,9 +32,9 @@ class _FunctionState(NamedTuple):
 class ModuleBackup:
     """A backup of what the project's modules held when it was created."""
 
-    def __init__(self, owns: Callable[[str], bool]) -> None:
-        """Back up the modules whose files are the project's; `owns` returns whether a file is."""
-        modules = list(project_modules(owns))
+    def __init__(self, project: ProjectModules) -> None:
+        """Back up the modules of a project."""
+        modules = list(project_modules(project))
         self._names = {module.__name__ for module in modules}
         self._namespaces: list[tuple[Any, dict[str, Any]]] = []
         self._contents: list[tuple[Any, Any]] = []

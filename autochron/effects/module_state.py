@@ -7,10 +7,10 @@ compared before and after a live crossing. `module_backup` restores it between t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum, Flag
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from autochron._runtime.bare import key_text
 from autochron._runtime.unpatched import os
@@ -30,15 +30,10 @@ _DEPTH = 12
 class ModuleState:
     """Reports the changes of the state of the project's modules between two calls."""
 
-    def __init__(self, owns: Callable[[str], bool], name: Callable[[str], str]) -> None:
-        """Set up, without reading anything yet.
-
-        Args:
-            owns: returns whether a file is the project's.
-            name: returns the name of a file in reports.
-        """
-        self._owns = owns
-        self._name = name
+    def __init__(self, project: ProjectModules) -> None:
+        """Take the project, without reading anything yet."""
+        self._project = project
+        self._environment = _Environment()
         self._seen: dict[str, Any] = {}
 
     def changes(self) -> list[StateEffect]:
@@ -55,11 +50,11 @@ class ModuleState:
         return effects
 
     def _read(self) -> dict[str, Any]:
-        modules = list(project_modules(self._owns))
+        modules = list(project_modules(self._project))
         reader = _StateReader({module.__name__ for module in modules})
         state: dict[str, Any] = {}
         for module in modules:
-            file = self._name(str(module.__file__))
+            file = self._project.name(str(module.__file__))
             for name, value in list(vars(module).items()):
                 if name.startswith("__"):
                     continue
@@ -78,10 +73,26 @@ class ModuleState:
                 data = reader.read(value, 0)
                 if data is not NOT_DATA:
                     state[f"{file}:{name}"] = data
-        state["os.environ"] = {
-            name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
-        }
+        state["os.environ"] = self._environment.read()
         return state
+
+
+class _Environment:
+    """Reads the environment variables, and decodes them anew only where they have changed."""
+
+    def __init__(self) -> None:
+        self._raw: Any = None
+        self._decoded: dict[str, str] = {}
+
+    def read(self) -> dict[str, str]:
+        """Return the variables, without those of pytest."""
+        raw = getattr(os.environ, "_data", None)  # a program may put another mapping there
+        if raw is None or raw != self._raw:
+            self._raw = None if raw is None else dict(raw)
+            self._decoded = {
+                name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
+            }
+        return self._decoded
 
 
 def _file_of(place: str) -> str:
@@ -89,12 +100,19 @@ def _file_of(place: str) -> str:
     return place.rpartition(":")[0]
 
 
-def project_modules(owns: Callable[[str], bool]) -> Iterator[ModuleType]:
-    """Yield the imported modules that are the project's."""
+class ProjectModules(Protocol):
+    """A project whose modules are looked at."""
+
+    def loaded_modules(self) -> Mapping[str, object]: ...
+    def name(self, file: str, /) -> str: ...
+
+
+def project_modules(project: ProjectModules) -> Iterator[ModuleType]:
+    """Yield the imported modules that are the project's, each once."""
     seen: set[int] = set()
-    for module in list(sys.modules.values()):
-        file = module.__dict__.get("__file__") if type(module) is ModuleType else None
-        if isinstance(file, str) and id(module) not in seen and owns(file):
+    for name in project.loaded_modules():
+        module = sys.modules.get(name)
+        if type(module) is ModuleType and id(module) not in seen:
             seen.add(id(module))
             yield module
 

@@ -35,7 +35,11 @@ def at_work() -> dict[int, str]:
 def _is_worker(thread: threading.Thread) -> bool:
     pools = sys.modules.get("concurrent.futures.thread")
     workers = getattr(pools, "_threads_queues", ())
-    return thread in workers or str(getattr(_target(thread), "__module__", "")).startswith("autochron.")
+    return (
+        thread in workers
+        or type(thread).__module__.startswith("anyio.")
+        or str(getattr(_target(thread), "__module__", "")).startswith("autochron.")
+    )
 
 
 def _target(thread: threading.Thread) -> Any:

@@ -94,7 +94,7 @@ class LiveObservation:
             recorded,
             open_live=self._open_live,
             name=project.name,
-            modules=ModuleState(project.owns, project.name) if self._scope.observes else None,
+            modules=ModuleState(project) if self._scope.observes else None,
             everywhere=self._scope.everywhere,
             folder=self._scope.folder,
             is_joined=is_joined,
@@ -192,7 +192,7 @@ class LiveObservation:
     def sources(self) -> tuple[str, ...]:
         """Return the files of the project's imported modules, relative to the root, ordered."""
         project = self._project
-        files = {str(module.__file__) for module in project_modules(project.owns)}
+        files = {str(module.__file__) for module in project_modules(project)}
         return tuple(sorted(project.name(file) for file in files))
 
     def evidence(self) -> tuple[Evidence, ...]:

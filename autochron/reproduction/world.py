@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from autochron._runtime.bare import class_attribute, dictionary_of, key_text
 from autochron._runtime.unpatched import os
 from autochron.effects.held import attributes_of, cells_of, holds_state, members_of, raw_bytes
-from autochron.effects.module_state import project_modules
+from autochron.effects.module_state import ProjectModules, project_modules
 from autochron.errors import PredicateError
 
 _MOST = 20_000
@@ -183,14 +183,9 @@ class WorldChanges(Sequence[WorldChange]):
         return repr(self[:])
 
 
-def read_world(owns: Callable[[str], bool], name: Callable[[str], str]) -> WorldState:
-    """Read the state of the project's modules now.
-
-    Args:
-        owns: returns whether a file is the project's.
-        name: returns the name of a file in reports.
-    """
-    modules = list(project_modules(owns))
+def read_world(project: ProjectModules) -> WorldState:
+    """Read the state of a project's modules now."""
+    modules = list(project_modules(project))
     reader = _WorldReader(frozenset(str(vars(module).get("__name__")) for module in modules))
     state = WorldState({}, {})
     for module in modules:
@@ -198,7 +193,7 @@ def read_world(owns: Callable[[str], bool], name: Callable[[str], str]) -> World
         for key, value in list(space.items()):
             if key.startswith("__"):
                 continue
-            place = f"{name(str(space['__file__']))}:{key}"
+            place = f"{project.name(str(space['__file__']))}:{key}"
             cls = type(value)
             if issubclass(cls, type):
                 if vars(value).get("__module__") == space.get("__name__"):

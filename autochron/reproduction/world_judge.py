@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autochron._runtime.unpatched import os
+from autochron._runtime.unpatched import os, perf_counter_ns, sleep
 from autochron.effects.running import at_work
 from autochron.errors import PredicateError, UnsafeWorldError, UsageError
 from autochron.reproduction.predicate import Predicate, effects_of, read_predicate
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     from autochron.model import Evidence
     from autochron.project import Project
+
+_PATIENCE = 2_000_000_000
+"""Nanoseconds that a thread of a live crossing is given to end: on a busy machine one that is done may still run."""
+_PAUSE = 0.01
+"""Seconds between two looks at them."""
 
 _ELSEWHERE = "replay.run() runs the program in a process of its own, whose modules are not seen here; look at `effects`"
 
@@ -57,7 +62,7 @@ class WorldJudge:
         self.reason, self._error = None, None
         self._predicate = read_predicate(self._file, project.owns)
         self._project = project
-        self._before = read_world(project.owns, project.name)
+        self._before = read_world(project)
 
     def end(
         self, evidence: tuple[Evidence, ...], crossings: Iterable[LiveOrServed], *, is_elsewhere: bool
@@ -83,14 +88,13 @@ class WorldJudge:
     ) -> None:
         if self._predicate is None or self._project is None:
             return
+        left = [] if is_elsewhere else _still_running(evidence)
         nothing = WorldState({}, {})
         elsewhere = _ELSEWHERE if is_elsewhere else ""
         before = World(nothing if is_elsewhere else self._before, elsewhere)
-        now = nothing if is_elsewhere else read_world(self._project.owns, self._project.name)
+        now = nothing if is_elsewhere else read_world(self._project)
         after = World(now, elsewhere)
         self.reason = self._predicate.reason(before, after, effects_of(evidence), _last_result(crossings))
-        running = set() if is_elsewhere else {*at_work().values()}
-        left = [(each.address, name) for each in evidence for name in each.left_running if name in running]
         if self.reason is None and left:
             address, name = left[0]
             raise PredicateError(
@@ -113,6 +117,18 @@ class WorldJudge:
             ) from block_error
         if self._error is not None:
             raise self._error from block_error
+
+
+def _still_running(evidence: tuple[Evidence, ...]) -> list[tuple[str, str]]:
+    """Return the addresses and names of what live crossings have started and still runs, after a while for it to end."""
+    started = [(each.address, name) for each in evidence for name in each.left_running]
+    deadline = perf_counter_ns() + _PATIENCE
+    while True:
+        running = {*at_work().values()}
+        left = [(address, name) for address, name in started if name in running]
+        if not left or perf_counter_ns() > deadline:
+            return left
+        sleep(_PAUSE)
 
 
 def _last_result(crossings: Iterable[LiveOrServed]) -> Any:

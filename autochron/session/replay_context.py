@@ -153,7 +153,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         if self._restores_globals and not plan.is_full:
             from autochron.effects.module_backup import ModuleBackup  # lazy: only tests need it
 
-            self._backup = ModuleBackup(activation.project.owns)
+            self._backup = ModuleBackup(activation.project)
         self._session.begin()
         if self._watch:
             self._session.watch()
