@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autochron._runtime import unpatched
+from autochron.ambient.waiting import VirtualTime
 from autochron.model import Header
 
 _SECOND = 1_000_000_000
@@ -33,7 +34,10 @@ def variation_of(environment: Mapping[str, str]) -> int:
 
 
 class Inventor:
-    """Replaces sources: clocks show the time of the trace, and random values come from a seed that the trace determines."""
+    """Replaces sources: clocks go on from the time of the trace, and random values come from a seed that it determines.
+
+    A clock goes on by what the program waits for and by 1 ms a reading, so that a busy machine changes nothing.
+    """
 
     def __init__(self, header: Header, reached: Callable[[], int]) -> None:
         """Make one.
@@ -47,7 +51,7 @@ class Inventor:
         self._trace = f"{header.id} {variation}" if variation else header.id
         self._reached = reached
         self._ahead = 0
-        self._began = unpatched.perf_counter_ns()
+        self._time = VirtualTime()
         created = header.created or "1970-01-01T00:00:00Z"
         moment = dt.datetime.fromisoformat(created)
         self._created = round(moment.timestamp() * 1000) * 1_000_000 + variation * _APART
@@ -57,7 +61,7 @@ class Inventor:
     def served(self, call: str, value: Any) -> None:
         """Note a served value of a monotonic clock: made-up values have to go on from it."""
         if call.removesuffix("_ns") in _MONOTONIC:
-            self._latest[call] = (value, unpatched.perf_counter_ns())
+            self._latest[call] = (value, self._time.passed())
 
     def replacement(
         self, call: str, original: Callable[..., Any], lane: str, name: str
@@ -83,14 +87,14 @@ class Inventor:
     # --- clocks ------------------------------------------------------------------------------------------------------
 
     def _now(self) -> int:
-        elapsed = unpatched.perf_counter_ns() - self._began
+        elapsed = self._time.passed()
         # The time never goes back and never stands still.
         self._ahead = max(self._ahead, self._reached() - elapsed)
         return self._created + elapsed + self._ahead
 
     def _continued(self, call: str) -> Any:
         value, since = self._latest[call]
-        elapsed = unpatched.perf_counter_ns() - since
+        elapsed = self._time.passed() - since
         return value + (elapsed if call.endswith("_ns") else elapsed / _SECOND)
 
     def _clock(
