@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.agents.providers import Providers
 from tests.agents.workshop import Block, Forked, Fresh
 
 
@@ -13,6 +14,14 @@ def forked(tmp_path_factory) -> Iterator[Forked]:
     runner = Forked(tmp_path_factory.mktemp("streams"))
     yield runner
     runner.close()
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[Providers]:
+    """Yield what serves as `autochron.provider` does, from forks of one process."""
+    providers = Providers()
+    yield providers
+    providers.close()
 
 
 @pytest.fixture

@@ -2,19 +2,26 @@
 
 import pytest
 
-from autochron import provider
 from tests.agents.cases import CASES
 from tests.agents.workshop import assert_same, record, set_up
 
 
 @pytest.fixture
 def times(request):
-    """Return how often each program is replayed in new interpreters, and in forks of one that has imported the SDKs.
-
-    The SDKs are woven at import in new interpreters, and in place in the forks (`zygote.py`). Programs are recorded in new
-    interpreters.
-    """
+    """Return how often each program is replayed by the starter, and in forks of a process that has imported the SDKs."""
     return (3, 17) if request.config.getoption("--thorough") else (1, 1)
+
+
+@pytest.fixture
+def starter(request, case, fresh, forked):
+    """Return what a program is recorded with.
+
+    The SDKs are woven at import in new interpreters, and in place in the forks (`zygote.py`). With `--thorough` each program
+    is recorded in a new interpreter. Each build does so with `IN_NEW`, and with those without an SDK, which start sooner
+    than a fork of the big process.
+    """
+    is_thorough = request.config.getoption("--thorough")
+    return fresh if is_thorough or case in IN_NEW or not case.calls else forked
 
 
 def by_name(*names):
@@ -28,6 +35,10 @@ REBUILT = by_name(
 """The programs whose objects differ most. Each build tries these, and `--thorough` tries all programs."""
 
 
+IN_NEW = by_name("openai_errors", "anthropic_stream")
+"""The programs with an SDK that each build records and replays in new interpreters."""
+
+
 def weight(case):
     """Return the mark of a case: `slow` ones are tried in each build, `thorough` ones only with `--thorough`."""
     return pytest.mark.slow if case in REBUILT else pytest.mark.thorough
@@ -37,7 +48,7 @@ MODELS = by_name("openai_chat", "openai_gather", "anthropic_stream")
 PLAIN = by_name("tools_raise", "tools_async", "shop.desk", "talks", "uncaught", "exits")
 
 
-def record_and_stop(runner, case, folder):
+def record_and_stop(runner, provider, case, folder):
     """Record a program, and stop its provider before returning."""
     set_up(case, folder)
     if not case.calls:
@@ -49,14 +60,14 @@ def record_and_stop(runner, case, folder):
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
-def test_an_agent_replays_the_same_without_its_provider(case, forked, tmp_path):
-    recorded = record_and_stop(forked, case, tmp_path)
+def test_an_agent_replays_the_same_without_its_provider(case, forked, provider, tmp_path):
+    recorded = record_and_stop(forked, provider, case, tmp_path)
     assert_same(recorded, forked.run(tmp_path, "replay", "last"), case.status)
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
-def test_a_program_without_a_model_replays_the_same(case, fresh, tmp_path):
-    recorded = record_and_stop(fresh, case, tmp_path)
+def test_a_program_without_a_model_replays_the_same(case, fresh, provider, tmp_path):
+    recorded = record_and_stop(fresh, provider, case, tmp_path)
     assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
 
 
@@ -65,19 +76,17 @@ def test_a_program_without_a_model_replays_the_same(case, fresh, tmp_path):
     [pytest.param(case, marks=weight(case)) for case in CASES],
     ids=str,
 )
-def test_each_program_replays_the_same_each_time(case, fresh, forked, times, tmp_path):
-    recorded = record_and_stop(fresh, case, tmp_path)
+def test_each_program_replays_the_same_each_time(case, starter, fresh, forked, provider, times, tmp_path):
+    recorded = record_and_stop(starter, provider, case, tmp_path)
     for _ in range(times[0]):
-        assert_same(recorded, fresh.run(tmp_path, "replay", "last"), case.status)
-    runner = (
-        forked if case.calls else fresh
-    )  # without an SDK, a new interpreter starts sooner than a fork of the big process
+        assert_same(recorded, starter.run(tmp_path, "replay", "last"), case.status)
+    runner = forked if case.calls else fresh
     for _ in range(times[1]):
         assert_same(recorded, runner.run(tmp_path, "replay", "last"), case.status)
 
 
 @pytest.mark.parametrize("case", by_name("openai_chat"), ids=str)
-def test_a_replay_in_a_fresh_process_calls_no_provider(case, fresh, tmp_path):
+def test_a_replay_in_a_fresh_process_calls_no_provider(case, fresh, provider, tmp_path):
     set_up(case, tmp_path)
     with provider.serve() as model:
         recorded = record(fresh, case, tmp_path, model)
@@ -98,8 +107,8 @@ def main():
 
 
 @pytest.mark.parametrize("case", by_name("openai_chat"), ids=str)
-def test_a_recorded_command_replays_in_process_as_an_imported_module(case, forked, tmp_path):
-    recorded = record_and_stop(forked, case, tmp_path)
+def test_a_recorded_command_replays_in_process_as_an_imported_module(case, forked, provider, tmp_path):
+    recorded = record_and_stop(forked, provider, case, tmp_path)
     (tmp_path / "in_process.py").write_text(IN_PROCESS.format(module=case.module))
     keys = dict.fromkeys(("OPENAI_API_KEY", "OPENAI_BASE_URL"), "http://127.0.0.1:9/v1")
     replayed = forked.run(tmp_path, module="in_process", **keys)
@@ -116,10 +125,10 @@ def test_a_replay_gives_equal_objects(case, forked, tmp_path):
     [pytest.param(case, marks=weight(case)) for case in CASES if case.main],
     ids=str,
 )
-def test_each_replay_gives_equal_objects(case, fresh, times, tmp_path):
-    assert_equal_objects(fresh, case, tmp_path, times[1])
+def test_each_replay_gives_equal_objects(case, starter, times, tmp_path):
+    assert_equal_objects(starter, case, tmp_path, times[1])
     for _ in range(times[0]):
-        replayed = fresh.run(tmp_path, "again", case.module, module="tests.agents.objects")
+        replayed = starter.run(tmp_path, "again", case.module, module="tests.agents.objects")
         assert replayed.status == 0, replayed.stderr
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from autochron import provider
 from autochron.store import open_store
 from tests.agents.cases import HTTP
 from tests.agents.workshop import write
@@ -41,7 +40,7 @@ def count_lines(path):
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(forked, tmp_path):
+def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(forked, provider, tmp_path):
     write(tmp_path, PAYS)
     (tmp_path / "autochron.toml").write_text("version = 1\nfind = false\n")
     with provider.serve() as model:
@@ -72,7 +71,7 @@ OTHER = 'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\ntarget = "agent:o
         pytest.param(OTHER, marks=pytest.mark.slow),
     ],
 )
-def test_a_replay_with_other_rules_does_not_run_a_recorded_tool(rules, forked, tmp_path):
+def test_a_replay_with_other_rules_does_not_run_a_recorded_tool(rules, forked, provider, tmp_path):
     write(tmp_path, PAYS, "refund")
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
@@ -177,7 +176,7 @@ print(len(client.api_key) > 0, "OPENAI_API_KEY" in os.environ, "ANTHROPIC_API_KE
 """
 
 
-def test_missing_credentials_get_placeholders_and_set_ones_stay(forked, tmp_path):
+def test_missing_credentials_get_placeholders_and_set_ones_stay(forked, provider, tmp_path):
     write(tmp_path, KEYS)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, ANTHROPIC_API_KEY="")
@@ -187,7 +186,7 @@ def test_missing_credentials_get_placeholders_and_set_ones_stay(forked, tmp_path
     assert (own.status, own.stdout) == (0, recorded.stdout), own.stderr
 
 
-def test_no_key_is_stored(forked, tmp_path):
+def test_no_key_is_stored(forked, provider, tmp_path):
     write(tmp_path, KEYS)
     key = "sk-proj-" + "Ab3dE6gH9" * 5
     with provider.serve() as model:
@@ -327,7 +326,7 @@ print(client.embeddings.create(model="m", input="x").data[0].embedding[:2])
 """
 
 
-def test_boundaries_that_are_marked_and_wrapped_by_hand_replay(forked, tmp_path):
+def test_boundaries_that_are_marked_and_wrapped_by_hand_replay(forked, provider, tmp_path):
     write(tmp_path, MARKED)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
@@ -345,7 +344,7 @@ def test_boundaries_that_are_marked_and_wrapped_by_hand_replay(forked, tmp_path)
 
 
 @pytest.mark.slow
-def test_an_http_rule_makes_no_second_crossing_inside_the_sdks(forked, tmp_path):
+def test_an_http_rule_makes_no_second_crossing_inside_the_sdks(forked, provider, tmp_path):
     write(tmp_path, PAYS, "refund", HTTP)
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)
@@ -400,7 +399,9 @@ print(asyncio.run(tasks()))
 
 
 @pytest.mark.parametrize("order", ["cab", pytest.param("bca", marks=pytest.mark.slow)])
-def test_model_calls_of_lanes_that_start_in_another_order_get_their_own_answers(order, forked, tmp_path):
+def test_model_calls_of_lanes_that_start_in_another_order_get_their_own_answers(
+    order, forked, provider, tmp_path
+):
     write(tmp_path, WORKERS, "look_up")
     with provider.serve(latency=(0.0, 0.01)) as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, ORDER="abc")
@@ -415,7 +416,7 @@ NAMESAKE = (
 )
 
 
-def test_a_woven_namesake_hides_no_unwoven_tool(forked, tmp_path):
+def test_a_woven_namesake_hides_no_unwoven_tool(forked, provider, tmp_path):
     write(tmp_path, NAMESAKE, "refund")
     with provider.serve() as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model)

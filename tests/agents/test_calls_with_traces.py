@@ -163,7 +163,7 @@ def exit_status_of_uvicorn(folder, workers):
 
 @pytest.mark.sdks
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_only_failed_calls_are_kept_with_keep_failed(project, workers):
     service = Service(project, "--keep", "failed", workers=workers)
     assert [service.get(name).status_code for name in ("good", "bad", "plain/good", "plain/bad")] == [

@@ -240,7 +240,7 @@ print(process.exitcode)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("how", [pytest.param("fork", marks=pytest.mark.thorough), "spawn", "forkserver"])
 def test_a_terminated_process_loses_no_crossing(how, tmp_path):
     lay_out(tmp_path, TERMINATED)
     assert_recorded_and_served(tmp_path, [("0/child:waits.1", 1)], how)
@@ -285,9 +285,9 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 
 
 @pytest.mark.slow
-def test_a_pool_can_be_ended_while_its_workers_return_to_wait(tmp_path):
+def test_a_pool_can_be_ended_while_its_workers_return_to_wait(tmp_path, request):
     lay_out(tmp_path, FEW)
-    for _ in range(12):
+    for _ in range(12 if request.config.getoption("--thorough") else 4):
         assert Fresh().run(tmp_path, "run", "--quiet", "agent.py").status == 0
 
 

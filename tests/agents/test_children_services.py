@@ -73,8 +73,15 @@ def serve(folder, command, number, port):
     return answers, process.returncode, out, err.decode()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [
+        (signal.SIGINT, 2),
+        (signal.SIGTERM, 1),
+        pytest.param(signal.SIGINT, 1, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGTERM, 2, marks=pytest.mark.thorough),
+    ],
+)
 def test_uvicorn_serves_and_stops_as_without_autochron(number, workers, tmp_path):
     write(tmp_path, APP, rules=RULES, name="app")
     port = free_port()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from autochron import provider
 from tests.agents.workshop import write
 
 START = """
@@ -66,7 +65,7 @@ def count_lines(path):
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("api", [CHAT, RESPONSES, MESSAGES], ids=["chat", "responses", "messages"])
-def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(api, streamed, forked, tmp_path):
+def test_a_tool_that_no_rule_weaves_is_reported_and_not_run_again(api, streamed, forked, provider, tmp_path):
     write(tmp_path, START.replace("STREAMED", str(streamed)) + api)
     (tmp_path / "autochron.toml").write_text("version = 1\nfind = false\n")
     with provider.serve() as model:

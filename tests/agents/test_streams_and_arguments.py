@@ -6,8 +6,8 @@ import random
 import pytest
 
 import autochron
-from autochron import provider
 from autochron.errors import DivergenceError
+from autochron.provider import Script, Step
 from autochron.store.memory import MemorySink
 from tests.agents.workshop import write
 
@@ -93,9 +93,9 @@ print("done")
 """
 
 
-def test_reading_a_models_stream_further_than_recorded_raises(forked, tmp_path):
+def test_reading_a_models_stream_further_than_recorded_raises(forked, provider, tmp_path):
     write(tmp_path, READER)
-    script = provider.Script((provider.Step(text="one two three four five six seven eight nine ten " * 400),))
+    script = Script((Step(text="one two three four five six seven eight nine ten " * 400),))
     with provider.serve(script=script) as model:
         recorded = forked.run(tmp_path, "run", "agent.py", model=model, CHUNKS="2")
     assert recorded.stdout == b"done\n", recorded.stderr

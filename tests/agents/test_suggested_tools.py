@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from autochron import provider
 from autochron.provider.script import Call, Script, Step
 from tests.agents.unruled_cases import LEARNS
 from tests.agents.workshop import assert_same
@@ -68,7 +67,7 @@ def home(tmp_path):
     return tmp_path
 
 
-def record(runner, folder):
+def record(runner, provider, folder):
     with provider.serve(script=TURNS) as model:
         return runner.run(folder, "run", "agent.py", model=model)
 
@@ -103,8 +102,8 @@ MORE = (
 )
 
 
-def test_what_a_replay_is_refused_for_comes_first(home, forked):
-    record(forked, home)
+def test_what_a_replay_is_refused_for_comes_first(home, forked, provider):
+    record(forked, provider, home)
     assert forked.run(home, "replay", "last").status == 2
     assert suggested(forked, home) == (
         f"{BLOCKING}{REFUND}{NOTE}{MORE}1 table for autochron.toml; --yes writes them\n"
@@ -112,16 +111,16 @@ def test_what_a_replay_is_refused_for_comes_first(home, forked):
     assert 'call = "time.time"' in suggested(forked, home, "--all")
 
 
-def test_with_the_suggested_tables_the_next_run_replays(home, forked):
+def test_with_the_suggested_tables_the_next_run_replays(home, forked, provider):
     source = SHOP.replace(
         "class Log:\n    def write(self, text):\n        return", "def note(text):\n    return"
     )
     (home / "shop/tools.py").write_text(source.replace("Log().write", "note"))
-    record(forked, home)
+    record(forked, provider, home)
     assert "2 tables written to autochron.toml" in suggested(forked, home, "--yes")
     shown = suggested(forked, home)
     assert "refund: a rule fits refund at shop/tools.py:1 by now; record again" in shown
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert "(unwoven-tool)" not in recorded.stderr
     (home / "ran").unlink()
     assert_same(recorded, forked.run(home, "replay", "last"), 0)
@@ -129,9 +128,9 @@ def test_with_the_suggested_tables_the_next_run_replays(home, forked):
     assert "replay is refused" not in suggested(forked, home)
 
 
-def test_several_definitions_are_listed_and_none_is_written(home, forked):
+def test_several_definitions_are_listed_and_none_is_written(home, forked, provider):
     (home / "shop/ledger.py").write_text(LEDGER)
-    record(forked, home)
+    record(forked, provider, home)
     of_tool = (
         "# refund: the model asked for it, and no crossing answers: shop/{file}.py:1 (one of 2 definitions that it may "
         "be)\n"
@@ -142,13 +141,13 @@ def test_several_definitions_are_listed_and_none_is_written(home, forked):
     assert not (home / "autochron.toml").exists()
 
 
-def test_a_helper_of_the_tools_name_that_returned_something_else_is_a_comment(home, forked):
+def test_a_helper_of_the_tools_name_that_returned_something_else_is_a_comment(home, forked, provider):
     """Its table would make a replay run the real tool, which is in the loop of the agent."""
     helper = "def refund(order, cents):\n    return 1\n\ndef note(text):\n    return 'noted'\n"
     (home / "shop/tools.py").write_text(f"{helper}TOOLS = {{'refund': refund, 'note': note}}\n")
     inline = "TOOLS[call.function.name](**given) and {'paid to': 'Ada', 'receipt': 'R-2217'}"
     (home / "agent.py").write_text(AGENT.replace("TOOLS[call.function.name](**given)", inline))
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert (
         "refund (shop/tools.py:1) ran when the model asked for it, but the model got another result (other-result)"
         in " ".join(recorded.stderr.split())
@@ -180,18 +179,18 @@ target = "shop.tools:Log.note"
 
 
 @pytest.mark.parametrize(("rules", "expected"), [(RULED, "False"), (RULED.partition("[[")[0], "True")])
-def test_tools_are_sought_only_if_one_has_no_rule(home, forked, rules, expected):
+def test_tools_are_sought_only_if_one_has_no_rule(home, forked, provider, rules, expected):
     (home / "autochron.toml").write_text(rules)
     (home / "shop/tools.py").write_text(SHOP.replace("def write", "def note").replace(".write", ".note"))
     with (home / "agent.py").open("a") as file:
         file.write(LOADED)
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert (recorded.status, recorded.stdout.decode().splitlines()[-1]) == (0, expected)
     assert ("(unwoven-tool)" in recorded.stderr) == (rules != RULED)
 
 
-def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
-    record(forked, home)
+def test_calls_that_impact_found_harmful_come_before_the_others(home, forked, provider):
+    record(forked, provider, home)
     report = home / "found.json"
     with provider.serve(script=TURNS) as model:
         forked.run(home, "run", "--report", "found.json", "agent.py", model=model)
@@ -205,12 +204,12 @@ def test_calls_that_impact_found_harmful_come_before_the_others(home, forked):
     assert ("more table" in shown, "2 tables for autochron.toml" in shown) == (False, True)
 
 
-def test_after_init_the_next_run_replays_with_no_rule_written_by_hand(home, forked):
+def test_after_init_the_next_run_replays_with_no_rule_written_by_hand(home, forked, provider):
     source = SHOP.replace(
         "class Log:\n    def write(self, text):\n        return", "def note(text):\n    return"
     )
     (home / "shop/tools.py").write_text(source.replace("Log().write", "note"))
-    record(forked, home)
+    record(forked, provider, home)
     done = forked.run(home, "init", "--store", ".autochron/traces.db")
     assert done.stdout.decode() == (
         "autochron.toml written, with 2 tools\n"
@@ -222,7 +221,7 @@ def test_after_init_the_next_run_replays_with_no_rule_written_by_hand(home, fork
         "  autochron replay last\n"
     )
     assert "# note: declared to the model in the latest run\n" in (home / "autochron.toml").read_text()
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert_same(recorded, forked.run(home, "replay", "last"), 0)
     assert "it lacks nothing that was found" in forked.run(home, "init").stdout.decode()
 
@@ -263,11 +262,11 @@ TOOLS = {"refund": DESK.refund, "note": DESK.note}
 
 
 def test_methods_that_were_called_and_that_a_glob_leaves_out_are_named_with_the_pattern_that_takes_them(
-    home, forked
+    home, forked, provider
 ):
     (home / "shop/tools.py").write_text(METHODS)
     (home / "autochron.toml").write_text(LEAVING_OUT)
-    said = record(forked, home).stderr
+    said = record(forked, provider, home).stderr
     lines = [line.strip() for line in said.splitlines() if "(methods-left-out)" in line]
     reason = (
         "`shop.tools:*` (autochron.toml:3) fits its module, but it leaves out methods; write `shop.tools:**`"
@@ -281,7 +280,7 @@ def test_methods_that_were_called_and_that_a_glob_leaves_out_are_named_with_the_
     explained = forked.run(home, "rules", "--explain", "shop/tools.py:4").stdout.decode()
     assert "Desk.refund doesn't fit `*`; it leaves out methods; write `shop.tools:**`" in explained
     (home / "autochron.toml").write_text(LEAVING_OUT.replace("tools:*", "tools:**"))
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert "(methods-left-out)" not in recorded.stderr
     assert_same(recorded, forked.run(home, "replay", "last"), 0)
 
@@ -311,9 +310,9 @@ target = "shop.tools:refund"
 """
 
 
-def test_a_helper_of_the_tools_name_that_did_not_run_is_a_comment(home, forked):
+def test_a_helper_of_the_tools_name_that_did_not_run_is_a_comment(home, forked, provider):
     (home / "shop/tools.py").write_text(DESK)
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     ran = " ".join(recorded.stderr.split())
     assert (
         "refund (shop/tools.py:1) has its name, and did not run when the model asked for it (not-called)"
@@ -328,11 +327,11 @@ def test_a_helper_of_the_tools_name_that_did_not_run_is_a_comment(home, forked):
     assert forked.run(home, "replay", "last").status == 2
 
 
-def test_a_rule_for_a_helper_that_does_not_run_is_no_reason_to_record_again(home, forked):
+def test_a_rule_for_a_helper_that_does_not_run_is_no_reason_to_record_again(home, forked, provider):
     """The real tool has a name that is built from the tool's, so the call was not declined."""
     (home / "shop/tools.py").write_text(DESK)
     (home / "autochron.toml").write_text(f"version = 1\n{HELPER}")
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     assert "the model asked for refund, and no boundary is known to cover it" in recorded.stderr
     shown = suggested(forked, home)
     assert "record again\n" not in shown.replace("and record again.\n", "")
@@ -347,10 +346,10 @@ def test_a_rule_for_a_helper_that_does_not_run_is_no_reason_to_record_again(home
 LAMBDAS = ('lambda order, cents: {"paid": "Ada"}', 'lambda text: {"noted": "at noon"}')
 
 
-def test_lambdas_on_one_line_are_to_be_separated(home, forked):
+def test_lambdas_on_one_line_are_to_be_separated(home, forked, provider):
     refund, note = LAMBDAS
     (home / "shop/tools.py").write_text(f'TOOLS = {{"refund": {refund}, "note": {note}}}\n')
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     remedy = "put each in a line of its own, or use `def`"
     told = f"shop/tools.py:1 has two lambdas, so neither is taken for it: {remedy}"
     assert f"not woven: refund: {told} (ambiguous-tool)" in " ".join(recorded.stderr.split())
@@ -360,10 +359,10 @@ def test_lambdas_on_one_line_are_to_be_separated(home, forked):
     assert forked.run(home, "replay", "last").status == 2
 
 
-def test_a_lambda_that_is_found_gets_no_table(home, forked):
+def test_a_lambda_that_is_found_gets_no_table(home, forked, provider):
     refund, note = LAMBDAS
     (home / "shop/tools.py").write_text(f'TOOLS = {{\n"refund": {refund},\n"note": {note}}}\n')
-    recorded = record(forked, home)
+    recorded = record(forked, provider, home)
     shown = suggested(forked, home, "--yes")
     assert (
         "# refund: found by name in the latest run: shop/tools.py:2, a lambda, which a table can't name: use `def`\n"
@@ -374,11 +373,11 @@ def test_a_lambda_that_is_found_gets_no_table(home, forked):
 
 
 @pytest.mark.skipif(not LEARNS, reason="needs Python 3.12, which sees the lambdas run")
-def test_lambdas_that_ran_on_one_line_are_to_be_separated(home, forked):
+def test_lambdas_that_ran_on_one_line_are_to_be_separated(home, forked, provider):
     (home / "shop/tools.py").write_text(
         f"FUNCTIONS = [{', '.join(LAMBDAS)}]\n\nclass Table:\n    def __getitem__(self, name):\n"
         '        return FUNCTIONS[["refund", "note"].index(name)]\n\nTOOLS = Table()\n'
     )
-    record(forked, home)
+    record(forked, provider, home)
     assert "no crossing answers; shop/tools.py:1 has two lambdas" in suggested(forked, home)
     assert forked.run(home, "replay", "last").status == 2

@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 
-from autochron import provider
 from autochron.store import open_store
 from tests.agents.footprint import VARIABLE
 from tests.agents.tool_reports import choices_in, filled_in, mentions, refused_lines, tables_in, way_told
@@ -20,8 +19,8 @@ from tests.agents.workshop import assert_same, environment
 class Agent:
     """A case's program in a folder of its own, and the commands that run it."""
 
-    def __init__(self, case, runner, folder, footprints):
-        self.case, self.folder = case, folder
+    def __init__(self, case, runner, folder, footprints, provider):
+        self.case, self.folder, self.provider = case, folder, provider
         self._runner, self._footprints = runner, footprints
         name = case.program.partition(".")[0]
         if (UNRULED / name).is_dir():
@@ -37,7 +36,7 @@ class Agent:
 
     def record(self):
         """Record the program, stop its provider, and check that each tool ran as often as it was asked for."""
-        with provider.serve(script=self.case.script()) as model:
+        with self.provider.serve(script=self.case.script()) as model:
             recorded, ran = self.run("run", *self.case.command(), model=model)
         assert (recorded.status, ran) == (self.case.status, self.case.recorded_footprints()), recorded.stderr
         return recorded
@@ -62,14 +61,21 @@ def tried(case):
 
 
 @pytest.mark.parametrize("case", [tried(case) for case in (*CASES, *BREAKERS)], ids=str)
-def test_tools_without_a_rule_are_found_or_refused(case, forked, footprints, tmp_path):
-    check(Agent(case, forked, tmp_path, footprints))
+def test_tools_without_a_rule_are_found_or_refused(case, forked, footprints, provider, tmp_path):
+    check(Agent(case, forked, tmp_path, footprints, provider))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", by_name("weather_dict", "bank_ladder", "anthropic_stream_agent"), ids=str)
-def test_tools_are_found_where_the_program_imports_the_sdk(case, fresh, footprints, tmp_path):
-    check(Agent(case, fresh, tmp_path, footprints))
+@pytest.mark.parametrize(
+    "case",
+    [
+        *by_name("weather_dict", "bank_ladder"),
+        *(pytest.param(case, marks=pytest.mark.thorough) for case in by_name("anthropic_stream_agent")),
+    ],
+    ids=str,
+)
+def test_tools_are_found_where_the_program_imports_the_sdk(case, fresh, footprints, provider, tmp_path):
+    check(Agent(case, fresh, tmp_path, footprints, provider))
 
 
 def check(agent):
@@ -152,8 +158,8 @@ def fitting(choices, tool):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", [*CASES, *BREAKERS], ids=str)
-def test_the_programs_run_their_tools_as_the_table_says(case, forked, footprints, tmp_path):
-    agent = Agent(case, forked, tmp_path, footprints)
+def test_the_programs_run_their_tools_as_the_table_says(case, forked, footprints, provider, tmp_path):
+    agent = Agent(case, forked, tmp_path, footprints, provider)
     with provider.serve(script=case.script()) as model:
         variables = environment(model, **{VARIABLE: str(footprints.path)})
         command = [sys.executable, *case.command()]

@@ -1106,6 +1106,8 @@ ALIKE = (
     "pydantic_args", "popped_arguments", "async_stream_agent", "anthropic_async", "mcp_like", "namespaced", "camel_case",
     "tool_objects", "layered", "static_methods", "to_thread", "queue_worker", "two_agents", "same_results",
     "enveloped_results", "retried_tool", "warm_start", "tool_factory", "partials_of_one", "twenty_functions",
-    "submit_answer", "text_protocol", "never_called", "unknown_tool", "silent_ladder", "inline_in_loop",
+    "submit_answer", "text_protocol", "never_called", "unknown_tool", "silent_ladder", "inline_in_loop", "travel_match",
+    "class_call", "toolfiles.main", "template_method", "local_functions", "generator_tool", "tool_helps_tool",
+    "failing_retries", "mocked_plain",
 )  # fmt: skip
 """The cases that are much like another one. They take too long for each build: `--thorough` tries them."""

@@ -8,7 +8,7 @@ from tests.agents.workshop import Fresh, record, set_up
 
 
 @pytest.fixture(
-    scope="module", params=["openai_chat", pytest.param("openai_chat_async", marks=pytest.mark.slow)]
+    scope="module", params=["openai_chat", pytest.param("openai_chat_async", marks=pytest.mark.thorough)]
 )
 def recorded(request, tmp_path_factory):
     """Yield a folder with a recorded agent of the openai SDK, and its provider."""

@@ -143,16 +143,21 @@ def of_kind(divergences, kind):
         *(
             pytest.param(how, what, marks=pytest.mark.slow)
             for how, what in [
-                ("subprocess", "network"),
                 ("asyncio", "network"),
-                ("spawn", "network"),
                 ("forkserver", "files"),
+                ("forked pool", "files"),
+                ("grandchild", "network"),
+            ]
+        ),
+        *(
+            pytest.param(how, what, marks=pytest.mark.thorough)
+            for how, what in [
+                ("subprocess", "network"),
+                ("spawn", "network"),
                 ("fork", "files"),
                 ("executor", "network"),
-                ("forked pool", "files"),
                 ("forked pool", "network"),
                 ("grandchild", "files"),
-                ("grandchild", "network"),
             ]
         ),
     ],

@@ -196,100 +196,109 @@ WAITING = {
 }
 
 
-def replays(folder, tools, programs):
-    """Record programs with tools, then replay all of them at the same time. Return the finished replays by shape.
+def lay_out(folder, tools, program):
+    """Write a program, its tools and its rules into a new folder."""
+    folder.mkdir()
+    (folder / "autochron.toml").write_text(RULES)
+    (folder / "tools.py").write_text(tools)
+    (folder / "agent.py").write_text(program)
+
+
+def replays(folder, programs):
+    """Record programs, each with its tools, then replay all of them at the same time.
 
     The variable `SECONDS` is small in the recording. In the replay it is longer than a standstill takes to be noticed.
+
+    Args:
+        folder: for each program, a folder of its shape's name is made there.
+        programs: tools and program by shape.
+
+    Returns:
+        The finished replays by shape.
     """
     started = {}
-    for number, (shape, program) in enumerate(programs.items()):
-        place = folder / str(number)
-        place.mkdir()
-        (place / "autochron.toml").write_text(RULES)
-        (place / "tools.py").write_text(tools)
-        (place / "agent.py").write_text(program)
-        started[shape] = (
-            place,
-            start([sys.executable, "-m", "autochron", "run", "agent.py"], place, env={"SECONDS": "0.5"}),
-        )
-    for shape, (place, process) in started.items():
+    for shape, (tools, program) in programs.items():
+        lay_out(folder / shape, tools, program)
+        words = [sys.executable, "-m", "autochron", "run", "agent.py"]
+        started[shape] = start(words, folder / shape, env={"SECONDS": "0.5"})
+    for shape, process in started.items():
         recorded = finish(process)
         assert recorded.status == 0, (shape, recorded.said)
         words = [sys.executable, "-m", "autochron", "replay", "last"]
-        started[shape] = (place, start(words, place, env={"SECONDS": "9"}))
-    return {shape: finish(process) for shape, (_, process) in started.items()}
+        started[shape] = start(words, folder / shape, env={"SECONDS": "9"})
+    return {shape: finish(process) for shape, process in started.items()}
 
 
-def expect_refused(results, names):
-    for shape, replayed in results.items():
-        assert replayed.status == 1, (shape, replayed.said)
-        message = re.search(r"first: (.*)", replayed.said)[1]
-        assert message.startswith("the program stands still: each of its threads waits"), shape
-        assert message.endswith("(standstill)"), shape
-        assert f"; make it live (--live {names[shape]}), or" in message, (shape, message)
-        assert REASONS.get(shape, f"did to to of {names[shape]}[1]") in message, (shape, message)
+def expect_refused(shape, name, replayed):
+    assert replayed.status == 1, (shape, replayed.said)
+    message = re.search(r"first: (.*)", replayed.said)[1]
+    assert message.startswith("the program stands still: each of its threads waits"), shape
+    assert message.endswith("(standstill)"), shape
+    assert f"; make it live (--live {name}), or" in message, (shape, message)
+    assert REASONS.get(shape, f"did to to of {name}[1]") in message, (shape, message)
 
 
-def test_event_loops_that_wait_for_ever_end(tmp_path):
-    results = replays(tmp_path, ASYNC_TOOLS, {shape: program for shape, (program, _) in IN_LOOPS.items()})
-    expect_refused(results, {shape: name for shape, (_, name) in IN_LOOPS.items()})
-
-
-def test_threads_that_wait_for_ever_end(tmp_path):
-    programs = {shape: f"import tools\n{program}" for shape, (program, _) in IN_THREADS.items()}
-    results = replays(tmp_path, THREAD_TOOLS, programs)
-    expect_refused(results, {shape: name for shape, (_, name) in IN_THREADS.items()})
-
-
-def test_the_remedy_that_is_named_works(tmp_path):
-    program, name = IN_THREADS["a queue"]
-    assert replays(tmp_path, THREAD_TOOLS, {"a queue": f"import tools\n{program}"})["a queue"].status == 1
-    replayed = autochron(tmp_path / "0", "replay", "last", "--live", name)
+def test_programs_that_wait_for_ever_end_and_the_remedy_that_is_named_works(tmp_path):
+    loops = {f"{shape} in a loop": (ASYNC_TOOLS, program) for shape, (program, _) in IN_LOOPS.items()}
+    threads = {
+        shape: (THREAD_TOOLS, f"import tools\n{program}") for shape, (program, _) in IN_THREADS.items()
+    }
+    results = replays(tmp_path, loops | threads)
+    for shape, (_, name) in IN_LOOPS.items():
+        expect_refused(shape, name, results[f"{shape} in a loop"])
+    for shape, (_, name) in IN_THREADS.items():
+        expect_refused(shape, name, results[shape])
+    replayed = autochron(tmp_path / "a queue", "replay", "last", "--live", IN_THREADS["a queue"][1])
     assert (replayed.status, replayed.text) == (0, "1\n"), replayed.said
+
+
+WAITS_FOR_A_SIGNAL = """import signal, threading, tools
+e = threading.Event()
+signal.signal(signal.SIGTERM, lambda *_: e.set())
+tools.act()
+print('ready', flush=True)
+print(e.wait())
+"""
+WAITS_FOR_A_CLIENT = """import asyncio, tools
+async def main():
+    done = asyncio.Event()
+    async def talk(reader, writer):
+        writer.close()
+        done.set()
+    server = await asyncio.start_server(talk, '127.0.0.1', 0)
+    tools.act()
+    print(server.sockets[0].getsockname()[1], file=open('port', 'w'))
+    print('ready', flush=True)
+    await done.wait()
+asyncio.run(main())
+"""
+
+
+def start_until_ready(folder, *words):
+    process = start([sys.executable, "-m", "autochron", *words], folder)
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def end(process):
+    process.terminate()
+    return finish(process)
 
 
 @pytest.mark.slow
 def test_a_program_that_waits_for_something_that_comes_goes_on(tmp_path):
+    outside = {"a signal": WAITS_FOR_A_SIGNAL, "a client": WAITS_FOR_A_CLIENT}
+    for shape, program in outside.items():
+        lay_out(tmp_path / shape, THREAD_TOOLS, program)
+    recording = {shape: start_until_ready(tmp_path / shape, "run", "agent.py") for shape in outside}
+    time.sleep(0.5)  # a handler that sets an event whose `wait` is just taking its lock would block for ever
+    recorded = {shape: end(process) for shape, process in recording.items()}["a signal"]
+    assert recorded.status == 0, recorded.said
+    waiting = {shape: start_until_ready(tmp_path / shape, "replay", "last") for shape in outside}
     before = "import os, tools\nS = float(os.environ['SECONDS'])\n"
-    programs = {shape: before + program for shape, program in WAITING.items()}
-    for shape, replayed in replays(tmp_path, THREAD_TOOLS, programs).items():
+    programs = {shape: (THREAD_TOOLS, before + program) for shape, program in WAITING.items()}
+    for shape, replayed in replays(tmp_path, programs).items():  # for 9 seconds
         assert replayed.status == 0, (shape, replayed.said)
-
-
-@pytest.mark.slow
-def test_a_program_that_waits_for_a_signal_goes_on(tmp_path):
-    program = (
-        "import signal, threading, tools\ne = threading.Event()\nsignal.signal(signal.SIGTERM, lambda *_: e.set())\n"
-        "tools.act()\nprint('ready', flush=True)\nprint(e.wait())\n"
-    )
-    (tmp_path / "autochron.toml").write_text(RULES)
-    (tmp_path / "tools.py").write_text(THREAD_TOOLS)
-    (tmp_path / "agent.py").write_text(program)
-    for words, seconds in ((("run", "agent.py"), 0), (("replay", "last"), 8)):
-        process = start([sys.executable, "-m", "autochron", *words], tmp_path)
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(seconds)
-        process.terminate()
-        ended = finish(process)
-        assert ended.status == 0, ended.said
-
-
-@pytest.mark.slow
-def test_a_server_that_waits_for_a_client_goes_on(tmp_path):
-    program = (
-        "import asyncio, tools\nasync def main():\n    done = asyncio.Event()\n"
-        "    async def talk(reader, writer):\n        writer.close()\n        done.set()\n"
-        "    server = await asyncio.start_server(talk, '127.0.0.1', 0)\n    tools.act()\n"
-        "    print(server.sockets[0].getsockname()[1], file=open('port', 'w'))\n"
-        "    print('ready', flush=True)\n    await done.wait()\nasyncio.run(main())\n"
-    )
-    (tmp_path / "autochron.toml").write_text(RULES)
-    (tmp_path / "tools.py").write_text(THREAD_TOOLS)
-    (tmp_path / "agent.py").write_text(program)
-    for words, seconds in ((("run", "agent.py"), 0), (("replay", "last"), 8)):
-        process = start([sys.executable, "-m", "autochron", *words], tmp_path)
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(seconds)
-        assert process.poll() is None
-        process.terminate()
-        finish(process)
+    assert [process.poll() for process in waiting.values()] == [None, None]
+    replayed = {shape: end(process) for shape, process in waiting.items()}["a signal"]
+    assert replayed.status == 0, replayed.said

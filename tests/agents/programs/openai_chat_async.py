@@ -8,13 +8,13 @@ from openai import AsyncOpenAI
 
 
 async def weather(city):
-    """Tell the weather of a city."""
+    """Return the weather of a city."""
     await asyncio.sleep(random.random() / 200)
     return {"city": city, "celsius": round(random.uniform(-20, 40), 1)}
 
 
 async def news(city):
-    """Tell what is new in a city."""
+    """Return the news of a city."""
     await asyncio.sleep(random.random() / 200)
     return (city, random.choice(["a parade", "a strike", "nothing"]))
 
