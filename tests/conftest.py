@@ -59,7 +59,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fresh"):
         fork_server.is_on = False
     fork_server.kept_in = str(config.stash[_WOVEN] / "modules")
-    fork_server.is_on_in_cli = fork_server.is_on and not runs_slow_tests(config)
     os.environ["SSL_CERT_FILE"] = one_authority(config.rootpath / ".pytest_cache")
 
 

@@ -3,8 +3,8 @@
 Each is a process of its own with the streams, the folder and the environment that were asked for; what it shares with others
 is the start of the interpreter, which takes two thirds of the processor time of a short command. A test whose point is that
 start (options of Python, hash seeds, the command line in `/proc`) starts a fresh process: with `fresh=True` of
-`tests.cli.processes`, or with the fixture `as_users_do` of tests/cli. In builds all tests in tests/cli do so, and with
-`--fresh` all tests.
+`tests.cli.processes`, or with the fixture `as_users_do` of tests/cli. In thorough runs all tests in tests/cli do so, and
+with `--fresh` all tests.
 """
 
 import array
@@ -50,9 +50,6 @@ WOVEN = f'{BOUNDARY}\nname = "cross"\nkind = "tool"\ntarget = "{FIRST}:cross"\n'
 
 is_on = True
 """Whether servers start commands; else each process is a fresh one."""
-
-is_on_in_cli = True
-"""Whether they do so for tests in tests/cli, too."""
 
 kept_in = ""
 """The folder in which the workers of one test run keep what commands import; empty if they don't."""

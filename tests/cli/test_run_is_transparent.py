@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.processes import python, write
 
-pytestmark = pytest.mark.usefixtures("as_users_do")
+pytestmark = pytest.mark.usefixtures("samples_as_users_do")
 
 # --- programs ---
 

@@ -18,7 +18,7 @@ import pytest
 from tests.cli.processes import environment, finish, python, start, write
 from tests.cli.test_run_is_transparent import without_addresses
 
-pytestmark = pytest.mark.usefixtures("as_users_do")
+pytestmark = pytest.mark.usefixtures("samples_as_users_do")
 
 OURS = ("-m", "autochron", "run", "--quiet", "--store", "../traces.db")
 

@@ -80,8 +80,9 @@ def run(folder, mode, *more):
 
 
 @pytest.mark.parametrize("more", [(), ("--import-mode=importlib",), ("--assert=plain",)], ids=str)
-def test_tests_and_conftests_are_recorded_and_replayed(project, more):
-    for _ in range(2):  # the second time from pytest's own cache
+def test_tests_and_conftests_are_recorded_and_replayed(project, more, request):
+    times = 2 if not more or request.config.getoption("--thorough") else 1
+    for _ in range(times):  # the second time from pytest's own cache
         recorded = run(project, "record", *more)
         assert recorded.status == 0, recorded.text + recorded.said
         lines = recorded.text.splitlines()

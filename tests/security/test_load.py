@@ -8,18 +8,20 @@ import sys
 import pytest
 
 from autochron.store import open_store
+from autochron.store.shared import SIZE
 from tests.cli.processes import autochron, finish, start, write
 from tests.security.storing import STEP, numbers, record
 
 
 @pytest.mark.slow
 def test_payloads_larger_than_the_shared_memory_are_recorded(tmp_path):
-    code = """
+    large = SIZE + 1_000_000
+    code = f"""
 if not os.fork():
     step(4, "y" * 5_000_000)
     os._exit(0)
 os.wait()
-for n in range(2): step(n, "x" * 50_000_000 + str(n))
+for n in range(2): step(n, "x" * {large} + str(n))
 step(3)
 """
     result = record(tmp_path, code)
@@ -28,7 +30,7 @@ step(3)
         json.loads(envelope.input)["n"]: json.loads(envelope.input)["text"]
         for envelope in open_store(f"{tmp_path}/t.db").envelopes("last")
     }
-    expected = {n: "x" * 50_000_000 + str(n) for n in range(2)} | {3: "", 4: "y" * 5_000_000}
+    expected = {n: "x" * large + str(n) for n in range(2)} | {3: "", 4: "y" * 5_000_000}
     assert texts == expected
 
 
@@ -38,8 +40,9 @@ def handle(n):
 """
 
 
-def test_1000_traces_of_calls_are_recorded_completely(tmp_path):
-    main = "import service, time\nbegan = time.monotonic()\nfor n in range(1000): service.handle(n)\n"
+def test_many_traces_of_calls_are_recorded_completely(tmp_path, request):
+    count = 1000 if request.config.getoption("--thorough") else 250
+    main = f"import service, time\nbegan = time.monotonic()\nfor n in range({count}): service.handle(n)\n"
     rules = 'version = 1\nproject = ["."]\n[[trace]]\ntarget = "service:handle"\n'
     write(tmp_path, {"service.py": STEP + SERVICE, "agent.py": main, "autochron.toml": rules})
     result = autochron(tmp_path, "run", "--store", "t.db", "agent.py")
@@ -47,13 +50,13 @@ def test_1000_traces_of_calls_are_recorded_completely(tmp_path):
     assert "lost" not in result.said
     store = open_store(str(tmp_path / "t.db"))
     summaries = [summary for summary in store.summaries() if summary.header.name == "service:handle"]
-    assert [(summary.crossings, summary.complete) for summary in summaries] == [(1, True)] * 1000
+    assert [(summary.crossings, summary.complete) for summary in summaries] == [(1, True)] * count
     arguments = sorted(
         json.loads(envelope.input)["n"]
         for summary in summaries
         for envelope in store.envelopes(summary.header.id)
     )
-    assert arguments == list(range(1000))
+    assert arguments == list(range(count))
     assert not os.path.exists(tmp_path / "t.db-wal")
 
 
