@@ -13,7 +13,7 @@ from autochron.cli.study_progress import StudyProgress
 from autochron.errors import UsageError
 from autochron.escaping import terminal_lines
 from autochron.extras import extra
-from autochron.mutate.model import Study
+from autochron.mutate.model import Study, written
 from autochron.mutate.report import tallies
 from autochron.mutate.report.edge_tests import refuse_shared_path, write_tests
 from autochron.mutate.report.files import write_all
@@ -55,10 +55,14 @@ def _make_study(options: Namespace) -> Study | None:
             "autochron mutate: --scheduler names that of a Dask cluster; say --executor dask, too"
         )
     _refuse_missing_extras(options)
-    from autochron.mutate.options import folders_of  # lazy: `--help` works without the extra
+    from autochron.mutate.options import (  # lazy: `--help` works without the extra
+        check_baselines,
+        folders_of,
+    )
     from autochron.mutate.study import study_of
 
     folders = folders_of(options.words)
+    check_baselines(folders, options.baseline or ())
     if options.write_tests is not None:
         refuse_shared_path(options.write_tests, len(folders))
     with StudyProgress(quiet=options.quiet) as progress:
@@ -101,6 +105,8 @@ def _study_options(options: Namespace) -> StudyOptions:
         shard=options.shard,
         out=options.out,
         tools=tuple(options.tool or ()),
+        depth=options.depth,
+        baselines=tuple(options.baseline or ()),
         timeout=options.timeout,
         memory=options.memory << 20,
         inputs=options.inputs,
@@ -130,11 +136,11 @@ def _write_results(study: Study, options: Namespace) -> int:
         _write_tests(study, options)
     results = tallies.all_results(study)
     escapes = any(tallies.is_escape(result) for result in results)
-    cut_point = tallies.tally(results, tallies.CUT_POINT)
-    if least is not None and cut_point.tried and 100 * cut_point.killed / cut_point.tried < least:
+    method = written(study.methods)
+    count = tallies.tally(results, method)
+    if least is not None and count.tried and 100 * count.killed / count.tried < least:
         sys.stderr.write(
-            f"autochron: the cut-point test kills {cut_point.killed} of {cut_point.tried}, less than {least:g} %"
-            " (--fail-under)\n"
+            f"autochron: {method} kills {count.killed} of {count.tried}, less than {least:g} % (--fail-under)\n"
         )
         return 1
     doubtful = [
@@ -191,6 +197,12 @@ def _executor(text: str, option: str) -> str:
     return text
 
 
+def _baseline(text: str, _option: str) -> tuple[str, str]:
+    from autochron.mutate.options import read_baseline  # lazy: as above
+
+    return read_baseline(text)
+
+
 def _parser() -> CommandParser:
     parser = CommandParser(
         "mutate",
@@ -220,6 +232,21 @@ def _add_what(parser: CommandParser) -> None:
         "FILE:NAME",
         "the function to change, from the incident's folder; unless given, what the tests swap in, or what is live; "
         "may be given again",
+    )
+    parser.add_value(
+        "--depth",
+        "N",
+        "also change the functions of the project that it calls, and those that these call, N calls deep; 2 unless given, "
+        "0 for none",
+        read=number(0, 16),
+        default=2,
+    )
+    parser.add_list(
+        "--baseline",
+        "NAME=FILE",
+        "another way of testing to compare with: tests that replay no trace, in a file or a folder from the incident's "
+        "folder; may be given again",
+        read=_baseline,
     )
     parser.add_flag("--include-signature", "also change decorators, defaults, docstrings and f-strings")
     parser.add_value(
@@ -303,7 +330,7 @@ def _add_output(parser: CommandParser) -> None:
     parser.add_value(
         "--fail-under",
         "P",
-        "status 1 if the cut-point test notices fewer than P percent of the mutants",
+        "status 1 if the tests that replay a trace notice fewer than P percent of the mutants",
         read=percentage,
     )
     parser.add_flag("--survivors", "also list the mutants that the cut-point test does not notice")

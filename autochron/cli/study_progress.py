@@ -19,6 +19,8 @@ _WORDS = {
     "cut": "cut-point",
     "stub": "full-stub",
     "mocks": "mocks",
+    "twin": "the twin",
+    "edges": "the edges",
     "widen": "other inputs",
     "sample": "plain cosmic-ray",
 }

@@ -38,12 +38,12 @@ def confusion(labels: Sequence[bool], passed: Sequence[bool]) -> Confusion:
     )
 
 
-def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] | None:
+def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float] | None:
     """Return Wilson's score interval of a proportion, without continuity correction.
 
     Args:
-        successes: the number of successes.
-        total: the number of trials.
+        successes: the number of successes; of trials that are not independent, a fraction of it.
+        total: the number of trials, or what they are worth.
         z: the quantile of the standard normal distribution for the confidence level.
 
     Returns:
@@ -56,6 +56,32 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float] |
     half = z * sqrt(share * (1 - share) / total + square / (4 * total * total))
     scale = 1 + square / total
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+
+
+def clustered(counts: Sequence[tuple[int, int]], z: float = Z_95) -> tuple[float, float] | None:
+    """Return the interval of a proportion whose trials come in clusters, where those of a cluster are alike.
+
+    It is Wilson's interval for as many independent trials as the clusters are worth: the trials divided by the design effect
+    (Kish 1965), which is estimated from how much the clusters' shares differ. Where they don't differ, as when all trials
+    succeed, that can't be estimated, and each cluster counts as one trial.
+
+    Args:
+        counts: of each cluster, the successes and the trials.
+        z: the quantile of the standard normal distribution for the confidence level.
+
+    Returns:
+        The lower and upper bound from 0 to 1; None with fewer than two clusters that have trials.
+    """
+    clusters = [(successes, total) for successes, total in counts if total]
+    if len(clusters) < 2:
+        return None
+    successes, total = sum(each for each, _ in clusters), sum(each for _, each in clusters)
+    share, number = successes / total, len(clusters)
+    residuals = sum((found - share * size) ** 2 for found, size in clusters)
+    variance = residuals * number / (number - 1) / total**2
+    alone = share * (1 - share) / total
+    effective = total / max(1.0, variance / alone) if variance and alone else number
+    return wilson(share * effective, effective, z)
 
 
 def kappa(counts: Confusion) -> float | None:

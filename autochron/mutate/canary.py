@@ -1,4 +1,4 @@
-"""A canary: the target with a body that raises."""
+"""Canaries: the target with a body that raises, or that refuses every call."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from autochron.mutate.definitions import functions_of
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
-def canary_source(source: str, function: str) -> str:
-    """Return a module's source in which a function does nothing but raise; the function must exist.
+_FLAG = "autochron.mutate.server.canary_flag"
+RAISES = f'raise __import__("{_FLAG}", fromlist=["CanaryError"]).CanaryError("a canary of autochron")'
+REFUSES = 'return {"status": "blocked", "blocked": True}'
+
+
+def canary_source(source: str, function: str, statement: str = RAISES) -> str:
+    """Return a module's source in which a function has a statement as its body; the function must exist.
 
     Of several functions with one name, it is the last, as the name is bound.
     """
@@ -23,7 +28,8 @@ def canary_source(source: str, function: str) -> str:
     lines = StringIO(source, newline="").readlines()
     # Whether it is a generator is asked of its code: a `yield` may be that of an inner function.
     is_generator = compiled(source, "<canary>", function).co_flags & _GENERATORS
-    body = 'raise NotImplementedError("a canary of autochron")' + ("; yield" if is_generator else "")
+    if is_generator:
+        statement = f"{statement if statement == RAISES else 'return'}; yield"
     decorators = (
         first.decorator_list
         if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
@@ -32,4 +38,4 @@ def canary_source(source: str, function: str) -> str:
     line = min([first.lineno, *(decorator.lineno for decorator in decorators)])
     before = "".join(lines[: line - 1]) + lines[line - 1].encode()[: first.col_offset].decode()
     after = lines[(last.end_lineno or 0) - 1].encode()[last.end_col_offset or 0 :].decode()
-    return before + body + after + "".join(lines[last.end_lineno or 0 :])
+    return before + statement + after + "".join(lines[last.end_lineno or 0 :])

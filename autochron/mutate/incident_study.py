@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,9 +14,9 @@ from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate import scoring
 from autochron.mutate.agreement import by_cosmic_ray, obstacle
-from autochron.mutate.canary import canary_source
-from autochron.mutate.fork_server import ForkServer, NoTestsError, ServerPool
+from autochron.mutate.canary import REFUSES, canary_source
 from autochron.mutate.generating import Generated, generate, mutated
+from autochron.mutate.incident_servers import IncidentServers, Progress, baseline_key
 from autochron.mutate.journal import Journal
 from autochron.mutate.merging import in_order
 from autochron.mutate.model import (
@@ -27,16 +27,13 @@ from autochron.mutate.model import (
     MutationTarget,
     Result,
     StudiedIncident,
+    written,
 )
-from autochron.mutate.options import Argued, StudyOptions, digest_of_sources, tools_of
-from autochron.mutate.protocol import Job, Ready, ServerKind, ServerTask, TrialReply, digest_of
-from autochron.mutate.selection import MutantText, is_in_shard, job_of, sample
+from autochron.mutate.options import Argued, StudyOptions, digest_of_sources
+from autochron.mutate.parsing import read_source
+from autochron.mutate.protocol import Job, Ready, ServerKind, TrialReply, digest_of
+from autochron.mutate.selection import MutantText, is_in_shard, sample
 from autochron.mutate.sets import OperatorSet
-
-_SERVER = "autochron.mutate.server.main"
-
-Progress = Callable[[str, str, int, int], None]
-"""Is called with the incident, the step, how much of the step is done, and how much there is."""
 
 
 class IncidentStudy:
@@ -66,22 +63,15 @@ class IncidentStudy:
         self._display_folder = folder
         self._operators = operators
         self._options = options
-        self._width = width
         self._progress = progress
-        self._pools: dict[tuple[ServerKind, bool], ServerPool] = {}
-        self._fork_server: ForkServer | None = None
-        self._reruns = False
-        """Whether the tests run the agent in processes of their own, which do not have the code that is replaced here."""
-        self._is_stopped = False
+        self._servers = IncidentServers(self.folder, folder, options, width, progress)
         self.digest = self.made_of = digest_of_sources(self.folder, operators, options)
         self._sources: dict[str, str] = {}
         self._accepts_raising = False
 
     def stop(self) -> None:
         """Stop the study soon; `run` then raises KeyboardInterrupt."""
-        self._is_stopped = True
-        for pool in list(self._pools.values()):
-            pool.end()
+        self._servers.stop()
 
     def run(self) -> StudiedIncident:
         """Make the study, and return its results.
@@ -93,26 +83,26 @@ class IncidentStudy:
         key = f"{self.digest} {sys.version_info[0]}.{sys.version_info[1]} {self._options.shard}"
         self._progress(self.name, "fix", 0, 0)
         self._journal = Journal(os.path.join(self._options.out, "journal", f"{self.name}.jsonl"), key)
+        self._servers.journal = self._journal
         try:
             return self._run_study()
         finally:
-            for pool in self._pools.values():
-                pool.end()
-            if self._fork_server is not None:
-                self._fork_server.end()
+            self._servers.end()
             self._journal.close()
 
     def _run_study(self) -> StudiedIncident:
         journaled = self._journal.ready("cut")
         if journaled is not None and not self._files_are_unchanged(journaled):
             self._journal.forget()
-        cut = self._ready_of("cut")
+        cut = self._servers.ready_of("cut")
         file_digests = msgspec.json.encode(sorted(cut.files.items()))
         self.digest = hashlib.sha256(self.digest.encode() + file_digests).hexdigest()[:16]
         fix = self._passing_fix(cut)
-        self._reruns = fix.reran
-        generated = [self._generate(target) for target in cut.targets]
-        for of_target, target in zip(generated, cut.targets, strict=True):
+        self._servers.reruns = fix.reran
+        of_targets = {target: self._generate(target) for target in cut.targets}
+        targets = self._reached(cut, fix)
+        generated = [of_targets[target] for target in targets]
+        for of_target, target in zip(generated, targets, strict=True):
             self._sources[target.file] = of_target.source
         mutants = [
             MutantText(mutant, mutated(of_target.source, mutant))
@@ -122,9 +112,9 @@ class IncidentStudy:
         ]
         self._refuse_unknown_ids({mutant.id for of_target in generated for mutant in of_target.mutants})
         sampled = sample(mutants, self._options.sample) if self._options.sample else []
-        not_compared = self._obstacle(cut.targets, sampled)
+        not_compared = self._obstacle(targets, sampled)
         baseline = self._baseline(cut, fix)
-        canaries = self._canaries(cut, baseline)
+        canaries = self._canaries(cut, targets, baseline)
         replies = self._collect_replies(mutants, baseline)
         results = [
             self._score(mutant_text, replies[mutant_text.mutant.id], baseline) for mutant_text in mutants
@@ -133,7 +123,7 @@ class IncidentStudy:
         inputs, sensitivity = scoring.summarize_inputs(baseline, results)
         return StudiedIncident(
             name=self.name,
-            targets=cut.targets,
+            targets=targets,
             sources=dict(self._sources),
             generated=sum(of_target.generated for of_target in generated),
             same_bytecode=sum(of_target.same_bytecode for of_target in generated),
@@ -144,6 +134,7 @@ class IncidentStudy:
             sensitivity=sensitivity,
             results=in_order(results),
             agreement=() if not_compared else self._agreement(sampled, results),
+            has_twin=baseline.has_twin,
             has_predicate=bool(baseline.fix.harms),
             accepts_raising=self._accepts_raising,
             not_compared=not_compared,
@@ -157,12 +148,15 @@ class IncidentStudy:
             UsageError: the tests fail with the fix.
         """
         fix = cut.fix_reply()
+        self._refuse_failing(fix, "test fails")
+        return fix
+
+    def _refuse_failing(self, fix: TrialReply, what: str) -> None:
         if fix.kind != "passed":
             raise UsageError(
-                f"{self._display_folder}: its test fails before anything is mutated ({fix.said}); mend that first, with"
+                f"{self._display_folder}: its {what} before anything is mutated ({fix.said}); mend that first, with"
                 f" `pytest {self._display_folder}`"
             )
-        return fix
 
     def _score(
         self, mutant_text: MutantText, trials: scoring.MutantReplies, baseline: scoring.FixBaseline
@@ -189,99 +183,106 @@ class IncidentStudy:
         except UsageError as error:
             raise UsageError(f"{self._display_folder}: {error.message}") from error
 
-    # --- processes ---------------------------------------------------------------------------------------------------
-
-    def _pool_for(self, server: ServerKind, *, rebuilds: bool = False) -> ServerPool:
-        key = (server, rebuilds)
-        if key not in self._pools:
-            cut = self._journal.ready("cut")
-            task = ServerTask(
-                server=server,
-                paths=tuple(str(file) for file in sorted(self.folder.glob("test_*.py"))),
-                folder=str(self.folder),
-                memory=self._options.memory,
-                timeout=self._options.timeout,
-                targets=tools_of(self._options.tools) if cut is None else cut.targets,
-                swaps={} if cut is None or server != "mocks" else cut.swaps,
-                inputs=self._options.inputs,
-                drawn=self._options.drawn,
-                rebuilds=rebuilds,
-                reruns=self._reruns and server == "widen",
-            )
-            self._pools[key] = ServerPool(self._start_fork_server(), task, self._width)
-        if self._is_stopped:
-            raise KeyboardInterrupt
-        return self._pools[key]
-
-    def _start_fork_server(self) -> ForkServer:
-        if self._fork_server is None:
-            self._fork_server = ForkServer(_SERVER, str(self.folder), 4 * self._width)
-        return self._fork_server
-
-    def _ready_of(self, server: ServerKind) -> Ready:
-        """Return the `Ready` of a kind of server: from the journal, or from a server that is started."""
-        journaled = self._journal.ready(server)
-        if journaled is not None:
-            return journaled
-        try:
-            ready = self._pool_for(server, rebuilds=self._reruns and server == "widen").first()
-        except UsageError as error:
-            raise UsageError(f"{self._display_folder}: {error.message}") from error
-        self._journal.began(server, ready)
-        return ready
-
     def _baseline(self, cut: Ready, fix: TrialReply) -> scoring.FixBaseline:
         """Try the fix by each method, and by the cut-point test three times."""
-        second = self._try_one("cut", Job(id="again", variant="fix"))
+        second = self._servers.try_one("cut", Job(id="again", variant="fix"))
         # Directly one after the other: between other trials, a test that fails every second time could pass by chance.
-        for repeated in (second, self._try_one("cut", Job(id="and again", variant="fix"))):
+        for repeated in (second, self._servers.try_one("cut", Job(id="and again", variant="fix"))):
             if repeated.kind != fix.kind:
                 raise UsageError(_flaky_message(self._display_folder, fix, repeated))
         return scoring.FixBaseline(
             fix=fix,
             recorded=cut.recorded,
-            stub=self._ready_of("stub").fix_reply().kind,
+            stub=self._servers.ready_of("stub").fix_reply().kind,
             mocks=self._mocks_kind(),
-            widened=self._ready_of("widen").fix_reply(),
+            baselines=self._baseline_kinds(),
+            has_twin=self._has_part("twin"),
+            has_edges=self._has_part("edges"),
+            widened=self._servers.ready_of("widen").fix_reply(),
             volatile=scoring.volatile_places(fix, second),
             chance=scoring.volatile_sorts(fix, second),
         )
 
     def _mocks_kind(self) -> Kind | None:
         """Return how the tests without a trace end with the fix; None where there are no such tests."""
-        ready = self._journal.ready("mocks")
-        if ready is None:
-            try:
-                ready = self._pool_for("mocks").first()
-            except NoTestsError as error:
-                ready = Ready(fault=error.message, lacks_tests=True)
-            except UsageError as error:
-                raise UsageError(f"{self._display_folder}: {error.message}") from error
-            self._journal.began("mocks", ready)
+        ready = self._servers.ready_if_tests("mocks")
         return None if ready.fault else ready.fix_reply().kind
+
+    def _baseline_kinds(self) -> dict[str, Kind]:
+        """Return how each baseline ends with the fix; one that this folder does not have is left out."""
+        names = [name for name, file in self._options.baselines if (self.folder / file).exists()]
+        readies = {name: self._servers.ready_if_tests(baseline_key(name)) for name in names}
+        return {name: ready.fix_reply().kind for name, ready in readies.items() if not ready.fault}
+
+    def _has_part(self, server: ServerKind) -> bool:
+        """Return whether the folder has tests of a part, the twin or the edges.
+
+        Raises:
+            UsageError: they fail with the fix.
+        """
+        ready = self._servers.ready_if_tests(server)
+        if ready.fault:
+            return False
+        self._refuse_failing(ready.fix_reply(), f'tests marked part="{server}" fail')
+        return True
 
     # --- trials --------------------------------------------------------------------------------------------------------
 
-    def _canaries(self, cut: Ready, baseline: scoring.FixBaseline) -> tuple[Canary, ...]:
+    def _reached(self, cut: Ready, fix: TrialReply) -> tuple[MutationTarget, ...]:
+        """Return the targets that the test of the incident runs, without helpers that run where nothing is live, too.
+
+        Raises:
+            UsageError: one that is no helper never runs, so that it can't be the fix.
+        """
+        stub = self._servers.ready_of("stub").fix_reply()
+        reached = []
+        for index, target in enumerate(cut.targets):
+            is_helper = index >= len(cut.targets) - cut.helpers
+            job = self._raising(cut, target)
+            raising = self._servers.try_one("cut", job)
+            runs = raising.canary_ran or raising.reran or raising.kind != fix.kind
+            if is_helper and (not runs or self._servers.try_one("stub", job).kind != stub.kind):
+                continue
+            if not runs:
+                raise UsageError(
+                    f"{self._display_folder}: {target.function} of {target.file} never runs in the test of the incident, so"
+                    " no mutant of it could do harm; name the function that stops the call with --tool FILE:NAME"
+                )
+            reached.append(target)
+        return tuple(reached)
+
+    def _raising(self, cut: Ready, target: MutationTarget) -> Job:
+        """Return the job that tries a target with a body that raises."""
+        source = read_source(self.folder, target.file)
+        text = canary_source(source, target.function)
+        return Job(id=f"raises-{cut.targets.index(target)}", variant="raises", target=target, text=text)
+
+    def _canaries(
+        self, cut: Ready, targets: Sequence[MutationTarget], baseline: scoring.FixBaseline
+    ) -> tuple[Canary, ...]:
         """Try what has a result that is known beforehand.
 
         Raises:
             UsageError: a canary has another result.
         """
         canaries = [Canary("the fix", "cut-point", "passes", _passes_or_fails(baseline.fix))]
-        if baseline.mocks is not None:
-            mocks = "passes" if baseline.mocks == "passed" else baseline.mocks
-            canaries.append(Canary("the fix", "mocks", "passes", mocks))
-        for index, target in enumerate(cut.targets):
-            text = canary_source(self._sources[target.file], target.function)
-            job = Job(id=f"raises-{index}", variant="raises", target=target, text=text)
+        plain = {} if baseline.mocks is None else {"mocks": baseline.mocks}
+        for method, kind in (plain | baseline.baselines).items():
+            canaries.append(Canary("the fix", method, "passes", "passes" if kind == "passed" else kind))
+        for target in targets:
+            job = self._raising(cut, target)
             description = f"{target.function} raises"
-            raising = _passes_or_fails(self._try_one("cut", job))
+            raising = _passes_or_fails(self._servers.try_one("cut", job))
             if raising == "passes" and baseline.fix.harms:
                 self._accepts_raising = True
             else:
                 canaries.append(Canary(description, "cut-point", "fails", raising))
-            stub = self._try_one("stub", job)
+            if baseline.has_twin:
+                refusal = canary_source(self._sources[target.file], target.function, REFUSES)
+                refusing = msgspec.structs.replace(job, id=job.id.replace("raises", "refuses"), text=refusal)
+                through = _passes_or_fails(self._servers.try_one("twin", refusing))
+                canaries.append(Canary(f"{target.function} refuses", "twin", "fails", through))
+            stub = self._servers.try_one("stub", job)
             served = "as with the fix"
             result = (
                 served if stub.kind == baseline.stub else f"{stub.kind}, and {baseline.stub} with the fix"
@@ -289,12 +290,15 @@ class IncidentStudy:
             canaries.append(Canary(description, "full-stub", served, result))
         if cut.swaps:
             job = Job(id="unguarded", variant="unguarded")
-            unguarded = self._try_one("cut", job)
+            unguarded = self._servers.try_one("cut", job)
             what = "the function without the fix"
             canaries.append(Canary(what, "cut-point", "fails", _passes_or_fails(unguarded)))
             if baseline.fix.harms:
                 is_unsafe = any(unguarded.harms)
                 canaries.append(Canary(what, "predicate", "unsafe", "unsafe" if is_unsafe else "safe"))
+            if baseline.has_twin:
+                through = _passes_or_fails(self._servers.try_one("twin", job))
+                canaries.append(Canary(what, "twin", "passes", through))
         broken = next((canary for canary in canaries if not canary.holds), None)
         if broken is not None:
             raise UsageError(
@@ -307,19 +311,25 @@ class IncidentStudy:
         self, mutants: Sequence[MutantText], baseline: scoring.FixBaseline
     ) -> dict[str, scoring.MutantReplies]:
         """Have every mutant tried: by each method that runs the tests, and the survivors with edge inputs."""
-        servers: list[ServerKind] = ["cut", "stub"]
+        servers: list[str] = ["cut", "stub"]
         if baseline.mocks is not None:
             servers.append("mocks")
+        servers += map(baseline_key, baseline.baselines)
+        if baseline.has_twin:
+            servers.append("twin")
+        if baseline.has_edges:
+            servers.append("edges")
         total = len(mutants) * len(servers)
         done = 0
-        replies: dict[ServerKind, dict[str, TrialReply]] = {}
+        replies: dict[str, dict[str, TrialReply]] = {}
         for server in servers:
-            replies[server] = self._try_all(server, mutants, done, total)
+            replies[server] = self._servers.try_all(server, mutants, done, total)
             done += len(mutants)
+        parts = [server for server in servers if server in {"cut", "twin", "edges"}]
         survivors = [
             mutant_text
             for mutant_text in mutants
-            if replies["cut"][mutant_text.mutant.id].kind == "passed"
+            if all(replies[part][mutant_text.mutant.id].kind == "passed" for part in parts)
             and not any(
                 (change.address, change.path) not in baseline.volatile
                 for change in scoring.differences(
@@ -330,80 +340,22 @@ class IncidentStudy:
         widened = (
             {}
             if baseline.widened is None
-            else self._try_all("widen", survivors, done, total + len(survivors))
+            else self._servers.try_all("widen", survivors, done, total + len(survivors))
         )
         return {
             mutant_text.mutant.id: scoring.MutantReplies(
                 cut=replies["cut"][mutant_text.mutant.id],
                 stub=replies["stub"][mutant_text.mutant.id],
                 mocks=replies["mocks"][mutant_text.mutant.id] if "mocks" in replies else None,
+                baselines={
+                    name: replies[baseline_key(name)][mutant_text.mutant.id] for name in baseline.baselines
+                },
+                twin=replies["twin"][mutant_text.mutant.id] if "twin" in replies else None,
+                edges=replies["edges"][mutant_text.mutant.id] if "edges" in replies else None,
                 widened=widened.get(mutant_text.mutant.id),
             )
             for mutant_text in mutants
         }
-
-    def _try_all(
-        self, server: ServerKind, mutants: Sequence[MutantText], done: int, total: int
-    ) -> dict[str, TrialReply]:
-        """Have mutants tried by one kind of server, but for those whose reply is in the journal.
-
-        Args:
-            server: the kind of server.
-            mutants: the mutants.
-            done: how many trials were done before these; for the progress only.
-            total: how many trials there are in all; for the progress only.
-
-        Returns:
-            The replies, by the mutants' ids.
-        """
-        replies = {
-            mutant_text.mutant.id: journaled
-            for mutant_text in mutants
-            if (journaled := self._journal.reply(server, mutant_text.mutant.id)) is not None
-        }
-        by_id = {mutant_text.mutant.id: mutant_text for mutant_text in mutants}
-
-        def on_reply(reply: TrialReply) -> None:
-            if self._is_stopped:
-                return
-            if reply.must_rebuild:
-                to_rebuild.append(reply.id)
-                return
-            self._journal.tried(server, reply)
-            replies[reply.id] = reply
-            self._progress(self.name, server, done + len(replies), total)
-
-        to_rebuild: list[str] = []
-        jobs = [job_of(mutant_text) for mutant_text in mutants if mutant_text.mutant.id not in replies]
-        if jobs:
-            self._pool_for(server, rebuilds=self._reruns).run(jobs, on_reply)
-        for mutant in to_rebuild:
-            on_reply(self._try_one(server, job_of(by_id[mutant]), keeps=False))
-        if self._is_stopped:
-            raise KeyboardInterrupt
-        return replies
-
-    def _try_one(self, server: ServerKind, job: Job, *, keeps: bool = True) -> TrialReply:
-        """Have a job tried, and return the reply; where its code can't be replaced, the modules are loaded anew.
-
-        Args:
-            server: the kind of server.
-            job: what is tried.
-            keeps: whether the reply is taken from the journal, and kept in it.
-
-        Raises:
-            UsageError: it can't be tried even with the modules loaded anew.
-        """
-        reply = self._journal.reply(server, job.id) if keeps else None
-        if reply is None:
-            reply = self._pool_for(server, rebuilds=self._reruns).ask(job)
-            if reply.must_rebuild and not self._reruns:
-                reply = self._pool_for(server, rebuilds=True).ask(job)
-                if reply.must_rebuild:
-                    raise UsageError(f"{self._display_folder}: {job.id} can't be tried: {reply.must_rebuild}")
-            if keeps:
-                self._journal.tried(server, reply)
-        return reply
 
     def _obstacle(self, targets: Sequence[MutationTarget], sampled: Sequence[MutantText]) -> str:
         """Return why plain cosmic-ray can't try the sample, and show it; empty where it can, or did before."""
@@ -417,7 +369,9 @@ class IncidentStudy:
 
     def _agreement(self, sampled: Sequence[MutantText], results: Sequence[Result]) -> tuple[Crosscheck, ...]:
         """Have plain cosmic-ray try a sample of the mutants, and return both verdicts of each."""
-        verdicts = {result.mutant.id: result.verdicts["cut-point"].is_killed for result in results}
+        verdicts = {
+            result.mutant.id: result.verdicts[written(result.verdicts)].is_killed for result in results
+        }
         untried = [
             mutant_text.mutant
             for mutant_text in sampled
@@ -442,9 +396,9 @@ class IncidentStudy:
         Raises:
             UsageError: the test fails now, so it is flaky and says nothing about mutants.
         """
-        if ("cut", False) not in self._pools:  # every reply came from the journal, so nothing was tried
+        if not self._servers.has_tried("cut"):  # every reply came from the journal, so nothing was tried
             return
-        last = self._pool_for("cut").ask(Job(id="last", variant="fix"))
+        last = self._servers.pool_for("cut").ask(Job(id="last", variant="fix"))
         if last.kind != fix.kind:
             raise UsageError(_flaky_message(self._display_folder, fix, last))
 
@@ -482,6 +436,7 @@ class IncidentStudy:
 _REMEDY = {
     "mocks": "mend that test, or take it out of the folder",
     "predicate": "it must say why the world is unsafe after the harm of the incident",
+    "twin": "it must be a run that goes through without the fix, and let its test look at what was done",
     "full-stub": "the test does something that depends on the tool though it is served; look at what it calls itself",
 }
 _REMEDY_ELSE = "let the test look at what the tool gives"

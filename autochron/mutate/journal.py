@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autochron._runtime.own_folder import make_folder
 from autochron.errors import UsageError
-from autochron.mutate.protocol import Ready, ServerKind, TrialReply
+from autochron.mutate.protocol import Ready, TrialReply
 
 
 class _Head(Struct, frozen=True, tag="head"):
@@ -19,12 +19,12 @@ class _Head(Struct, frozen=True, tag="head"):
 
 
 class _Began(Struct, frozen=True, tag="ready"):
-    server: ServerKind
+    server: str
     ready: Ready
 
 
 class _Tried(Struct, frozen=True, tag="tried"):
-    server: ServerKind
+    server: str
     reply: TrialReply
 
 
@@ -52,8 +52,8 @@ class Journal:
         """
         self._path = path
         self._head = _Head(digest)
-        self._ready: dict[ServerKind, Ready] = {}
-        self._replies: dict[tuple[ServerKind, str], TrialReply] = {}
+        self._ready: dict[str, Ready] = {}
+        self._replies: dict[tuple[str, str], TrialReply] = {}
         self._agreed: dict[str, bool] = {}
         entries = list(_read_entries(path))
         if entries[:1] == [self._head]:
@@ -99,20 +99,20 @@ class Journal:
                 f"{self._path} can't be written ({error.strerror}); what was tried so far is in it"
             ) from error
 
-    def ready(self, server: ServerKind) -> Ready | None:
+    def ready(self, server: str) -> Ready | None:
         """Return the `Ready` of a server; None where it isn't known."""
         return self._ready.get(server)
 
-    def began(self, server: ServerKind, ready: Ready) -> None:
+    def began(self, server: str, ready: Ready) -> None:
         """Keep the `Ready` of a server."""
         self._ready[server] = ready
         self._write(_Began(server, ready))
 
-    def reply(self, server: ServerKind, job: str) -> TrialReply | None:
+    def reply(self, server: str, job: str) -> TrialReply | None:
         """Return the reply of a trial by the id of its job; None where it isn't known."""
         return self._replies.get((server, job))
 
-    def tried(self, server: ServerKind, reply: TrialReply) -> None:
+    def tried(self, server: str, reply: TrialReply) -> None:
         """Keep the reply of a trial."""
         self._replies[server, reply.id] = reply
         self._write(_Tried(server, reply))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-METHODS = ("full-stub", "mocks", "cut-point", "full-output", "widened")
+METHODS = ("full-stub", "mocks", "cut-point", "with-twin", "with-edges", "full-output", "widened")
 """The ways of testing that are compared, from the one that notices least.
 
-`full-stub` serves every crossing. `mocks` are the folder's tests that replay no trace. `cut-point` is the test as it
-was written. `full-output` is that, and every live crossing must have the outcome that it has with the fix. `widened` is
-that, and the tool gets edge inputs besides, whose outcomes must be those of the fix.
+`full-stub` serves every crossing. `mocks` are the folder's tests that replay no trace. `cut-point` is the test of the
+incident as it was written. `with-twin` is that and the test of a run that must still go through, `with-edges` that and the
+tests of calls beside the incident's; only folders with such tests have them. `full-output` is all of the folder's tests, and
+every live crossing of the incident must have the outcome that it has with the fix. `widened` is that, and the tool gets edge
+inputs besides, whose outcomes must be those of the fix.
 """
+
+WRITTEN = ("cut-point", "with-twin", "with-edges")
+"""The methods that run the folder's own tests that replay a trace, each with all that those before it have."""
+
+
+def written(methods: Container[str]) -> str:
+    """Return the method, of those tried, that runs all of the folder's own tests that replay a trace."""
+    return next((method for method in reversed(WRITTEN) if method in methods), WRITTEN[0])
+
 
 Kind: TypeAlias = Literal[
     "passed", "assertion", "divergence", "crash", "exit", "time-out", "memory", "signal", "compile", "output"
@@ -23,6 +36,36 @@ Kind: TypeAlias = Literal[
 `exit`: SystemExit, or the process ended. `time-out`, `memory`: a limit was reached. `signal`: the process was killed.
 `compile`: the mutant is not valid Python. `output`: a crossing has another outcome than with the fix.
 """
+
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "agent": (
+        *("autochron/ActFirst", "autochron/SwallowRefusal", "autochron/RefuseEverything"),
+        *("autochron/AllowEverything", "autochron/DropAwait", "autochron/CheckWrongArgument"),
+        *("autochron/StaleRead", "autochron/WrongUnit", "autochron/Tolerance", "autochron/DropNormalisation"),
+    ),
+    "comparison": ("core/ReplaceComparisonOperator_*", "autochron/ReplaceMembership"),
+    "condition": (
+        *("autochron/NegateIf", "autochron/NegateCondition", "autochron/DropOperand", "core/AddNot"),
+        *("core/ReplaceAndWithOr", "core/ReplaceOrWithAnd", "core/ReplaceTrueWithFalse"),
+        *("core/ReplaceFalseWithTrue", "core/ReplaceUnaryOperator_*_Not"),
+    ),
+    "arithmetic": ("core/ReplaceBinaryOperator_*", "core/ReplaceUnaryOperator_*", "core/NumberReplacer"),
+    "string": ("autochron/StringConstant", "autochron/EmptyString", "autochron/BytesConstant"),
+}
+"""The families of mutants, with patterns of their operators. The first that fits counts; others are of the family `other`."""
+
+
+def family_of(operator: str) -> str:
+    """Return the family of the mutants that an operator makes."""
+    return next(
+        (
+            family
+            for family, patterns in FAMILIES.items()
+            if any(fnmatchcase(operator, each) for each in patterns)
+        ),
+        "other",
+    )
 
 
 class MutationTarget(Struct, frozen=True):
@@ -93,7 +136,7 @@ class Change(Struct, frozen=True):
 
 
 Behaviour: TypeAlias = Literal["escape", "output", "other-input", "same"]
-"""What a mutant does that cut-point does not kill.
+"""What a mutant does that the folder's own tests do not kill.
 
 `escape`: the tool did what the guard is there to prevent. `output`: on the recorded input it has another outcome, which
 the test does not look at. `other-input`: it differs on another input only. `same`: no input that was tried tells it
@@ -111,7 +154,7 @@ class Result(Struct, frozen=True, kw_only=True):
         is_unsafe: whether the tool did what the guard is there to prevent, whatever the test's verdict is.
         harm: why the world was unsafe, as the predicate says; empty where it was not, and without a predicate.
         inputs: the numbers of the edge inputs on which it differs from the fix.
-        behaviour: for a survivor of cut-point, what it does.
+        behaviour: for a survivor of the folder's own tests, what it does.
         diff: the change, as a unified diff.
         proof: why it is equivalent, if the user has explained that.
         hint: for a survivor, what would kill it.
@@ -143,6 +186,8 @@ class Input(Struct, frozen=True, kw_only=True):
         outcome: the outcome with the fix, as JSON: `{"returned": …}` or `{"raised": …}`.
         is_kept: whether it belongs to the small set of inputs that tells all mutants from the fix.
         flips: whether the fix decides differently on it than on the recorded input.
+        is_accepted: whether it flips where the fix refuses the recorded input, on which it decides otherwise than was
+            recorded.
     """
 
     number: int
@@ -155,6 +200,7 @@ class Input(Struct, frozen=True, kw_only=True):
     outcome: str = ""
     is_kept: bool = False
     flips: bool = False
+    is_accepted: bool = False
 
 
 class Sensitivity(Struct, frozen=True):
@@ -218,10 +264,11 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
         sensitivity: which arguments can change the decision.
         results: one for each mutant, in the order of the source.
         agreement: the mutants that plain cosmic-ray tried as well.
+        has_twin: whether there is a test of a run that must still go through.
         has_predicate: whether the tests judge the world by a predicate. Else a mutant is unsafe if it reached the function
             without the fix, or if an outcome is the recorded one. Other harm is not seen then.
-        accepts_raising: whether the tests pass if a target only raises. They accept any refusal, and nothing in them says
-            what must still go through.
+        accepts_raising: whether the test of the incident passes if a target only raises: it accepts any refusal. Without a
+            twin, nothing then says what must still go through.
         not_compared: why plain cosmic-ray tried none of them; empty where it did, or was not asked to.
         made_of: a digest of the folder's files, the operators and the options; if it differs, the study is out of date.
     """
@@ -238,6 +285,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Crosscheck, ...] = ()
+    has_twin: bool = False
     has_predicate: bool = False
     accepts_raising: bool = False
     not_compared: str = ""

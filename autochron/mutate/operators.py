@@ -10,18 +10,17 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from cosmic_ray.operators.operator import Example, Operator
 from cosmic_ray.operators.provider import OperatorProvider
 from parso.python.tree import Keyword
-from parso.tree import BaseNode, Leaf, NodeOrLeaf, TypedLeaf
+from parso.tree import BaseNode, NodeOrLeaf
 
 from autochron.errors import UsageError
+from autochron.mutate.agent_operators import AGENT_OPERATORS
+from autochron.mutate.operator_nodes import Position, first_leaf, is_word, replace_child, replaced
 from autochron.rules.nearest import nearest
-
-Position: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
-"""Where something begins and ends: (line, column) each; lines from 1, columns from 0."""
 
 MARK = "XX"
 """What a mutated string begins and ends with."""
@@ -47,9 +46,9 @@ class StringConstant(Operator):  # type: ignore[misc] # cosmic-ray has no types
         text = ""
         for number, match in enumerate(_literals(node, is_bytes=self.is_bytes)):
             before, after = MARK if number == 0 else "", MARK if number == len(pieces) - 1 else ""
-            text += _first_leaf(pieces[number]).prefix if number else ""
+            text += first_leaf(pieces[number]).prefix if number else ""
             text += f"{match[1]}{match[2]}{before}{match[3]}{after}{match[2]}"
-        return _replaced(node, text)
+        return replaced(node, text)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -84,7 +83,7 @@ class EmptyString(Operator):  # type: ignore[misc]
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
         literals = _literals(node, is_bytes=False) or _literals(node, is_bytes=True)
-        return _replaced(node, f"{literals[0][1]}{literals[0][2] * 2}")
+        return replaced(node, f"{literals[0][1]}{literals[0][2] * 2}")
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -109,7 +108,7 @@ class ReplaceMembership(Operator):  # type: ignore[misc]
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._places(node)[index]
         place = node.children[number]
-        _replace_child(node, number, "not in" if isinstance(place, Keyword) else "in")
+        replace_child(node, number, "not in" if isinstance(place, Keyword) else "in")
         return node
 
     @staticmethod
@@ -151,9 +150,9 @@ class DropOperand(Operator):  # type: ignore[misc]
             text += code if _are_apart(text, code) else f" {code}"
         # `if(a)and b`, `a and(b)else c`: a bracket that separated words may have been removed.
         after = node.get_code(include_prefix=False)[-1]
-        if not _is_word(after) and _is_word(text[-1]):
+        if not is_word(after) and is_word(text[-1]):
             text += " "
-        return _replaced(node, text)
+        return replaced(node, text)
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -178,7 +177,7 @@ class _Negate(Operator):  # type: ignore[misc]
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._places(node)[index]
-        _replace_child(node, number, f"not ({node.children[number].get_code(include_prefix=False)})")
+        replace_child(node, number, f"not ({node.children[number].get_code(include_prefix=False)})")
         return node
 
     @staticmethod
@@ -236,6 +235,7 @@ OPERATORS: tuple[type[Operator], ...] = (
     DropOperand,
     NegateIf,
     NegateCondition,
+    *AGENT_OPERATORS,
 )
 """Our operators, in the order in which they are tried."""
 
@@ -310,32 +310,6 @@ def _codes_of_pieces(node: NodeOrLeaf) -> Iterable[str]:
     return (piece.get_code(include_prefix=False) for piece in _pieces(node))
 
 
-def _is_word(character: str) -> bool:
-    # A quote would make the word before it a prefix of a string.
-    return character.isalnum() or character in "_'\""
-
-
 def _are_apart(before: str, after: str) -> bool:
     """Return whether two codes can stand side by side without a blank."""
-    return not (_is_word(before[-1]) and _is_word(after[0]))
-
-
-def _first_leaf(node: NodeOrLeaf) -> Leaf:
-    leaf: Leaf = node.get_first_leaf()
-    return leaf
-
-
-def _replaced(node: NodeOrLeaf, text: str) -> TypedLeaf:
-    """Return a leaf with a text to put in the place of a node, after the same blanks."""
-    prefix = _first_leaf(node).prefix
-    first = node.get_code(include_prefix=False)[0]
-    if not prefix and node.start_pos[1] and _is_word(text[0]) and not _is_word(first):
-        prefix = " "  # a bracket that separated words was removed
-    return TypedLeaf("mutated", text, node.start_pos, prefix)
-
-
-def _replace_child(parent: BaseNode, index: int, text: str) -> None:
-    """Replace a child by a text, with a blank before it."""
-    child = parent.children[index]
-    prefix = _first_leaf(child).prefix or " "
-    parent.children[index] = TypedLeaf("mutated", text, child.start_pos, prefix)
+    return not (is_word(before[-1]) and is_word(after[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Struct
 from autochron import __version__
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
-from autochron.mutate.model import MutationTarget
+from autochron.mutate.model import METHODS, MutationTarget
 from autochron.mutate.sets import OperatorSet
 
 TRACE = ".jsonl"
@@ -55,6 +55,9 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
         out: the folder of the results.
         tools: the functions to mutate, as `FILE:NAME` from the incident's folder; if empty, the functions that the
             tests swap in, or the live tools.
+        depth: how many calls lie between these functions and the helpers that are mutated, too; with `tools`, none are.
+        baselines: other ways of testing to compare with, as (name, file): tests that replay no trace, in a file or a folder
+            from the incident's folder.
         timeout: seconds that a trial may take; None: a multiple of what the fix takes.
         memory: bytes that a trial may take.
         inputs: how many edge inputs a call gets at most.
@@ -71,6 +74,8 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     shard: tuple[int, int] = (1, 1)
     out: str = os.path.join(".autochron", "mutation")
     tools: tuple[str, ...] = ()
+    depth: int = 2
+    baselines: tuple[tuple[str, str], ...] = ()
     timeout: float | None = None
     memory: int = 1 << 30
     inputs: int = 96
@@ -175,6 +180,46 @@ def tools_of(words: Sequence[str]) -> tuple[MutationTarget, ...]:
     return tuple(targets)
 
 
+def read_baseline(text: str) -> tuple[str, str]:
+    """Read a baseline.
+
+    Args:
+        text: its name and its file, as `NAME=FILE`.
+
+    Raises:
+        UsageError: it has another form, or its name is that of a method of the study.
+    """
+    name, equals, file = text.partition("=")
+    if not equals or not name.replace("-", "").isalnum() or not file:
+        raise UsageError(f"--baseline takes NAME=FILE, such as unit=test_tools.py, not {text}")
+    if name in METHODS:
+        raise UsageError(f"--baseline {text}: {name} is a method of each study; name it otherwise")
+    return name, Path(file).as_posix()
+
+
+def check_baselines(folders: Sequence[Path], baselines: Sequence[tuple[str, str]]) -> None:
+    """Check that each baseline has its own name, and a file in one folder at least.
+
+    Raises:
+        UsageError: it has not.
+    """
+    names = [name for name, _ in baselines]
+    for name, file in baselines:
+        if names.count(name) > 1:
+            raise UsageError(f"--baseline: two are called {name}; name them apart")
+        if not any((folder / file).exists() for folder in folders):
+            where = folders[0] if len(folders) == 1 else f"any of the {len(folders)} incidents' folders"
+            raise UsageError(f"--baseline {name}={file}: there is no {file} in {where}")
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """Yield a file, or the files in a folder and below it, without caches."""
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from (file for file in path.rglob("*") if file.is_file() and file.suffix != ".pyc")
+
+
 def digest_of_sources(folder: Path, operators: OperatorSet, options: StudyOptions) -> str:
     """Return a digest of what the results of an incident depend on, as far as that is known before its tests run.
 
@@ -185,10 +230,22 @@ def digest_of_sources(folder: Path, operators: OperatorSet, options: StudyOption
     """
     digest = hashlib.sha256(
         msgspec.json.encode(
-            (__version__, operators, options.tools, options.inputs, options.drawn, options.everything)
+            (
+                __version__,
+                operators,
+                options.tools,
+                options.depth,
+                options.baselines,
+                options.inputs,
+                options.drawn,
+                options.everything,
+            )
         )
     )
     for file in sorted(folder.iterdir()):
         if file.is_file() and file.suffix in {".py", ".toml", ".ini", TRACE}:
             digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    for name, path in options.baselines:
+        for file in sorted(files_of(folder / path)):
+            digest.update(f"\0{name} {file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:16]

@@ -18,7 +18,8 @@ from parso.tree import BaseNode, Leaf, NodeOrLeaf
 
 from autochron.errors import UsageError
 from autochron.mutate.definitions import Definition, functions_of
-from autochron.mutate.operators import Position, operator_class
+from autochron.mutate.operator_nodes import Position
+from autochron.mutate.operators import operator_class
 from autochron.rules.nearest import hint
 
 # Operators of these families change nodes of these types only. Trying hundreds of operators on every node is slow.

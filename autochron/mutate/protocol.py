@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from autochron.mutate.model import Input, Kind, MutationTarget
 
-ServerKind: TypeAlias = Literal["stub", "mocks", "cut", "widen", "command"]
+ServerKind: TypeAlias = Literal["stub", "mocks", "cut", "twin", "edges", "widen", "command"]
 """What a server tries.
 
-`stub`: the tests with every crossing served. `mocks`: the tests without a trace. `cut`: the tests as they are. `widen`:
-the tests with edge inputs. `command`: a command of pytest.
+`cut`: the tests of the incident as they are. `stub`: the same with every crossing served. `widen`: the same with edge
+inputs. `twin`, `edges`: the tests of that part. `mocks`: the tests without a trace. `command`: a command of pytest.
 """
 
 Variant: TypeAlias = Literal["fix", "mutant", "raises", "unguarded"]
@@ -66,6 +66,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
         inputs: the edge inputs that were tried; only of the fix.
         outcomes: the outcomes of the edge inputs as JSON; of a mutant only those that differ from the fix's.
         knows: the constants that the edge inputs are made of; only of the fix.
+        canary_ran: whether the body of a canary ran in this process.
         reran: whether the test ran the agent in a process of its own.
         must_rebuild: why the code can't be replaced in the loaded modules; empty where it can.
         fault: why nothing was tried.
@@ -82,6 +83,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
     inputs: tuple[Input, ...] = ()
     outcomes: dict[str, str] = {}
     knows: Knows = {}
+    canary_ran: bool = False
     reran: bool = False
     must_rebuild: str = ""
     fault: str = ""
@@ -96,7 +98,8 @@ class Ready(Struct, frozen=True, kw_only=True):
         lacks_tests: whether that is because no file has a test for it.
         tests: how many tests it has.
         swaps: by the name of a function, the name of the one that the tests put in its place.
-        targets: the functions to mutate.
+        targets: the functions to mutate; helpers of the others come last.
+        helpers: how many of them are helpers, which were found and not named.
         recorded: the recorded outcomes of the crossings that are live in the tests.
         fix: the reply of the fix.
         limit: seconds that a trial may take.
@@ -110,6 +113,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     tests: int = 0
     swaps: dict[str, str] = {}
     targets: tuple[MutationTarget, ...] = ()
+    helpers: int = 0
     recorded: tuple[LiveOutcome, ...] = ()
     fix: TrialReply | None = None
     limit: float = 0.0
@@ -133,6 +137,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
         memory: bytes that a trial may take beyond what the server has.
         timeout: seconds that a trial may take; None: a multiple of what the fix takes.
         targets: the functions to mutate; if empty, the functions that the tests swap in, or the live tools.
+        depth: how many calls lie between such a function and the helpers that are mutated, too.
         swaps: for tests without a trace, the swaps to install before they are collected.
         inputs: how many edge inputs a call gets at most.
         drawn: how many inputs hypothesis tries besides.
@@ -149,6 +154,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
     memory: int = 1 << 30
     timeout: float | None = None
     targets: tuple[MutationTarget, ...] = ()
+    depth: int = 0
     swaps: dict[str, str] = {}
     inputs: int = 96
     drawn: int = 0

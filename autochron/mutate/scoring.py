@@ -8,7 +8,17 @@ from typing import Any
 from msgspec import Struct, json, structs
 
 from autochron.json_differences import differences_between, pair_equal_lengths
-from autochron.mutate.model import Behaviour, Change, Input, Kind, Mutant, MutantVerdict, Result, Sensitivity
+from autochron.mutate.model import (
+    Behaviour,
+    Change,
+    Input,
+    Kind,
+    Mutant,
+    MutantVerdict,
+    Result,
+    Sensitivity,
+    written,
+)
 from autochron.mutate.protocol import LiveOutcome, TrialReply
 from autochron.recording.named_globals import GLOBAL
 from autochron.weaving.cells import CELL
@@ -17,6 +27,8 @@ _NOT_ARGUMENTS = (GLOBAL, CELL)
 """How the names of the changes of a call begin that are none of its arguments."""
 _MAX_CHARACTERS = 120
 """Characters of a value that is shown."""
+_NOTHING = "it did not happen"
+"""What stands for the outcome of a crossing that is missing."""
 _MAX_CHANGES = 20
 """How many differences of one mutant are kept."""
 
@@ -28,6 +40,8 @@ class FixBaseline(Struct, frozen=True):
         fix: the reply of the cut-point test.
         recorded: the recorded outcomes of the live crossings.
         stub, mocks: how the trial of this method ended; None where the method is not tried.
+        baselines: the same of each baseline, by its name.
+        has_twin, has_edges: whether there are tests of this part, which pass with the fix.
         widened: the reply with edge inputs; None where they are not tried.
         volatile: where the outcomes of two runs of the fix differ, as (address, path).
         chance: the sorts of these values (`a text`, `a number`). A mutant may move such a value to another place, and a
@@ -38,6 +52,9 @@ class FixBaseline(Struct, frozen=True):
     recorded: tuple[LiveOutcome, ...] = ()
     stub: Kind | None = None
     mocks: Kind | None = None
+    baselines: dict[str, Kind] = {}
+    has_twin: bool = False
+    has_edges: bool = False
     widened: TrialReply | None = None
     volatile: frozenset[tuple[str, str]] = frozenset()
     chance: frozenset[str] = frozenset()
@@ -61,10 +78,15 @@ def _sort(shown: str) -> str:
     return "a text" if shown[:1] in {"'", '"'} else "a number" if shown[:1].isdecimal() else "something"
 
 
-def _without_volatile_values(change: Change, chance: frozenset[str]) -> Change:
+def _without_volatile_values(change: Change, baseline: FixBaseline) -> Change:
     """Replace the values of a change by their sorts, where values of that sort may differ from run to run."""
+    chance = baseline.chance
     if not chance:
         return change
+    inside = (path for address, path in baseline.volatile if address == change.address)
+    if any(path.startswith(change.path) for path in inside):  # such as a whole outcome that did not happen
+        shown = [value if value == _NOTHING else "another each time" for value in (change.fix, change.mutant)]
+        return Change(change.address, change.path, *shown)
     values = [_sort(shown) if _sort(shown) in chance else shown for shown in (change.fix, change.mutant)]
     return Change(change.address, change.path, *values)
 
@@ -83,14 +105,14 @@ def differences(fix: Sequence[LiveOutcome], mutant: Sequence[LiveOutcome]) -> It
     for live in fix:
         outcome = by_address.pop(live.address, None)
         if outcome is None:
-            yield Change(live.address, "", _short_json(live.outcome), "it did not happen")
+            yield Change(live.address, "", _short_json(live.outcome), _NOTHING)
         elif outcome != live.outcome:
             for place in differences_between(
                 json.decode(live.outcome), json.decode(outcome), pair=pair_equal_lengths
             ):
                 yield Change(live.address, place.indexed, _short_repr(place.first), _short_repr(place.second))
     for address, outcome in by_address.items():
-        yield Change(address, "", "it did not happen", _short_json(outcome))
+        yield Change(address, "", _NOTHING, _short_json(outcome))
 
 
 def _short_repr(value: Any) -> str:
@@ -109,7 +131,15 @@ class MutantReplies(Struct, kw_only=True):
     cut: TrialReply
     stub: TrialReply | None = None
     mocks: TrialReply | None = None
+    baselines: dict[str, TrialReply] = {}
+    twin: TrialReply | None = None
+    edges: TrialReply | None = None
     widened: TrialReply | None = None
+
+    def harm(self) -> str:
+        """Return why the world was unsafe after a test; empty where it was safe, and without a predicate."""
+        replies = (self.cut, self.twin, self.edges)
+        return next((harm for reply in replies if reply is not None for harm in reply.harms if harm), "")
 
 
 def score(
@@ -126,21 +156,16 @@ def score(
         why: the user's explanation what it would take to kill it; empty where there is none.
     """
     cut = trials.cut
-    verdicts: dict[str, MutantVerdict] = {}
-    if trials.stub is not None:
-        verdicts["full-stub"] = _verdict(trials.stub, baseline.stub)
-    if trials.mocks is not None:
-        verdicts["mocks"] = _verdict(trials.mocks, baseline.mocks)
-    verdicts["cut-point"] = _verdict(cut, "passed")
+    verdicts = _other_verdicts(trials, baseline) | _written_verdicts(trials)
     if cut.kind == "compile":
         return Result(mutant=mutant, verdicts=verdicts, diff=diff)
     changes = tuple(
-        _without_volatile_values(change, baseline.chance)
+        _without_volatile_values(change, baseline)
         for change in differences(baseline.fix.given, cut.given)
         if (change.address, change.path) not in baseline.volatile
     )
-    survives = not verdicts["cut-point"].is_killed
-    full = verdicts["cut-point"]
+    full = verdicts[written(verdicts)]
+    survives = not full.is_killed
     if survives and changes:
         first = changes[0]
         reason = (
@@ -152,7 +177,7 @@ def score(
     if baseline.widened is not None:
         inputs = _differing_inputs(trials.widened, baseline.widened)
         verdicts["widened"] = _widened_verdict(trials.widened, baseline.widened, inputs) or full
-    harm = next(filter(None, cut.harms), "")
+    harm = trials.harm()
     is_unsafe = bool(harm) if baseline.fix.harms else _is_unsafe(cut, baseline)
     differs_on_inputs = "widened" in verdicts and verdicts["widened"].is_killed
     behaviour = (
@@ -172,6 +197,29 @@ def score(
         proof=proof,
         hint=why or (_hint(behaviour, changes, baseline.widened, verdicts) if survives and not proof else ""),
     )
+
+
+def _other_verdicts(trials: MutantReplies, baseline: FixBaseline) -> dict[str, MutantVerdict]:
+    """Return the verdicts of the methods in which nothing of a trace is live."""
+    verdicts = {}
+    if trials.stub is not None:
+        verdicts["full-stub"] = _verdict(trials.stub, baseline.stub)
+    if trials.mocks is not None:
+        verdicts["mocks"] = _verdict(trials.mocks, baseline.mocks)
+    for name, reply in trials.baselines.items():
+        verdicts[name] = _verdict(reply, baseline.baselines[name])
+    return verdicts
+
+
+def _written_verdicts(trials: MutantReplies) -> dict[str, MutantVerdict]:
+    """Return the verdicts of the folder's own tests: of the first part, and with each part that comes to it."""
+    verdict = _verdict(trials.cut, "passed")
+    verdicts = {"cut-point": verdict}
+    for method, reply in (("with-twin", trials.twin), ("with-edges", trials.edges)):
+        if reply is not None:
+            verdict = verdict if verdict.is_killed else _verdict(reply, "passed")
+            verdicts[method] = verdict
+    return verdicts
 
 
 def _verdict(reply: TrialReply, expected: Kind | None) -> MutantVerdict:
@@ -235,10 +283,14 @@ def _behaviour(*, is_unsafe: bool, changes: Sequence[Change], differs_on_inputs:
 # --- edge inputs -----------------------------------------------------------------------------------------------------------
 
 
-def numbered(fix: TrialReply) -> tuple[Input, ...]:
+def numbered(fix: TrialReply, refused: Mapping[str, str]) -> tuple[Input, ...]:
     """Return the inputs that were tried, numbered through the whole incident, with their outcomes.
 
     It is marked on each whether the fix decides differently on it than on the recorded input.
+
+    Args:
+        fix: the reply of the fix with edge inputs.
+        refused: by the address of a crossing whose recorded input the fix refuses, how it decides there.
     """
     inputs = []
     recorded: dict[str, str] = {}
@@ -247,7 +299,12 @@ def numbered(fix: TrialReply) -> tuple[Input, ...]:
         if not edge_input.argument:
             recorded[edge_input.address] = decision(outcome)
         flips = decision(outcome) not in {"", recorded.get(edge_input.address)}
-        inputs.append(structs.replace(edge_input, number=number, flips=flips, outcome=outcome))
+        # What it decides on the recorded input must be that refusal: state may differ where calls run at once.
+        is_refused = refused.get(edge_input.address) == recorded.get(edge_input.address, "")
+        is_accepted = flips and is_refused
+        inputs.append(
+            structs.replace(edge_input, number=number, flips=flips, is_accepted=is_accepted, outcome=outcome)
+        )
     return tuple(inputs)
 
 
@@ -264,7 +321,13 @@ def summarize_inputs(
     """
     if baseline.widened is None:
         return (), ()
-    inputs = numbered(baseline.widened)
+    decided = {live.address: decision(live.outcome) for live in baseline.fix.given}
+    refused = {
+        live.address: decided[live.address]
+        for live in baseline.recorded
+        if live.address in decided and decided[live.address] != decision(live.outcome)
+    }
+    inputs = numbered(baseline.widened, refused)
     kept = set(cover(result.inputs for result in results))
     inputs = tuple(structs.replace(edge_input, is_kept=edge_input.number in kept) for edge_input in inputs)
     by_argument: dict[str, list[Input]] = {}

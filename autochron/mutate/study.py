@@ -13,7 +13,8 @@ from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate.agreement import refuse_unknown_operators
 from autochron.mutate.clustering import mapped
-from autochron.mutate.incident_study import IncidentStudy, Progress
+from autochron.mutate.incident_servers import Progress
+from autochron.mutate.incident_study import IncidentStudy
 from autochron.mutate.model import (
     METHODS,
     StudiedIncident,
@@ -87,10 +88,11 @@ def _joined_study(
         )
     digest = hashlib.sha256("\n".join(digest for _, digest in studied).encode()).hexdigest()[:16]
     tried = {method for incident in incidents for result in incident.results for method in result.verdicts}
+    names = [name for name, _ in options.baselines]
     return Study(
         operators=operators.name,
         digest=digest,
-        methods=tuple(method for method in METHODS if method in tried),
+        methods=tuple(method for method in (*METHODS[:2], *names, *METHODS[2:]) if method in tried),
         incidents=incidents,
         shard=options.shard,
     )

@@ -52,8 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(trace, live=(), swap=None, inputs=None, deny=(), rules=None, store=None, check=True, allow_unwoven=False,"
-        " watch=False, volatile=(), predicate=None): replay a recorded trace around the test, with some of it live; several"
-        " traces are a list, or a pattern of files",
+        " watch=False, volatile=(), predicate=None, part='incident'): replay a recorded trace around the test, with some of"
+        " it live; several traces are a list, or a pattern of files",
     )
     sources = (
         ("--autochron", config.getoption("--autochron")),
@@ -173,8 +173,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if marker is None:
         return
     if PREPARED in item.stash:
-        item.stash[SESSION] = session = item.stash[PREPARED]
-        session.restores_globals = False
+        item.stash[SESSION] = item.stash[PREPARED]
         del item.stash[PREPARED]
         return
     from autochron.errors import AutochronError  # lazy: with the first marker

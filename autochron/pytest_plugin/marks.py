@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
@@ -20,10 +20,19 @@ Reference: TypeAlias = str | os.PathLike[str] | Trace
 
 KEYWORDS = (
     *("live", "swap", "inputs", "deny", "rules", "store", "check", "allow_unwoven", "watch", "volatile"),
-    "predicate",
+    *("predicate", "part"),
 )
 
 TRACE_FILE = ".jsonl"
+
+Part: TypeAlias = Literal["incident", "twin", "edges"]
+"""Which part of an incident's test a test is.
+
+`incident`: the recorded incident, with which the harm must not be done. `twin`: a recorded run that must still go through.
+`edges`: calls beside the incident's.
+"""
+
+PARTS: tuple[Part, ...] = get_args(Part)
 
 EXAMPLE = '@pytest.mark.autochron("trace.jsonl", live=["issue_refund[1]"])'
 
@@ -36,6 +45,7 @@ class MarkerOptions:
         trace: a trace, the path of its file, or its name in a store.
         shown: the trace's name in messages.
         is_file: whether `trace` is the path of a trace file.
+        part: which part of an incident's test it is; a mutation study counts the parts apart.
         the others: as for `autochron.replay`.
     """
 
@@ -53,6 +63,7 @@ class MarkerOptions:
     watch: bool = False
     volatile: tuple[str, ...] = ()
     predicate: str | os.PathLike[str] | None = None
+    part: Part = "incident"
 
 
 def traces_of(marker: pytest.Mark, item: pytest.Item) -> list[Reference] | None:
@@ -170,13 +181,14 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in ("check", "allow_unwoven", "watch"):
         if not isinstance(options.get(name, True), bool):
             raise UsageError(f"{name}={options[name]!r} in the marker autochron: it is True or False")
-    inputs = options.get("inputs")
-    if inputs is not None and inputs not in INPUTS:
-        near = nearest(INPUTS, str(inputs))
-        raise UsageError(
-            f"inputs={inputs!r} in the marker autochron: it is one of {', '.join(INPUTS)}"
-            + (f"; did you mean {near}?" if near else "")
-        )
+    for name, values in (("inputs", INPUTS), ("part", PARTS)):
+        value = options.get(name)
+        if value is not None and value not in values:
+            near = nearest(values, str(value))
+            raise UsageError(
+                f"{name}={value!r} in the marker autochron: it is one of {', '.join(values)}"
+                + (f"; did you mean {near}?" if near else "")
+            )
     predicate = options.get("predicate")
     if predicate is not None and not isinstance(predicate, str | os.PathLike):
         raise UsageError(

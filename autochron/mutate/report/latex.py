@@ -1,8 +1,9 @@
 r"""The numbers of a mutation study as LaTeX macros.
 
 `\mutantsTotal`, `\mutantsKilledCP`, `\mutantsKilledFS`, `\mutantsSurvivedCP` and `\mutationScoreCP` have the names that
-the paper's own sources use. The other methods have names alike: MK mocks, OP full-output, WD widened. The paper's
-`\surv...` macros group survivors by their line. The macros here group them by behaviour, so they have other names.
+the paper's own sources use. The other methods have names alike: MK mocks, TW with-twin, ED with-edges, OP full-output, WD
+widened. The paper's `\surv...` macros group survivors by their line. The macros here group them by behaviour, so they have
+other names.
 """
 
 from __future__ import annotations
@@ -12,11 +13,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from autochron.mutate.model import Behaviour, Result, Study
+from autochron.mutate.model import Behaviour, Result, Study, written
 from autochron.mutate.report import tallies
 from autochron.mutate.report.tallies import CUT_POINT, KINDS
 
-ABBREVIATIONS = {"full-stub": "FS", "mocks": "MK", "cut-point": "CP", "full-output": "OP", "widened": "WD"}
+ABBREVIATIONS = {
+    "full-stub": "FS",
+    "mocks": "MK",
+    "cut-point": "CP",
+    "with-twin": "TW",
+    "with-edges": "ED",
+    "full-output": "OP",
+    "widened": "WD",
+}
 """The part of a macro's name that stands for a method."""
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -75,7 +84,7 @@ def _methods(study: Study, results: Sequence[Result]) -> Iterator[tuple[str, str
         count = tallies.tally(results, method)
         yield f"mutantsKilled{abbreviation}", str(count.killed)
         yield f"mutantsSurvived{abbreviation}", str(count.tried - count.killed)
-        low, high = count.interval or (None, None)
+        low, high = tallies.interval(results, method) or (None, None)
         yield f"mutationScore{abbreviation}", _number(count.percent)
         yield f"mutationScoreLow{abbreviation}", _number(low)
         yield f"mutationScoreHigh{abbreviation}", _number(high)
@@ -86,8 +95,10 @@ def _methods(study: Study, results: Sequence[Result]) -> Iterator[tuple[str, str
 
 
 def _survivors(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield the numbers of cut-point's survivors, by behaviour."""
-    counts = Counter(result.behaviour for result in results if tallies.survives(result, CUT_POINT))
+    """Yield the numbers of the survivors of the folder's own tests, by behaviour."""
+    counts = Counter(
+        result.behaviour for result in results if tallies.survives(result, written(result.verdicts))
+    )
     for behaviour in get_args(Behaviour):
         yield f"survivors{_camel(behaviour)}", str(counts[behaviour])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import get_args
@@ -9,8 +10,21 @@ from typing import get_args
 from msgspec import Struct
 
 from autochron.errors import UsageError
-from autochron.judging.agreement import wilson
-from autochron.mutate.model import METHODS, Behaviour, Kind, Result, StudiedIncident, Study
+from autochron.judging.agreement import clustered
+from autochron.mutate.model import (
+    FAMILIES,
+    METHODS,
+    Behaviour,
+    Kind,
+    MutationTarget,
+    Result,
+    StudiedIncident,
+    Study,
+    family_of,
+    written,
+)
+
+_HUGE = 1e12
 
 CUT_POINT = "cut-point"
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -18,8 +32,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 METHOD_DESCRIPTIONS = {
     "full-stub": "every crossing is served",
     "mocks": "the folder's tests that replay no trace",
-    "cut-point": "the test as it was written",
-    "full-output": "cut-point, and each live crossing must give what it gives with the fix",
+    "cut-point": "the test of the incident as it was written",
+    "with-twin": "cut-point, and the test of a run that must still go through",
+    "with-edges": "with-twin, and the tests of calls beside the incident's",
+    "full-output": "the folder's tests, and each live crossing must give what it gives with the fix",
     "widened": "full-output, and the tool is given other inputs, too",
 }
 
@@ -42,12 +58,6 @@ class KillCount(Struct, frozen=True):
         """The share of killed mutants in percent; None where none was tried."""
         return 100 * self.killed / self.tried if self.tried else None
 
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % confidence interval of that share (Wilson), in percent; None where none was tried."""
-        bounds = wilson(self.killed, self.tried)
-        return None if bounds is None else (100 * bounds[0], 100 * bounds[1])
-
 
 def all_results(study: Study) -> tuple[Result, ...]:
     """Return the results of all incidents."""
@@ -58,6 +68,70 @@ def tally(results: Iterable[Result], method: str) -> KillCount:
     """Count the mutants that a method tried, and those that it kills."""
     verdicts = [result.verdicts[method] for result in results if method in result.verdicts]
     return KillCount(sum(verdict.is_killed for verdict in verdicts), len(verdicts))
+
+
+def interval(results: Iterable[Result], method: str) -> tuple[float, float] | None:
+    """Return the 95 % confidence interval of the share that a method kills, in percent.
+
+    The mutants of one guard are alike, so they are a cluster.
+
+    Returns:
+        The lower and upper bound; None where the mutants that were tried are all of one guard.
+    """
+    by_guard: dict[tuple[str, MutationTarget], list[Result]] = {}
+    for result in results:
+        by_guard.setdefault((result.mutant.incident, result.mutant.target), []).append(result)
+    counts = [tally(members, method) for members in by_guard.values()]
+    bounds = clustered([(count.killed, count.tried) for count in counts])
+    return None if bounds is None else (100 * bounds[0], 100 * bounds[1])
+
+
+def families(results: Iterable[Result]) -> dict[str, tuple[Result, ...]]:
+    """Return results by the family of their mutants, in the order of `FAMILIES`; families without any are left out."""
+    by_family: dict[str, list[Result]] = {family: [] for family in (*FAMILIES, "other")}
+    for result in results:
+        by_family[family_of(result.mutant.operator)].append(result)
+    return {family: tuple(members) for family, members in by_family.items() if members}
+
+
+class SuspiciousInput(Struct, frozen=True):
+    """An input that no call should have, and that the fix accepts.
+
+    Attributes:
+        argument, value: the argument's path, and its value in Python's notation.
+        why: why it is suspicious, in a word.
+    """
+
+    argument: str
+    value: str
+    why: str
+
+
+def suspicious(incident: StudiedIncident) -> tuple[SuspiciousInput, ...]:
+    """Return the inputs that no call should have, and that the fix accepts."""
+    found = {
+        (edge_input.argument, edge_input.value): why
+        for edge_input in incident.inputs
+        if edge_input.is_accepted and edge_input.argument and (why := _suspicion(edge_input.value))
+    }
+    return tuple(SuspiciousInput(argument, value, why) for (argument, value), why in found.items())
+
+
+def _suspicion(text: str) -> str:
+    """Return why a value, given in Python's notation, is suspicious; empty where it is not."""
+    if text.startswith("float("):
+        return "no number"
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
+    if value is None:
+        return "nothing"
+    if isinstance(value, str | bytes | list | tuple | dict | set):
+        return "" if value and not (isinstance(value, str) and not value.strip()) else "empty"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "negative" if value < 0 else "huge" if value >= _HUGE else ""
+    return ""
 
 
 def kinds(results: Iterable[Result], method: str) -> dict[Kind, int]:
@@ -80,8 +154,8 @@ def survives(result: Result, method: str) -> bool:
 
 
 def is_escape(result: Result) -> bool:
-    """Return whether the tool did what the guard is there to prevent, and cut-point did not notice."""
-    return result.is_unsafe and survives(result, CUT_POINT)
+    """Return whether the tool did what the guard is there to prevent, and the folder's own tests did not notice."""
+    return result.is_unsafe and survives(result, written(result.verdicts))
 
 
 def killers(result: Result) -> tuple[str, ...]:
@@ -100,9 +174,10 @@ def is_refuted(result: Result) -> bool:
 
 
 def ordered(methods: Iterable[str]) -> tuple[str, ...]:
-    """Return methods in the order of `METHODS`; unknown ones come last."""
+    """Return methods in the order of `METHODS`; baselines come after `mocks`, by name."""
     names = set(methods)
-    return (*(method for method in METHODS if method in names), *sorted(names.difference(METHODS)))
+    order = (*METHODS[:2], *sorted(names.difference(METHODS)), *METHODS[2:])
+    return tuple(method for method in order if method in names)
 
 
 def chosen(study: Study, method: str | None, otherwise: str = CUT_POINT) -> str:

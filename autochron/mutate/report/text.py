@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from autochron.mutate.model import METHODS, Result, StudiedIncident, Study
+from autochron.mutate.model import METHODS, WRITTEN, Result, StudiedIncident, Study, written
 from autochron.mutate.report import tallies
 from autochron.mutate.report.tallies import CUT_POINT, KINDS, KillCount
 from autochron.report.phrases import cells, clean, cut
@@ -13,6 +13,9 @@ from autochron.report.text import Page, plural
 
 _MAX_WIDTH = 160
 """Characters of a line that shows code or a reason."""
+
+_MAX_SUSPICIOUS = 8
+"""Inputs of one fix that are listed."""
 
 _MAX_DIFF_LINES = 12
 """Lines of a diff that are shown."""
@@ -32,6 +35,7 @@ def write_study(study: Study, stream: TextIO, *, quiet: bool = False, survivors:
     """
     tallies.check(study)
     page = Page(stream, plain=quiet)
+    _write_suspicious(study, page)
     if not quiet:
         _write_tables(study, page)
     _write_escapes(study, page, quiet=quiet)
@@ -51,6 +55,22 @@ def _listed_methods(study: Study, *, survivors: bool) -> tuple[str, ...]:
     return (most, CUT_POINT) if lists_cut_point else (most,)
 
 
+def _write_suspicious(study: Study, page: Page) -> None:
+    """Print the inputs that the fixes accept and that no call should have."""
+    for incident in study.incidents:
+        found = tallies.suspicious(incident)
+        if found:
+            page.line(
+                f"the fix of {incident.name} accepts what looks wrong; refuse it, or let a test say that it is right:",
+                "bold yellow",
+            )
+            for each in found[:_MAX_SUSPICIOUS]:
+                page.line(f"  {clean(cut(f'{each.argument} = {each.value}', _MAX_WIDTH))} ({each.why})")
+            if len(found) > _MAX_SUSPICIOUS:
+                page.line(f"  and {len(found) - _MAX_SUSPICIOUS} more")
+            page.line("")
+
+
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -67,6 +87,7 @@ def _write_tables(study: Study, page: Page) -> None:
     if "mocks" not in study.methods:
         page.line("mocks: none of the folders has a test without a trace", "dim")
     page.line("")
+    _write_families(study, page)
     page.line("how the killed ones ended", "bold")
     _write_grid(page, ("method", *_end_kinds(study), "survived", "not tried"), list(_end_rows(study)))
     page.line("")
@@ -85,18 +106,23 @@ def _generated_rows(study: Study) -> Iterator[tuple[str, ...]]:
 
 
 def _columns(study: Study) -> tuple[str, ...]:
-    """Return the methods with a column: all of them, so that every study has the same table, and what else was tried."""
-    return tallies.ordered({*METHODS, *study.methods})
+    """Return the methods with a column: those that every folder can have, and what else was tried."""
+    always = {method for method in METHODS if method not in WRITTEN or method == CUT_POINT}
+    return tallies.ordered({*always, *study.methods})
 
 
 def _kill_rows(study: Study) -> Iterator[tuple[str, ...]]:
+    def row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
+        return name, *(_share(tallies.tally(results, method)) for method in _columns(study))
+
     def rows(name: str, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
-        counts = [tallies.tally(results, method) for method in _columns(study)]
-        yield name, *map(_share, counts)
-        yield "95 % interval", *map(_interval, counts)
+        yield row(name, results)
+        intervals = [tallies.interval(results, method) for method in _columns(study)]
+        if any(intervals):
+            yield "95 % interval", *map(_interval, intervals)
 
     for incident in study.incidents:
-        yield from rows(incident.name, incident.results)
+        yield row(incident.name, incident.results)
     every_result = tallies.all_results(study)
     yield from rows("sum", every_result)
     not_equivalent = [result for result in every_result if not tallies.is_equivalent(result)]
@@ -106,12 +132,30 @@ def _kill_rows(study: Study) -> Iterator[tuple[str, ...]]:
         )
 
 
+def _write_families(study: Study, page: Page) -> None:
+    """Print what each method kills of each family of mutants: first of those that do harm, then of all."""
+    results = tallies.all_results(study)
+    for title, chosen in (
+        ("killed, of those that do harm, by family", [result for result in results if result.is_unsafe]),
+        ("killed, of all, by family", results),
+    ):
+        by_family = tallies.families(chosen)
+        if by_family:
+            page.line(title, "bold")
+            rows = [
+                (family, *(_share(tallies.tally(members, method)) for method in study.methods))
+                for family, members in by_family.items()
+            ]
+            _write_grid(page, ("family", *study.methods), rows)
+            page.line("")
+
+
 def _share(count: KillCount) -> str:
     return "-" if count.percent is None else f"{count.killed}/{count.tried} {count.percent:.1f} %"
 
 
-def _interval(count: KillCount) -> str:
-    return "-" if count.interval is None else f"{count.interval[0]:.1f}–{count.interval[1]:.1f} %"
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return "-" if bounds is None else f"{bounds[0]:.1f}–{bounds[1]:.1f} %"
 
 
 def _end_kinds(study: Study) -> tuple[str, ...]:
@@ -179,11 +223,12 @@ def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
     unsafe = [result for result in tallies.all_results(study) if result.is_unsafe]
     untried = sum(CUT_POINT not in result.verdicts for result in unsafe)
     escapes = sum(map(tallies.is_escape, unsafe))
-    killed = sum(tallies.is_killed(result, CUT_POINT) for result in unsafe)
+    method = written(study.methods)
+    killed = sum(tallies.is_killed(result, method) for result in unsafe)
     rest = f", {untried} were not tried" if untried else ""
     page.line(
         f"escapes: {escapes} of {plural(len(unsafe), 'mutant')} that let through what the guard is there to prevent;"
-        f" cut-point kills {killed}{rest}",
+        f" {method} kills {killed}{rest}",
         "bold red" if escapes else "yellow" if untried else "green",
     )
     unjudged = [
@@ -195,7 +240,9 @@ def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
             " amount, counts as none; give its test a predicate",
             "yellow",
         )
-    untested = [incident.name for incident in study.incidents if incident.accepts_raising]
+    untested = [
+        incident.name for incident in study.incidents if incident.accepts_raising and not incident.has_twin
+    ]
     if untested:
         page.line(
             f"  over-refusal untested: in {', '.join(untested)} a fix that refuses everything passes; add the test of a run"

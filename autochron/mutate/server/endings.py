@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -80,6 +81,10 @@ def kind_of_end(ended: ForkEnd, limits: Limits) -> tuple[Kind, str]:
     return "exit", f"its process ended with status {ended.status} and gave no result"
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object is in memory, in its text: another place in each run."""
+
+
 def first_line(error: BaseException) -> str:
     """Return the type of an exception, with the first line of its text."""
     name = type(error).__name__
@@ -87,5 +92,5 @@ def first_line(error: BaseException) -> str:
         text = str(error).encode("utf-8", "backslashreplace").decode()
     except Exception:  # raised by the class of the program
         return name
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [_ADDRESS.sub("", line) for line in text.splitlines() if line.strip()]
     return f"{name}: {lines[0].strip()[:200]}" if lines else name

@@ -7,9 +7,23 @@ from typing import Any
 import pytest
 
 from autochron._runtime.unpatched import os
+from autochron.mutate.protocol import ServerKind
 from autochron.pytest_plugin import MARKER, PREPARED
-from autochron.pytest_plugin.marks import marker_options
+from autochron.pytest_plugin.marks import Part, marker_options
 from autochron.pytest_plugin.sessions import ReplayedTest, prepare_session
+
+
+def part_of(item: pytest.Item) -> Part | None:
+    """Return which part of an incident's test a test is; None for a test that replays no trace."""
+    marker = item.get_closest_marker(MARKER)
+    return None if marker is None else marker.kwargs.get("part", "incident")
+
+
+def part_tried_by(server: ServerKind) -> Part | None:
+    """Return the part of the test that a kind of server tries; None for tests that replay no trace."""
+    if server == "twin" or server == "edges":  # noqa: PLR1714 - mypy narrows no tuple
+        return server
+    return None if server == "mocks" else "incident"
 
 
 def change_marker(item: pytest.Item, **options: Any) -> None:

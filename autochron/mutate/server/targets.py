@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -21,17 +22,18 @@ from autochron.mutate.model import MutationTarget
 from autochron.mutate.protocol import Job, ServerTask, TrialReply
 from autochron.mutate.server.checkpoint import Codes
 from autochron.mutate.server.endings import first_line
+from autochron.mutate.server.guard_helpers import helpers_of
 from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.rules.nearest import hint
 from autochron.weaving.heap import every_function
 from autochron.weaving.replacing import woven_like
 
 
-def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[MutationTarget, ...]:
-    """Return the functions to mutate.
+def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[MutationTarget, ...], int]:
+    """Return the functions to mutate, and how many of them are helpers, which come last.
 
-    These are the targets of the task. If it has none, they are the functions that the tests swap in; if the tests swap
-    nothing, they are the live tools of the record.
+    These are the targets of the task. If it has none, they are the functions that the tests swap in, and their helpers; if
+    the tests swap nothing, they are the live tools of the record, and theirs.
 
     Args:
         task: the server's task.
@@ -41,8 +43,9 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[Mutatio
         PlanError: a function has no Python code, or all live tools are defined in libraries.
     """
     if task.targets:
-        return task.targets
+        return task.targets, 0
     targets: dict[MutationTarget, None] = {}
+    guards: list[FunctionType] = []
     for test in tests:
         swaps = test.options.swap or {}
         for old, new in swaps.items():
@@ -55,16 +58,56 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[Mutatio
                     f"{new} has no code of Python's that could be mutated; name a function with --tool"
                 )
             targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
+            guards += [function] if isinstance(function, FunctionType) else []
         record, plan = test.handle.planned()
         for envelope in () if swaps else suspects(record, plan):
             file, qualname, _ = parts_of(envelope.site)
             if file.endswith(".py"):
-                targets[_target(task.folder, os.path.join(test.root, file), qualname)] = None
+                path = os.path.join(test.root, file)
+                targets[_target(task.folder, path, qualname)] = None
+                guards += _functions_of(path, qualname, test.root)
     if tests and not targets:
         raise PlanError(
             "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
         )
-    return tuple(targets)
+    named = len(targets)
+    for helper in _helpers_of(guards, tests, task.depth):
+        code = helper.__code__
+        targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
+    return tuple(targets), len(targets) - named
+
+
+def _helpers_of(
+    guards: Sequence[FunctionType], tests: Sequence[ReplayedTest], depth: int
+) -> Iterator[FunctionType]:
+    """Yield the helpers of guards; the tools that guards stand before, and what else crossed in a record, are none."""
+    excluded: set[tuple[str, str]] = set()
+    roots = tuple(os.path.join(os.path.realpath(test.root), "") for test in tests)
+    libraries = os.path.join(os.path.realpath(sys.prefix), "")
+    for test in tests:
+        for old in test.options.swap or {}:
+            with suppress(Exception):  # a module that can't be imported; the test says so
+                code = inspect.unwrap(Swap(old, old, test.root).function()).__code__
+                excluded.add((code.co_filename, code.co_qualname))
+        record, _ = test.handle.planned()
+        for envelope in record:
+            file, qualname, _ = parts_of(envelope.site)
+            excluded.add((os.path.join(test.root, file), qualname))
+
+    def is_own(file: str) -> bool:
+        path = os.path.realpath(file)
+        return path.startswith(roots) and not path.startswith(libraries) and "site-packages" not in path
+
+    for guard in guards:
+        yield from helpers_of(guard, depth, is_own, excluded)
+
+
+def _functions_of(path: str, qualname: str, root: str) -> list[FunctionType]:
+    """Return the function of a file and a qualified name, below its decorators; none where it can't be found so."""
+    with suppress(Exception):
+        function = inspect.unwrap(Swap(f"{path}:{qualname}", f"{path}:{qualname}", root).function())
+        return [function] if isinstance(function, FunctionType) else []
+    return []
 
 
 def _target(folder: str, path: str, qualname: str) -> MutationTarget:

@@ -18,10 +18,17 @@ from autochron.instrument.swap import Swap
 from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.model import Kind, MutationTarget
 from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
+from autochron.mutate.server.canary_flag import has_run
 from autochron.mutate.server.checkpoint import CheckpointLostError, CheckpointProcess, Codes, ForkPoint
 from autochron.mutate.server.edge_inputs import EdgeInputs, seconds_for, with_findings
 from autochron.mutate.server.endings import first_line, kind_of, kind_of_end, run_trial
-from autochron.mutate.server.marked_tests import change_marker, replayed_test_of, swaps_of
+from autochron.mutate.server.marked_tests import (
+    change_marker,
+    part_of,
+    part_tried_by,
+    replayed_test_of,
+    swaps_of,
+)
 from autochron.mutate.server.outcomes import live_outcomes, recorded_outcomes
 from autochron.mutate.server.phases import PhaseRunner
 from autochron.mutate.server.preload import (
@@ -67,6 +74,7 @@ class Trials:
         self._items: list[pytest.Item] = []
         self._tests: list[ReplayedTest] = []
         self._swaps: dict[str, str] = {}
+        self._helpers = 0
         self._functions = TargetFunctions(task.folder)
         self._runner = PhaseRunner(())
         self._limits = Limits(FIRST_LIMIT, task.memory)
@@ -104,9 +112,9 @@ class Trials:
         self._fault = self._fault or f"pytest can't go on: {first_line(excinfo.value)}"
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep the tests that replay a trace, or for `mocks` those that do not."""
-        wants_replays = self._task.server != "mocks"
-        items[:] = [item for item in items if (item.get_closest_marker(MARKER) is not None) is wants_replays]
+        """Keep the tests of the part that is tried, or for `mocks` those that replay no trace."""
+        part = part_tried_by(self._task.server)
+        items[:] = [item for item in items if part_of(item) == part]
         if self._task.server == "stub":
             for item in items:
                 change_marker(item, live=(), swap=None)
@@ -175,6 +183,8 @@ class Trials:
         wanted = f"there is no test marked {MARKER} in {{}}; mark what replays a trace: {EXAMPLE}"
         if self._task.server == "mocks":
             wanted = "there is no test without a trace in {}"
+        elif self._task.server in {"twin", "edges"}:
+            wanted = f'there is no test marked part="{self._task.server}" in {{}}'
         no_tests = wanted.format(", ".join(os.path.basename(path) for path in self._task.paths))
         lacks_tests = not self._fault and status in {0, 5}
         fault = no_tests if lacks_tests else self._fault or self._reason_of(status)
@@ -195,7 +205,7 @@ class Trials:
             self._tests = [replayed_test_of(item) for item in self._items]
         for test in self._tests:
             self._swaps |= swaps_of(test)
-        targets = targets_of(self._task, self._tests)
+        targets, self._helpers = targets_of(self._task, self._tests)
         for target in targets:
             self._functions.find(target)
         if self._task.server == "widen" and self._task.reruns:
@@ -231,6 +241,8 @@ class Trials:
             test.handle.prepare()
             prepare_masking(test)
             if self._edge_inputs is None:  # those trials change the markers, so each prepares its own
+                # The fork of a trial ends with its last test, so that nobody sees what that one has changed.
+                test.restores_globals = item is not self._items[-1]
                 item.stash[PREPARED] = test
         if self._edge_inputs is None:
             self._runner.set_up()
@@ -249,6 +261,7 @@ class Trials:
             tests=len(self._items),
             swaps=self._swaps,
             targets=targets,
+            helpers=self._helpers,
             recorded=tuple(
                 outcome
                 # Not strict: for items without a trace there are no replayed tests.
@@ -285,7 +298,8 @@ class Trials:
     def _make_edge_inputs(self) -> EdgeInputs:
         """Return the edge inputs of the targets, and change the markers so that each target has a swap.
 
-        A test without a swap gets one that replaces each target with itself.
+        A test without a swap gets one that replaces each target with itself. A function inside a function can't be named in
+        one, so that it gets no edge inputs.
         """
         functions = self._functions.all()
         for item, test in zip(self._items, self._tests, strict=True):
@@ -293,6 +307,7 @@ class Trials:
                 identity_swaps = {
                     f"{function.__code__.co_filename}:{function.__code__.co_qualname}": function
                     for function in functions
+                    if "<locals>" not in function.__code__.co_qualname
                 }
                 change_marker(item, swap=identity_swaps)
         self._tests = [replayed_test_of(item) for item in self._items]
@@ -421,6 +436,7 @@ class Trials:
             harms=tuple(
                 test.handle.world.reason or "" for _, test in replayed if test.handle.world is not None
             ),
+            canary_ran=has_run(),
             reran=any(test.handle.reran for _, test in replayed),
         )
 
