@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # anyio's plugin imports trio in each worker, and no test uses it.
 PYTEST_ARGS ?= -n auto -p no:anyio
 
-.PHONY: test demo check bench frameworks pythons release-check lock clean venv
+.PHONY: test demo check bench study frameworks pythons release-check lock clean venv
 
 test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -20,6 +20,11 @@ check: venv
 
 bench: venv
 	$(PY) -m bench
+
+# The mutation study of the twelve incidents, and the tables of mutation/README.md.
+study: venv
+	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
+	$(PY) -m mutation
 
 # The next three take longer than a build may. Each writes what came of it, with the date, to tests/results; the build has a smoke
 # of each: the tests of tests/packs and tests/frameworks marked slow, the folders that .ci/run names, and tests/cli/test_wheel.py.

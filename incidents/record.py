@@ -11,7 +11,7 @@ from autochron import provider
 from autochron.provider import ProviderError, ScriptError
 from incidents.suite import INCIDENTS, Incident, IncidentError, load, load_all, surroundings
 
-RUNS = (("provider.json", "trace.jsonl"), ("effects/twin.json", "effects/twin.jsonl"))
+RUNS = (("provider.json", "trace.jsonl"), ("twin.json", "twin.jsonl"))
 """The runs of an agent that are recorded: the script of the model, and the trace."""
 TIMEOUT = 120.0
 _SEED = 48213

@@ -27,11 +27,17 @@ PARTS = {
     "autochron.toml": "the rules",
     "pytest.ini": "what makes the folder a project of its own: [pytest] with pythonpath = .",
     "trace.jsonl": "the recorded incident: python -m incidents.record NAME",
-    "test_incident.py": "the cut-point test, with a `check`",
+    "twin.json": "what the model says in a run that must still go through",
+    "twin.jsonl": "that run, recorded: python -m incidents.record NAME",
+    "predicate.py": "what must never be true of the world, with an `unsafe`",
+    "test_incident.py": "the cut-point test, with a `check` and a `check_twin`",
     "test_mocks.py": "a test of the agent by hand-written mocks",
     "README.md": "the story",
 }
 """What a folder holds beside `incident.toml`, and what each part is."""
+
+TRACES = ("trace.jsonl", "twin.jsonl")
+"""The parts that are recorded."""
 
 AGENT = ("agent.py", "tools.py", "guarded.py", "benign.py")
 """What is the agent's own, and knows nothing of autochron."""
@@ -96,7 +102,7 @@ class Incident:
 
 
 def load(folder: Path, *, recorded: bool = True) -> Incident:
-    """Read one folder; `recorded` says that it must have its trace.
+    """Read one folder; `recorded` says that it must have its traces.
 
     Raises:
         IncidentError: a part is missing, or `incident.toml` doesn't say what it should.
@@ -105,7 +111,7 @@ def load(folder: Path, *, recorded: bool = True) -> Incident:
     if not described.is_file():
         raise IncidentError(f"{folder} has no incident.toml; name a folder of incidents/, or write one")
     for part, what in PARTS.items():
-        if not (folder / part).is_file() and (recorded or part != "trace.jsonl"):
+        if not (folder / part).is_file() and (recorded or part not in TRACES):
             raise IncidentError(f"{folder.name} has no {part}: {what}")
     try:
         data = tomllib.loads(described.read_text(encoding="utf-8"))
@@ -116,6 +122,8 @@ def load(folder: Path, *, recorded: bool = True) -> Incident:
     for file, name in (
         ("agent.py", "main"),
         ("test_incident.py", "check"),
+        ("test_incident.py", "check_twin"),
+        ("predicate.py", "unsafe"),
         *((each, function) for each in AGENT[1:]),
     ):
         if name not in _functions(folder / file):

@@ -5,8 +5,9 @@
 It reads a `Job` a line, and writes a `Result` a line, both as JSON. Each trial is a fork; what one has imported is there for
 the next.
 
-Methods: `cut-point` replays with the tool live and the models that hear of it served, `model` with those live, too,
-`full-stub` serves everything, `mocks` runs the test of hand-written mocks. Variants: `unguarded`, `guarded`, `benign`, and
+Methods: `cut-point` replays with the tool live and the models that hear of it served, and `predicate.py` judges the world;
+`model` is that with those models live, too, `twin` that of a run which must still go through. `full-stub` serves
+everything, `mocks` runs the test of hand-written mocks. Variants: `unguarded`, `guarded`, `benign`, and
 `reworded-1` to `reworded-5`, the guarded tool with an answer that says the same otherwise.
 """
 
@@ -29,7 +30,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import DecodeError, Struct, json, structs
 
 import autochron
-from autochron.errors import AutochronError, DivergenceError, RuleError
+from autochron.errors import AutochronError, DivergenceError, RuleError, UnsafeWorldError
 
 Answer: TypeAlias = Mapping[str, Any]
 Verdict: TypeAlias = Literal["passes", "fails", "breaks"]
@@ -125,6 +126,9 @@ def _reworded(guarded: Callable[..., Any], change: Callable[[Answer], Answer]) -
     return called
 
 
+_JUDGED = ("cut-point", "model")
+"""The methods that replay the incident and judge the world."""
+
 OWN = ("agent", "tools", "guarded", "benign", "test_incident", "test_mocks")
 """The modules of an incident, which each trial imports anew: what one has done is nothing to the next."""
 
@@ -186,10 +190,17 @@ def _replayed(job: Job, target: str, live: Iterable[str]) -> Result:
     why = ""
     replay: Any = None
     try:
-        with autochron.replay("trace.jsonl", live=chosen, swap=swap) as replay:
-            importlib.import_module("agent").main()
-            if chosen:
-                importlib.import_module("test_incident").check(replay)
+        trace = "twin.jsonl" if job.method == "twin" else "trace.jsonl"
+        predicate = "predicate.py" if chosen else None
+        refusals = (Exception,) if job.method in _JUDGED else ()
+        with autochron.replay(trace, live=chosen, swap=swap, predicate=predicate) as replay:
+            with suppress(*refusals):  # a tool may refuse by an exception that ends the agent
+                importlib.import_module("agent").main()
+            test = importlib.import_module("test_incident")
+            if job.method == "twin":
+                test.check_twin(replay)
+            elif chosen:
+                test.check(replay)
     except Exception as error:
         verdict, why = _verdict(error), _said(error)
     ran = () if replay is None else tuple(each.address for each in replay.only(live=True))
@@ -202,14 +213,15 @@ def _asked(
     job: Job, target: str, live: Iterable[str]
 ) -> tuple[tuple[str, ...], dict[str, Callable[..., Any]] | None]:
     """Return what is live in a trial and what is swapped in."""
-    chosen = {"full-stub": (), "cut-point": ("kind:tool",), "model": tuple(live)}[job.method]
+    tools = ("kind:tool",)
+    chosen = {"full-stub": (), "cut-point": tools, "twin": tools, "model": tuple(live)}[job.method]
     if not chosen or job.variant == "unguarded":
         return chosen, None
     return chosen, {target: tool(job.variant, target.rpartition(":")[2])}
 
 
 def _verdict(error: Exception) -> Verdict:
-    return "fails" if isinstance(error, AssertionError | DivergenceError) else "breaks"
+    return "fails" if isinstance(error, AssertionError | DivergenceError | UnsafeWorldError) else "breaks"
 
 
 def _said(error: BaseException) -> str:

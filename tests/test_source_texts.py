@@ -138,6 +138,20 @@ def test_no_docstring_begins_with_give_or_tell():
     assert wrong == []
 
 
+@pytest.mark.parametrize("folder", ["bench", "incidents", "mutation", "tests"])
+def test_no_docstring_beside_the_package_begins_so(folder):
+    """Also those of the agents of incidents and of test programs, which a model is sent as descriptions of tools."""
+    files = [file for file in (ROOT / folder).rglob("*.py") if "__pycache__" not in file.parts]
+    wrong = [
+        f"{file.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}"
+        for file in files
+        for text in [file.read_text(encoding="utf-8")]
+        for match in re.finditer(r"^[ \t]*\"{3}(?:Give|Tell)s?\b", text, re.MULTILINE)
+    ]
+    assert files
+    assert wrong == []
+
+
 MOST_LINES = 500
 ALIKE = {"Served"}
 """A class for httpx and one for aiohttp: the same idea for two clients."""

@@ -21,6 +21,7 @@ from msgspec import DecodeError, json, structs
 from rich.console import Console
 
 from autochron.errors import MissingExtraError
+from autochron.mutate.model import written
 from autochron.mutate.report import tallies
 from autochron.provider import ProviderError
 from bench import passes, recording
@@ -163,9 +164,11 @@ def _measured(options: argparse.Namespace, console: Console) -> Study:
 def _with_mutants(rows: Sequence[Row]) -> Iterator[Row]:
     """Add what the mutation study that is kept says of each; nothing where there is none."""
     is_kept = (mutation.RESULTS / "study.json").is_file()
-    found = {each.name: each.results for each in mutation.read().incidents} if is_kept else {}
+    study = mutation.read() if is_kept else None
+    found = {} if study is None else {each.name: each.results for each in study.incidents}
+    method = tallies.CUT_POINT if study is None else written(study.methods)
     for row in rows:
-        told = tallies.tally(found.get(row.name, ()), tallies.CUT_POINT)
+        told = tallies.tally(found.get(row.name, ()), method)
         yield structs.replace(row, mutants=told.tried, killed=told.killed)
 
 

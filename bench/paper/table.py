@@ -117,6 +117,13 @@ def lines(study: Study) -> tuple[Line, ...]:
             _share((each.benign_survived, each.benign_total) for each in peer),
             lambda rows: _share((row.reworded, row.rewordings) for row in rows),
         ),
+        line(
+            "a run that must go through does, without the fix and with each of these",
+            "through",
+            "",
+            "",
+            lambda rows: _of(row.through for row in rows),
+        ),
         *(
             [
                 line(

@@ -34,6 +34,8 @@ class Row(Struct, frozen=True, kw_only=True):
         detected: whether the cut-point test fails on the unguarded tool.
         fixed, benign: whether it passes on the fix, and on that after an unrelated edit.
         reworded: how many of the rewordings it passes on.
+        through: whether the run that must still go through does, with the unguarded tool and with each that has the guard;
+            False in studies that did not try it.
         stubbed, mocked: whether a test that serves everything, or one of mocks, fails on the unguarded tool.
         replays, divergent: full replays, and those that differed in what crossed or was printed.
         live_models: models that ran in any of these.
@@ -58,6 +60,7 @@ class Row(Struct, frozen=True, kw_only=True):
     fixed: bool
     benign: bool
     reworded: int
+    through: bool = False
     rewordings: int = len(REWORDINGS)
     stubbed: bool
     mocked: bool
@@ -159,6 +162,7 @@ def measure(incident: Incident, timed: int, *, replays: int = REPLAYS, fresh: in
         )  # the first in a new interpreter, as those below
         (mocked,) = trials.tried(MOCKS)
         cut = {each.variant: each for each in trials.tried(*(Job("cut-point", each) for each in VARIANTS))}
+        twins = trials.tried(*(Job("twin", each) for each in VARIANTS))
         model, called = with_model(trials, incident)
         jobs = [Job(each.method, each.variant, timed) for each in (FULL_STUB, FIXED)] if timed else []
         times = [each.seconds for each in trials.tried(*jobs)]
@@ -167,7 +171,7 @@ def measure(incident: Incident, timed: int, *, replays: int = REPLAYS, fresh: in
             served += trials.tried(FULL_STUB)
     envelopes = open_store(str(incident.folder / "trace.jsonl")).load("last").envelopes
     usage = [_usage(each) for each in envelopes if each.kind == "model"]
-    alone = [*cut.values(), *served, mocked]
+    alone = [*cut.values(), *twins, *served, mocked]
     asking = len(_models(model.live, envelopes))
     row = Row(
         name=incident.name,
@@ -178,6 +182,7 @@ def measure(incident: Incident, timed: int, *, replays: int = REPLAYS, fresh: in
         fixed=cut["guarded"].passed,
         benign=cut["benign"].passed,
         reworded=sum(each.passed for name, each in cut.items() if name.startswith("reworded")),
+        through=all(each.passed for each in twins),
         stubbed=served[0].failed,
         mocked=mocked.failed,
         replays=len(served),
@@ -196,7 +201,7 @@ def measure(incident: Incident, timed: int, *, replays: int = REPLAYS, fresh: in
         full_stub=times[0] if timed else 0.0,
         cut_point=times[1] if timed else 0.0,
     )
-    return structs.replace(row, wrong=tuple(_wrong(row, cut, served, mocked, model)))
+    return structs.replace(row, wrong=tuple(_wrong(row, cut, twins, served, mocked, model)))
 
 
 def with_model(trials: Trials, incident: Incident) -> tuple[Result, int]:
@@ -210,7 +215,12 @@ def with_model(trials: Trials, incident: Incident) -> tuple[Result, int]:
 
 
 def _wrong(
-    row: Row, cut: Mapping[str, Result], served: Sequence[Result], mocked: Result, model: Result
+    row: Row,
+    cut: Mapping[str, Result],
+    twins: Sequence[Result],
+    served: Sequence[Result],
+    mocked: Result,
+    model: Result,
 ) -> Iterator[str]:
     """Say what is not as it should be, and what mends it."""
     for each in cut.values():
@@ -218,6 +228,9 @@ def _wrong(
             yield f"its test {each.verdict} on the unguarded tool{_because(each)}"
         elif each.variant != "unguarded" and not each.passed:
             yield f"its test {each.verdict} on the tool that is {each.variant}{_because(each)}"
+    for each in twins:
+        if not each.passed:
+            yield f"its twin {each.verdict} on the tool that is {each.variant}{_because(each)}"
     if row.divergent:
         first = next((each for each in served if not each.passed), served[-1])
         because = _because(first) or ": it printed something else than the first"

@@ -10,7 +10,7 @@ def charge(order_id, amount_cents):
     for each in gateway.booked:
         if each["order_id"] == order_id:
             open_cents -= each["amount_cents"]
-    if amount_cents <= open_cents:
+    if type(amount_cents) is int and 1 <= amount_cents <= open_cents:
         return take(order_id, amount_cents)
     reason = f"no charge: {open_cents} cents are open"
     return {"open_cents": open_cents, "status": "blocked", "blocked": True, "reason": reason}

@@ -6,11 +6,11 @@ from tools import send_email as send
 
 def send_email(deal: str, recipients: list[str], subject: str, body: str) -> dict:
     """Send a mail about a deal to those who may know of it."""
-    outsiders = [each for each in recipients if each not in DEALS[deal]["insiders"]]
-    if outsiders:
+    insiders = DEALS[deal]["insiders"]
+    if not isinstance(recipients, list) or not recipients or any(each not in insiders for each in recipients):
         return {
             "status": "blocked",
             "blocked": True,
-            "reason": f"not on the deal {deal}: {', '.join(outsiders)}",
+            "reason": f"{recipients} are not all on the deal {deal}",
         }
     return send(deal, recipients, subject, body)

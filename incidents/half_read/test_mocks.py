@@ -6,7 +6,7 @@ import agent
 
 
 def streamed(*blocks):
-    """Give a stream that sends each block in one piece, as the SDK does for short ones."""
+    """Return a stream that sends each block in one piece, as the SDK does for short ones."""
     stream = mock.MagicMock()
     events = []
     for block in blocks:

@@ -12,7 +12,7 @@ class UnknownBucket(Exception):
 
 
 def ready(name, arguments, ended):
-    """Tell whether a call can be made: at the end of it, or as soon as all that it needs is there."""
+    """Return whether a call can be made: at the end of it, or as soon as all that it needs is there."""
     missing = [key for key in NEEDED[name] if not arguments.get(key)]
     if missing:
         return {"status": "incomplete" if ended else "waiting", "missing": missing}

@@ -53,7 +53,7 @@ def take_over(context: RunContextWrapper[Case], claim: Claim):
 
 
 def credit_prompt(context: RunContextWrapper[Case], agent):
-    """Tell the agent that may give credit what it is about."""
+    """Return the prompt of the agent that may give credit."""
     claim = context.context.claim
     return f"""You are the credit desk of a shop. The triage has looked into this claim and passed it on to you:
 {claim.model_dump_json()}

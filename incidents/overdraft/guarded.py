@@ -11,9 +11,9 @@ locks = defaultdict(asyncio.Lock)
 
 async def transfer(source, payee, amount_cents):
     """Move money from an account of ours to a payee, when what goes before is booked."""
-    async with locks[source]:
+    async with locks[asyncio.get_running_loop(), source]:
         balance = ACCOUNTS[source]["balance_cents"]
-        if amount_cents > balance:
+        if type(amount_cents) is not int or not 0 < amount_cents <= balance:
             return {
                 "status": "blocked",
                 "blocked": True,

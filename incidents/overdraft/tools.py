@@ -29,7 +29,7 @@ async def _screen(payee):
 
 
 async def balance_of(account):
-    """Tell what an account holds."""
+    """Return what an account holds."""
     return {"account": account, **_account(account)}
 
 

@@ -1,4 +1,4 @@
-"""The tests of the incidents that look at effects tell right fixes from wrong ones, written without sight of the tests."""
+"""The tests of the incidents tell right fixes from wrong ones, which were written without sight of the tests."""
 
 import re
 import shutil
@@ -71,7 +71,7 @@ def test_what_is_not_as_it_should_be_is_told(tmp_path, capsys, monkeypatch):
     folder = tmp_path / "refund"
     refund = next(incident for incident in SUITE if incident.name == "refund")
     shutil.copytree(refund.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "wrong_*", "right_*"))
-    guard = (folder / "effects" / "guarded.py").read_text()
+    guard = (folder / "guarded.py").read_text()
     (folder / "fixes" / "wrong_but_right.py").write_text(guard)
     (folder / "fixes" / "right_but_wrong.py").write_text(guard.replace("not 0 <", "not 10000 <"))
     (folder / "fixes" / "right_but_broken.py").write_text("def issue_refund(:\n")

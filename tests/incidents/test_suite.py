@@ -48,7 +48,7 @@ def test_each_incident(incident, request):
     counts = {} if request.config.getoption("--thorough") else {"replays": 5, "fresh": 1}
     row = trials.measure(incident, timed=0, **counts)
     assert row.wrong == ()
-    assert (row.detected, row.fixed, row.benign, row.reworded) == (True, True, True, 5)
+    assert (row.detected, row.fixed, row.benign, row.reworded, row.through) == (True, True, True, 5, True)
     assert (row.stubbed, row.mocked) == (False, False)
     assert (row.replays, row.divergent) == (counts.get("replays", 20), 0)
     assert (row.live_models, row.reached) == (0, 0)
@@ -60,11 +60,22 @@ def test_each_incident(incident, request):
 def test_the_incidents_own_tests_pass(incident, tmp_path):
     folder = tmp_path / incident.name
     shutil.copytree(incident.folder, folder)
-    assert "2 passed" in run_tests(folder)
+    # The incident, its twin, three edges at least, and the test of mocks.
+    assert int(re.search(r"= (\d+) passed in ", run_tests(folder))[1]) >= 6
 
 
-def run_tests(folder):
-    words = ["-m", "pytest", "-p", "autochron.pytest_plugin", "-p", "no:cacheprovider"]
+@each_incident(pytest.mark.thorough)
+@pytest.mark.slow
+def test_the_baselines_pass(incident, tmp_path):
+    """They are other ways of testing the same fix, each written by hand; one of them needs VCR.py."""
+    pytest.importorskip("vcr")
+    folder = tmp_path / incident.name
+    shutil.copytree(incident.folder, folder)
+    assert re.search(r"= \d+ passed in ", run_tests(folder, "baselines"))
+
+
+def run_tests(folder, *names):
+    words = ["-m", "pytest", "-p", "autochron.pytest_plugin", "-p", "no:cacheprovider", *names]
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTHONPATH": ROOT}
     return finish(start([sys.executable, *words], folder, env=alone)).text
 
@@ -90,8 +101,8 @@ def test_a_new_recording_equals_the_kept_one(incident, tmp_path, monkeypatch):
     shutil.copytree(incident.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.jsonl"))
     assert recording.main([incident.name]) == 0
     names = sorted(entry.name for entry in folder.iterdir() if entry.name != "__pycache__")
-    assert names == sorted([*PARTS, "effects", "fixes", "incident.toml"])
-    for trace in ("effects/twin.jsonl", "trace.jsonl"):
+    assert names == sorted([*PARTS, "baselines", "fixes", "incident.toml"])
+    for trace in ("twin.jsonl", "trace.jsonl"):
         anew, kept = (open_store(str(entry / trace)).load("last") for entry in (folder, incident.folder))
         assert [entry.address for entry in anew.envelopes] == [entry.address for entry in kept.envelopes]
     assert anew.header.rules == load_rules(folder / "autochron.toml").digest
@@ -154,37 +165,33 @@ def test_marks_are_searched_in_all_files_of_the_agent(invoice_copy):
 @pytest.mark.slow
 def test_the_faults_of_an_incident_are_reported(invoice_copy):
     edit(invoice_copy / "agent.py", "You are the billing agent", "You are a billing agent")
-    edit(invoice_copy / "guarded.py", "if currency != agreed:", "if False:")
+    edit(invoice_copy / "guarded.py", "if currency != agreed or", "if")
     edit(invoice_copy / "benign.py", "agreed = CONTRACTS", "agreed = TREATIES")
     edit(invoice_copy / "test_mocks.py", "import agent\n", "import agency\n")
     row = trials.measure(load(invoice_copy), timed=0, replays=2, fresh=1)
-    assert (row.detected, row.fixed, row.benign, row.reworded, row.mocked) == (True, False, False, 0, False)
-    assert (row.stubbed, row.divergent, row.with_model) == (True, 2, False)
-    guarded, benign, *reworded, trace, mocks, model = row.wrong
-    assert guarded == (
-        "its test fails on the tool that is guarded: AssertionError: "
-        'assert replay["send_invoice[1]"].result["status"] == "blocked"'
+    assert (row.detected, row.fixed, row.benign, row.reworded, row.mocked) == (True, False, True, 0, False)
+    assert (row.through, row.stubbed, row.divergent, row.with_model) == (False, True, 2, False)
+    guarded, *reworded, twin, trace, mocks, model = row.wrong
+    assert guarded.startswith(
+        "its test fails on the tool that is guarded: Nordlicht GmbH got an invoice in 'USD', and its contract is in EUR; "
     )
-    assert benign == ("its test breaks on the tool that is benign: NameError: name 'TREATIES' is not defined")
+    assert twin == "its twin breaks on the tool that is benign: NameError: name 'TREATIES' is not defined"
     assert len(reworded) == 5
     assert trace.startswith("its trace does not fit its agent: model[1] was given another input: body.system")
     assert trace.endswith(
         "if it is the agent that changed, record it anew: python -m incidents.record invoice"
     )
     assert mocks == "its test of mocks breaks: ModuleNotFoundError: No module named 'agency'"
-    assert model.startswith("with models live its test fails: AssertionError: ")
+    assert model.startswith("with models live its test fails: Nordlicht GmbH got an invoice in 'USD'")
 
 
 @pytest.mark.slow
 def test_a_check_that_passes_or_breaks_does_not_detect_the_failure(invoice_copy):
     with Trials(load(invoice_copy)) as tried:
         for line, verdict in (("return", "passes"), ("raise KeyError(1)", "breaks")):
-            edit(
-                invoice_copy / "test_incident.py",
-                "    assert [each.address",
-                f"    {line}\n    assert [each.address",
-            )
-            (result,) = tried.tried(Job("cut-point", "unguarded"))
+            check = '    assert "model[2]" in'
+            edit(invoice_copy / "test_incident.py", check, f"    {line}\n{check}")
+            (result,) = tried.tried(Job("cut-point", "guarded"))
             assert (result.verdict, result.failed) == (verdict, False)
             edit(invoice_copy / "test_incident.py", f"    {line}\n", "")
 
@@ -322,6 +329,13 @@ def test_a_description_that_lacks_something_is_refused(invoice_copy, key, reason
         ("incident.toml", '["anthropic"]', "[]", "`needs` is no list of texts, with one or more"),
         ("agent.py", "def main(", "def mein(", "invoice/agent.py has no function `main`"),
         ("test_incident.py", "def check(", "def chock(", "invoice/test_incident.py has no function `check`"),
+        (
+            "test_incident.py",
+            "def check_twin(",
+            "def chock_twin(",
+            "invoice/test_incident.py has no function `check_twin`",
+        ),
+        ("predicate.py", "def unsafe(", "def safe(", "invoice/predicate.py has no function `unsafe`"),
         (
             "guarded.py",
             "def send_invoice(",

@@ -1,9 +1,12 @@
 """Measures of agreement between two raters equal values from the literature."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autochron.judging.agreement import (
     Confusion,
+    clustered,
     confusion,
     kappa,
     mean_absolute_error,
@@ -25,6 +28,33 @@ def test_wilson_intervals_equal_those_of_newcombe(successes, total, low, high):
     assert wilson(successes, total) == pytest.approx((low, high), abs=5e-5)
     mirrored = wilson(total - successes, total)
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=5e-5)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 20)).map(lambda pair: (min(pair), max(pair))), min_size=2
+    )
+)
+def test_clusters_never_narrow_an_interval(counts):
+    successes, total = map(sum, zip(*counts, strict=True))
+    bounds = clustered(counts)
+    if sum(size > 0 for _, size in counts) < 2:
+        assert bounds is None
+        return
+    low, high = wilson(successes, total)
+    assert bounds[0] <= low + 1e-9
+    assert bounds[1] >= high - 1e-9
+    assert bounds[0] - 1e-9 <= successes / total <= bounds[1] + 1e-9
+
+
+def test_clusters_of_one_trial_are_independent_trials():
+    alone = [(1, 1)] * 15 + [(0, 1)] * 133
+    assert clustered(alone) == pytest.approx(wilson(15, 148), abs=2e-3)
+
+
+def test_the_interval_of_clusters_is_that_of_what_they_are_worth():
+    # Shares of 1 and 0 in clusters of 10: a design effect of 20, by hand.
+    assert clustered([(10, 10), (0, 10)]) == pytest.approx(wilson(0.5, 1))
 
 
 @pytest.mark.parametrize(

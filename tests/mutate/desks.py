@@ -25,10 +25,12 @@ define = "tools:*"
 """
 TOOLS = '''
 PAID = {"A1": 4900}
+paid = []
 
 
 def refund(order: str, cents: int) -> dict:
     """Pay."""
+    paid.append(cents)
     return {"status": "paid", "cents": cents}
 '''
 GUARDED = '''
@@ -61,12 +63,14 @@ if __name__ == "__main__":
 TEST = """
 import agent
 import pytest
+import tools
 
 
 @pytest.mark.autochron("trace.jsonl", live=["refund"], swap={"tools.py:refund": "guarded.py:refund"})
 def test_no_more_than_was_paid(replay):
     agent.main()
     assert replay["refund[1]"].result["status"] == "blocked"
+    assert tools.paid == []
 """
 FILES = {
     "agent.py": AGENT,

@@ -1,28 +1,41 @@
 """The text report of a mutation study."""
 
 import io
-import math
 import re
 
 import msgspec
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate.model import METHODS, Behaviour, Canary, Crosscheck, Kind, MutantVerdict, Result
+from autochron.mutate.model import (
+    METHODS,
+    Behaviour,
+    Canary,
+    Crosscheck,
+    Input,
+    Kind,
+    MutantVerdict,
+    Result,
+    family_of,
+)
+from autochron.mutate.operators import operator_names
 from autochron.mutate.report.tallies import (
     BEHAVIOUR_DESCRIPTIONS,
     METHOD_DESCRIPTIONS,
     KillCount,
     changed_lines,
     difference_lines,
+    families,
+    interval,
     is_equivalent,
     is_refuted,
     kinds,
     refusal,
+    suspicious,
     tally,
 )
 from autochron.mutate.report.text import write_study
-from tests.mutate.studies import complete_study, diff, empty, mutant, refund, study, with_result
+from tests.mutate.studies import complete_study, diff, empty, mutant, refund, study, verdicts, with_result
 
 WHOLE = """\
 mutants of the operators extended
@@ -32,15 +45,23 @@ stale_quote2          2              2           0      0
 sum                  19              5           1     13
 
 killed, of those tried
-incident                      full-stub       mocks    cut-point   full-output       widened
-refund                       0/13 0.0 %   0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
-95 % interval                0.0–22.8 %  0.0–79.3 %  35.5–82.3 %   49.7–91.8 %   57.8–95.7 %
-stale_quote2                          -           -            -             -             -
-95 % interval                         -           -            -             -             -
-sum                          0/13 0.0 %   0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
-95 % interval                0.0–22.8 %  0.0–79.3 %  35.5–82.3 %   49.7–91.8 %   57.8–95.7 %
-without 1 argued equivalent  0/12 0.0 %   0/1 0.0 %  8/12 66.7 %  10/12 83.3 %  11/12 91.7 %
-95 % interval                0.0–24.2 %  0.0–79.3 %  39.1–86.2 %   55.2–95.3 %   64.6–98.5 %
+incident                      full-stub      mocks    cut-point   full-output       widened
+refund                       0/13 0.0 %  0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
+stale_quote2                          -          -            -             -             -
+sum                          0/13 0.0 %  0/1 0.0 %  8/13 61.5 %  10/13 76.9 %  11/13 84.6 %
+without 1 argued equivalent  0/12 0.0 %  0/1 0.0 %  8/12 66.7 %  10/12 83.3 %  11/12 91.7 %
+
+killed, of those that do harm, by family
+family      full-stub      mocks    cut-point  full-output      widened
+comparison  0/1 0.0 %          -  1/1 100.0 %  1/1 100.0 %  1/1 100.0 %
+arithmetic  0/1 0.0 %  0/1 0.0 %    0/1 0.0 %  1/1 100.0 %  1/1 100.0 %
+
+killed, of all, by family
+family      full-stub      mocks   cut-point  full-output      widened
+comparison  0/9 0.0 %          -  8/9 88.9 %   8/9 88.9 %   8/9 88.9 %
+arithmetic  0/1 0.0 %  0/1 0.0 %   0/1 0.0 %  1/1 100.0 %  1/1 100.0 %
+string      0/2 0.0 %          -   0/2 0.0 %   1/2 50.0 %   1/2 50.0 %
+other       0/1 0.0 %          -   0/1 0.0 %    0/1 0.0 %  1/1 100.0 %
 
 how the killed ones ended
 method       assertion  divergence  crash  exit  time-out  memory  signal  compile  output  survived  not tried
@@ -163,9 +184,9 @@ def test_quiet_prints_only_escapes_and_the_summary_without_colour(monkeypatch):
 
 def test_an_ascii_stream_gets_ascii_characters():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    write_study(complete_study(), stream)
+    write_study(study(of_two_guards()), stream)
     stream.flush()
-    assert "0.0-22.8 %" in stream.buffer.getvalue().decode("ascii")
+    assert "3.7-74.4 %" in stream.buffer.getvalue().decode("ascii")
 
 
 def test_a_study_without_escapes_says_so():
@@ -196,11 +217,9 @@ def test_no_mutants_at_all():
         "sum                   2              2           0      0\n"
         "\n"
         "killed, of those tried\n"
-        "incident       full-stub  mocks  cut-point  full-output  widened\n"
-        "stale_quote2           -      -          -            -        -\n"
-        "95 % interval          -      -          -            -        -\n"
-        "sum                    -      -          -            -        -\n"
-        "95 % interval          -      -          -            -        -\n"
+        "incident      full-stub  mocks  cut-point  full-output  widened\n"
+        "stale_quote2          -      -          -            -        -\n"
+        "sum                   -      -          -            -        -\n"
         "\n"
         "how the killed ones ended\n"
         "method       assertion  divergence  crash  exit  time-out  memory  signal  compile  output  survived  not tried\n"
@@ -326,17 +345,51 @@ def test_two_incidents_of_one_name_are_refused():
     )
 
 
-def test_shares_and_intervals_are_those_of_the_paper():
+def test_shares_are_those_of_the_paper():
     assert KillCount(51, 192).percent == pytest.approx(26.5625)
-    assert KillCount(51, 192).interval == pytest.approx((20.82, 33.22), abs=0.01)
-    for bound in (
-        KillCount(51, 192).interval
-    ):  # by definition of Wilson's interval, the observed share is 1.96 deviations away from each bound
-        share = bound / 100
-        assert abs(share - 51 / 192) == pytest.approx(
-            1.959964 * math.sqrt(share * (1 - share) / 192), rel=1e-5
+    assert KillCount(0, 0).percent is None
+
+
+def results_of(guards):
+    """Return results of guards, each given as how many of its mutants cut-point kills, and how many there are."""
+    return [
+        Result(
+            mutant=mutant(number, 9, "<=", "<", incident=f"incident {guard}"),
+            verdicts=verdicts("assertion" if number < killed_ones else "passed"),
         )
-    assert KillCount(0, 0).interval is None
+        for guard, (killed_ones, total) in enumerate(guards)
+        for number in range(total)
+    ]
+
+
+def of_two_guards():
+    return msgspec.structs.replace(refund(), results=tuple(results_of([(5, 10), (0, 10)])))
+
+
+@pytest.mark.parametrize(
+    ("guards", "expected"),
+    [
+        # All alike in a guard: the design effect is 20, so twenty mutants are worth one.
+        ([(10, 10), (0, 10)], (5.46, 94.54)),
+        # As unlike as independent mutants, or more: as many as there are.
+        ([(5, 10), (6, 10), (4, 10), (5, 10)], (35.2, 64.8)),
+        # None is killed, so nothing tells how alike those of a guard are.
+        ([(0, 20)] * 12, (0.0, 24.25)),
+    ],
+)
+def test_the_mutants_of_one_guard_are_a_cluster(guards, expected):
+    assert interval(results_of(guards), "cut-point") == pytest.approx(expected, abs=0.01)
+
+
+def test_one_guard_alone_has_no_interval():
+    assert interval(results_of([(5, 10)]), "cut-point") is None
+    assert interval([], "cut-point") is None
+    assert "95 % interval" not in WHOLE
+
+
+def test_the_sum_has_the_interval_of_all_guards():
+    line = line_of(report_text(study(of_two_guards())), "95 % interval")
+    assert re.findall(r"\S+ %", line)[-3:] == ["3.7–74.4 %"] * 3
 
 
 def test_all_kinds_occur_and_all_methods_and_behaviours_have_descriptions():
@@ -345,6 +398,55 @@ def test_all_kinds_occur_and_all_methods_and_behaviours_have_descriptions():
     assert sum(kinds(results, "widened").values()) == tally(results, "widened").killed == 11
     assert set(METHOD_DESCRIPTIONS) == set(METHODS)
     assert set(BEHAVIOUR_DESCRIPTIONS) == set(Behaviour.__args__)
+
+
+def with_inputs(values, *, is_accepted=True):
+    """Return an incident with other inputs, which the fix accepts or not."""
+    inputs = [
+        Input(number=number, address="issue_refund#1", argument="cents", value=value, is_accepted=is_accepted)
+        for number, value in enumerate(values)
+    ]
+    return msgspec.structs.replace(refund(), inputs=tuple(inputs))
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("-1", "negative"), ("-0.5", "negative"), ("float('nan')", "no number"), ("float('inf')", "no number"),
+        ("10000000000000", "huge"), ("''", "empty"), ("'  '", "empty"), ("[]", "empty"), ("{}", "empty"),
+        ("b''", "empty"), ("None", "nothing"),
+        ("0", ""), ("3990", ""), ("True", ""), ("'EUR'", ""), ("[1]", ""), ("Decimal('1')", ""),
+    ],
+)  # fmt: skip
+def test_an_input_that_no_call_should_have_is_suspicious_if_the_fix_accepts_it(value, why):
+    expected = [("cents", value, why)] if why else []
+    found = suspicious(with_inputs([value, value]))
+    assert [msgspec.structs.astuple(entry) for entry in found] == expected
+    assert suspicious(with_inputs([value], is_accepted=False)) == ()
+
+
+def test_suspicious_inputs_are_at_the_top_of_the_report():
+    values = [str(-number) for number in range(1, 11)]
+    for options in ({}, {"quiet": True}):
+        first, *rest = report_text(study(with_inputs(values)), **options).splitlines()
+        assert first == (
+            "the fix of refund accepts what looks wrong; refuse it, or let a test say that it is right:"
+        )
+        assert rest[:9] == [*(f"  cents = -{number} (negative)" for number in range(1, 9)), "  and 2 more"]
+
+
+def test_mutants_are_of_families():
+    operators = ("core/NumberReplacer", "core/AddNot", "autochron/ActFirst", "core/RemoveDecorator")
+    results = [
+        Result(mutant=mutant(number, 9, "<=", "<", operator), verdicts={})
+        for number, operator in enumerate(operators)
+    ]
+    assert {family: len(members) for family, members in families(results).items()} == {
+        "agent": 1, "condition": 1, "arithmetic": 1, "other": 1,
+    }  # fmt: skip
+    assert [
+        name for name in operator_names() if name.startswith("autochron/") and family_of(name) == "other"
+    ] == []
 
 
 def test_a_small_diff_shows_the_removed_and_added_lines():
@@ -392,7 +494,7 @@ def test_every_study_has_a_column_for_each_method():
     lines = report_text(study(empty(), methods=without_mocks)).splitlines()
     start = lines.index("killed, of those tried") + 1
     assert lines[start].split() == ["incident", *METHODS]
-    assert lines[start + 5] == "mocks: none of the folders has a test without a trace"
+    assert lines[start + 3] == "mocks: none of the folders has a test without a trace"
 
 
 def test_why_plain_cosmic_ray_was_not_asked_is_reported():

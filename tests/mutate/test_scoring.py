@@ -2,8 +2,9 @@
 
 import pytest
 
+from autochron.mutate.model import Input
 from autochron.mutate.protocol import LiveOutcome, TrialReply
-from autochron.mutate.scoring import FixBaseline, MutantReplies, score
+from autochron.mutate.scoring import FixBaseline, MutantReplies, score, summarize_inputs
 from tests.mutate.studies import mutant
 
 PAID = '{"returned":{"status":"paid"}}'
@@ -46,3 +47,36 @@ CHANGED = '{"returned":{"status":"paid"},"changed":{"global:PAID":[1],"cell:coun
 )
 def test_a_mutant_that_does_what_was_recorded_is_unsafe(recorded, outcome, expected):
     assert is_unsafe(recorded, outcome) is expected
+
+
+BLOCKED, PAID = '{"returned":{"status":"blocked"}}', '{"returned":{"status":"paid"}}'
+RAISED = '{"raised":{"$error":"PermissionError"}}'
+
+
+@pytest.mark.parametrize(
+    ("recorded", "fix", "explored", "other", "is_accepted"),
+    [
+        (PAID, BLOCKED, BLOCKED, PAID, True),
+        (PAID, RAISED, RAISED, PAID, True),
+        (PAID, BLOCKED, BLOCKED, BLOCKED, False),
+        (PAID, BLOCKED, BLOCKED, RAISED, False),
+        (PAID, PAID, PAID, BLOCKED, False),  # the fix does not refuse the recorded input
+        (RAISED, RAISED, RAISED, PAID, False),
+        (PAID, BLOCKED, PAID, BLOCKED, False),  # it does not in the state in which inputs are tried
+    ],
+)
+def test_an_input_is_accepted_where_the_fix_refuses_the_recorded_one(
+    recorded, fix, explored, other, is_accepted
+):
+    tried = (
+        Input(number=0, address="refund[1]"),
+        Input(number=1, address="refund[1]", argument="cents", value="-1"),
+    )
+    outcomes = {"refund[1].0": explored, "refund[1].1": other}
+    baseline = FixBaseline(
+        fix=TrialReply(id="fix", variant="fix", given=(LiveOutcome("refund[1]", fix),)),
+        recorded=(LiveOutcome("refund[1]", recorded),),
+        widened=TrialReply(id="fix", variant="fix", inputs=tried, outcomes=outcomes),
+    )
+    inputs, _ = summarize_inputs(baseline, [])
+    assert [entry.is_accepted for entry in inputs] == [False, is_accepted]

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.slow
 CALL = 'tools.refund(wish["order"], wish["cents"])'
 IMPORT = "from tools import PAID\n"
 FIXED_TOOLS = TOOLS.replace(
-    '    return {"status"',
-    '    if cents > PAID[order]:\n        return {"status": "blocked"}\n    return {"status"',
+    "    paid.append",
+    '    if cents > PAID[order]:\n        return {"status": "blocked"}\n    paid.append',
 )
 NO_SWAP = TEST.replace(', swap={"tools.py:refund": "guarded.py:refund"}', "")
 
@@ -379,7 +379,7 @@ def test_a_tool_that_waits_for_another_task_is_not_tried_with_other_inputs(tmp_p
 def test_a_disagreement_with_plain_cosmic_ray_is_reported(desk, tmp_path):
     folder = copy_incident(desk, tmp_path / "refund")
     out = tmp_path / "out"
-    command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
+    command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "1")
     assert command.status == 0, command.said
     (crosscheck,) = read_study(out).incidents[0].agreement
     assert crosscheck.ours == crosscheck.theirs
@@ -389,7 +389,7 @@ def test_a_disagreement_with_plain_cosmic_ray_is_reported(desk, tmp_path):
         if entry["type"] == "agreed":
             entry["killed"] = not entry["killed"]
     journal.write_text("".join(f"{json.dumps(entry)}\n" for entry in lines))
-    second_command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "10")
+    second_command = mutate(tmp_path, folder, "--out", out, "--crosscheck", "1")
     assert "plain cosmic-ray: 0 of 1 agree" in second_command.text
     assert second_command.status == 1
     assert second_command.said.splitlines()[-1].startswith(

@@ -253,7 +253,7 @@ def test_no_state_passes_from_one_mutant_to_the_next(trier):
 def test_calls_of_the_replaced_function_are_reported(trier):
     assert trier.ready.fix.reached == {"tools.py:refund": (0,)}
     through = trier.ask("pay(order, cents)\n" + BLOCKS)
-    assert (through.kind, through.reached) == ("passed", {"tools.py:refund": (1,)})
+    assert (through.kind, through.reached) == ("assertion", {"tools.py:refund": (1,)})
 
 
 @pytest.mark.slow

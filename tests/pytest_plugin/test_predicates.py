@@ -449,3 +449,9 @@ with contextlib.suppress(PermissionError):
 def test_a_predicate_that_is_no_path_is_refused():
     with pytest.raises(UsageError, match="predicate=3: it is the path of a file"):
         autochron.replay("trace.jsonl", predicate=3)
+
+
+def test_a_thread_that_is_about_to_end_is_waited_for(tried):
+    fix = f"{HEAD}\n\ndef refund(order: str, cents: int):\n    threading.Timer(0.3, {{}}).start()\n    return {{{{}}}}\n"
+    assert "2 passed" in tried(fix.format("print"))
+    assert "A1 gets 9900 back; predicate.py says" in tried(fix.format("pay, (order, cents)"))

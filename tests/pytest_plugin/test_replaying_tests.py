@@ -310,6 +310,9 @@ def test_no_name():
 @mark("trace.jsonl", inputs="strickt")
 def test_inputs(): ...
 
+@mark("trace.jsonl", part="twins")
+def test_part(): ...
+
 @mark("trace.jsonl", deny="netwrk")
 def test_deny():
     agent.run()
@@ -338,6 +341,7 @@ MESSAGES = {
     "test_broken": "broken.jsonl:1: this is no autochron trace",
     "test_no_name": "no-such-run",
     "test_inputs": "did you mean strict?",
+    "test_part": "part='twins' in the marker autochron: it is one of incident, twin, edges; did you mean twin?",
     "test_deny": "what can be denied is network, subprocess, files; 'netwrk'",
     "test_check": "check='no'",
     "test_no_mark": "asks for `replay` and says nothing of a trace; mark it with @pytest.mark.autochron",

@@ -55,7 +55,7 @@ def take_over(context: RunContextWrapper[Case], claim: Claim):
 
 
 def credit_prompt(context: RunContextWrapper[Case], agent):
-    """Tell the agent that may give credit what it is about."""
+    """Return the prompt of the agent that may give credit."""
     claim = context.context.claim
     return f"""You are the credit desk of a shop. The triage has looked into this claim and passed it on to you:
 {claim.model_dump_json()}
@@ -76,7 +76,7 @@ def objection(customer_id, order_id, amount_cents):
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Give a customer credit in the shop, to make good for an order.
+    """Credit a customer in the shop, to make good for an order.
 
     Args:
         customer_id: who gets it, such as C-1234.

@@ -22,7 +22,7 @@ async def _objection(customer_id, order_id, amount_cents):
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Give a customer credit in the shop, to make good for an order.
+    """Credit a customer in the shop, to make good for an order.
 
     Args:
         customer_id: who gets it, such as C-1234.

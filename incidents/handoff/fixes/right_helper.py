@@ -27,12 +27,12 @@ class Allowance:
         )
 
     def covers(self, amount_cents):
-        """Tell whether an amount is one, and is left."""
+        """Return whether an amount is one, and is left."""
         return type(amount_cents) is int and 0 < amount_cents <= self.left_cents
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Give a customer credit in the shop, to make good for an order.
+    """Credit a customer in the shop, to make good for an order.
 
     Args:
         customer_id: who gets it, such as C-1234.

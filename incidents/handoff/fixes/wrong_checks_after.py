@@ -1,4 +1,4 @@
-"""Gives the credit, checks it, and only reports what it found.
+"""Grants the credit, checks it, and only reports what it found.
 
 Incident: yes
 Twin: no
@@ -9,7 +9,7 @@ from tools import give_credit as pay_credit
 
 
 def give_credit(customer_id: str, order_id: str, amount_cents: int) -> dict:
-    """Give a customer credit in the shop, to make good for an order.
+    """Credit a customer in the shop, to make good for an order.
 
     Args:
         customer_id: who gets it, such as C-1234.

@@ -7,7 +7,7 @@ from google.genai import errors, types
 
 
 async def weather(city: str) -> str:
-    """Tell the weather of a city."""
+    """Return the weather of a city."""
     await asyncio.sleep(0)
     print("looked up", city)
     return f"mild in {city}"

@@ -9,7 +9,7 @@ TOWNS = {"Oslo": 4, "Rome": 21}
 
 
 def weather(city: str) -> dict:
-    """Tell the weather of a city."""
+    """Return the weather of a city."""
     print("looked up", city)
     return {"city": city, "degrees": TOWNS[city]}
 

@@ -19,7 +19,7 @@ class State(TypedDict):
 
 @tool
 async def weather(city: str) -> str:
-    """Tell the weather."""
+    """Return the weather."""
     await asyncio.sleep(random.random() / 1000)
     return f"{random.randrange(40)} degrees in {city}"
 

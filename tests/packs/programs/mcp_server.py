@@ -11,7 +11,7 @@ server = MCPServer("weather")
 
 @server.tool()
 def weather(city: str) -> str:
-    """Tell the weather of a city."""
+    """Return the weather of a city."""
     with Path("asked.txt").open("a", encoding="utf-8") as asked:
         asked.write(f"{city}\n")
     return f"{random.randrange(30)} degrees in {city}"

@@ -6,7 +6,7 @@ TOWNS = {"Oslo": 4, "Rome": 21}
 
 
 def weather(city: str) -> str:
-    """Tell the weather.
+    """Return the weather.
 
     Args:
         city: where.

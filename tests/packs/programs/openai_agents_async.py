@@ -20,7 +20,7 @@ class Reason(BaseModel):
 
 @function_tool
 async def weather(context: RunContextWrapper[Live], city: str) -> str:
-    """Tell the weather."""
+    """Return the weather."""
     async with context.context.lock:
         await asyncio.sleep(random.random() / 100)
     return f"{random.randint(-20, 40)} degrees in {city}"

@@ -20,7 +20,7 @@ tools = FunctionToolset[Shop]()
 
 @tools.tool
 async def price(ctx: RunContext[Shop], city: str, at: datetime) -> tuple[float, datetime]:
-    """Give a price."""
+    """Return a price."""
     async with ctx.deps.lock:
         await asyncio.sleep(random.random() / 100)
         return random.random() * ctx.deps.rates[city], at

@@ -53,7 +53,7 @@ def refund(ctx: RunContext[Desk], order: Order, why: str = "") -> Receipt:
 
 @agent.tool_plain
 def now() -> datetime:
-    """Tell the time."""
+    """Return the time."""
     return datetime.now()
 
 

@@ -20,7 +20,7 @@ def plain():
 
 
 def documented(a: int, b: "str" = "b") -> tuple:
-    """Give both."""
+    """Return both."""
     return a, b
 
 
