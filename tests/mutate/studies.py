@@ -125,6 +125,7 @@ def refund():
         generated=17,
         same_bytecode=3,
         duplicates=1,
+        has_twin=True,
         has_predicate=True,
         canaries=(
             Canary("the fix", "cut-point", "passed", "passed"),

@@ -240,13 +240,11 @@ def _write_escapes(study: Study, page: Page, *, quiet: bool) -> None:
             " amount, counts as none; give its test a predicate",
             "yellow",
         )
-    untested = [
-        incident.name for incident in study.incidents if incident.accepts_raising and not incident.has_twin
-    ]
+    untested = [incident.name for incident in study.incidents if incident.results and not incident.has_twin]
     if untested:
         page.line(
-            f"  over-refusal untested: in {', '.join(untested)} a fix that refuses everything passes; add the test of a run"
-            " that must still go through",
+            f"  over-refusal untested: no test of {', '.join(untested)} says what must still go through; record such a run,"
+            ' and mark its test part="twin"',
             "yellow",
         )
     for incident in study.incidents:
