@@ -1,4 +1,4 @@
-"""Tells whether a canary has run in this process: its error may be caught by the agent or by the test."""
+"""Whether a canary has run in this process: its error may be caught by the agent or by the test."""
 
 from __future__ import annotations
 
