@@ -377,7 +377,8 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def unexplained(self) -> list[Divergence]:
         """Return the divergences that are errors and no consequence of the incident's being prevented."""
-        return self._judge.unexplained(self._replayed()) if self.has_begun else []
+        block = self._session and ReplayedBlock(self._session, self._rerun, Crossings(), self.divergences)
+        return self._judge.unexplained(block) if block else []
 
     # --- asking ------------------------------------------------------------------------------------------------------
 
