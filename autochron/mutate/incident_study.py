@@ -209,10 +209,17 @@ class IncidentStudy:
         return None if ready.fault else ready.fix_reply().kind
 
     def _baseline_kinds(self) -> dict[str, Kind]:
-        """Return how each baseline ends with the fix; one that this folder does not have is left out."""
+        """Return how each baseline ends with the fix; one that this folder does not have is left out.
+
+        Raises:
+            UsageError: a baseline that the folder has holds no test.
+        """
         names = [name for name, file in self._options.baselines if (self.folder / file).exists()]
         readies = {name: self._servers.ready_if_tests(baseline_key(name)) for name in names}
-        return {name: ready.fix_reply().kind for name, ready in readies.items() if not ready.fault}
+        for name, ready in readies.items():
+            if ready.fault:
+                raise UsageError(f"{self._display_folder}: --baseline {name}: {ready.fault}")
+        return {name: ready.fix_reply().kind for name, ready in readies.items()}
 
     def _has_part(self, server: ServerKind) -> bool:
         """Return whether the folder has tests of a part, the twin or the edges.

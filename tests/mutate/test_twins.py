@@ -154,6 +154,16 @@ def test_a_twin_that_says_nothing_is_refused(recorded, tmp_path, old, new, reaso
     assert reason in " ".join(command.said.split())
 
 
+@pytest.mark.slow
+def test_a_baseline_without_a_test_is_refused(recorded, tmp_path):
+    folder = copy_incident(recorded, tmp_path / "refund")
+    (folder / "units").mkdir()
+    (folder / "units" / "test_nothing.py").write_text("LIMIT = 1\n")
+    command = mutate(tmp_path, folder, "--baseline", "unit=units")
+    assert command.status == 2
+    assert "refund: --baseline unit: there is no test without a trace in units" in command.said
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

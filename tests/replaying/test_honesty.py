@@ -390,7 +390,7 @@ def say(name, wait):
 
 
 @pytest.mark.parametrize("arguments", [(), ("threads",)])
-def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments, request):
+def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments):
     (tmp_path / "autochron.toml").write_text(
         'version = 1\npacks = []\n[[boundary]]\nname = "{__name__}"\nkind = "tool"\ndefine = "tools:*"\n'
     )
@@ -398,7 +398,7 @@ def test_parallel_tools_print_in_the_order_of_their_prints(tmp_path, arguments, 
     (tmp_path / "agent.py").write_text(PRINTS)
     recorded = processes.autochron(tmp_path, "run", "agent.py", *arguments)
     assert recorded.status == 0, recorded.said
-    for _ in range(5 if request.config.getoption("--thorough") else 2):
+    for _ in range(5):
         replayed = processes.autochron(tmp_path, "replay", "last")
         assert (replayed.status, replayed.text) == (0, recorded.text), replayed.said
 

@@ -114,7 +114,7 @@ ALIKE = [number % 8 for number in range(MANY)]
 @pytest.fixture
 def repetitions(request):
     """Return how often each case is replayed; with `--thorough`, as often as design.md promises."""
-    return 100 if request.config.getoption("--thorough") else 6
+    return 100 if request.config.getoption("--thorough") else 25
 
 
 def assert_same_results(way, inputs, block, times, order=shuffled):

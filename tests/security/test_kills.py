@@ -16,8 +16,8 @@ STARVED = 0.25
 
 
 @pytest.mark.slow
-def test_crossings_that_ended_before_a_kill_are_stored_under_any_load(request):
-    kill_results = list(kills.kill_often(8 if request.config.getoption("--thorough") else 6))
+def test_crossings_that_ended_before_a_kill_are_stored_under_any_load():
+    kill_results = list(kills.kill_often(8))
     assert sum(result.ended for result in kill_results) > 0
     assert [result for result in kill_results if not result.whole or result.oldest > STARVED] == []
 

@@ -14,8 +14,8 @@ from tests.security.storing import STEP, numbers, record
 
 
 @pytest.mark.slow
-def test_payloads_larger_than_the_shared_memory_are_recorded(tmp_path):
-    large = SIZE + 1_000_000
+def test_payloads_larger_than_the_shared_memory_are_recorded(tmp_path, request):
+    large = 50_000_000 if request.config.getoption("--thorough") else SIZE + 1_000_000
     code = f"""
 if not os.fork():
     step(4, "y" * 5_000_000)
