@@ -30,7 +30,7 @@ def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> No
     Args:
         summary: the result of the run.
         stream: where to write it.
-        quiet: write nothing unless crossings were lost.
+        quiet: write nothing unless crossings were lost; then also why.
     """
     try:
         page = Page(stream)
@@ -39,6 +39,7 @@ def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> No
         elif summary.lost:
             _write_head(summary, page)
             _write_lost(summary, page)
+            _write_few(page, list(summary.problems))
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return

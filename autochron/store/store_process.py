@@ -29,6 +29,7 @@ from autochron.store.messages import (
     reply_decoder,
 )
 from autochron.store.remote import RemoteSink, Sent
+from autochron.store.ring import Ring
 from autochron.store.rows import Operation
 from autochron.store.shared import ENDED, Shared, Slot
 from autochron.store.sink import SqliteSink
@@ -49,6 +50,10 @@ def _serve(shared: Shared, file: str) -> None:
 
 _SOON: Final = 5_000_000
 """Nanoseconds during which a wait polls often: most answers come sooner."""
+
+
+def _is_past(ring: Ring, tail: int) -> bool:
+    return ring.tail != tail
 
 
 class StoreProcess:
@@ -87,6 +92,8 @@ class StoreProcess:
     def _reset(self) -> None:
         self._lock = unpatched.RLock()
         self._sent: deque[Sent] = deque()
+        self._end = 0
+        """The position after the last whole message: the store process answers for nothing that was given up halfway."""
         self._sinks: weakref.WeakValueDictionary[int, RemoteSink] = weakref.WeakValueDictionary()
         self._first: RemoteSink | None = None
         self.numbers = itertools.count(1)
@@ -214,9 +221,8 @@ class StoreProcess:
             if slot is None or not self._shared.is_serving():
                 raise GoneError
             for piece, flags in slot.ring.pieces(data):
-                while not slot.ring.put(piece, flags):
-                    self._wait_for_room(slot)
-            end = slot.ring.head
+                self._put(slot, piece, flags)
+            end = self._end = slot.ring.head
             self.receive()
             self._forget_done(slot)
             if operations or footer is not None:
@@ -229,11 +235,19 @@ class StoreProcess:
         while self._sent and self._sent[0].end <= slot.done:
             self._sent.popleft()
 
-    def _wait_for_room(self, slot: Slot) -> None:
-        tail = slot.ring.tail
-        self._shared.wake()
-        if not self._wait_until(lambda: slot.ring.tail != tail, STUCK):
-            raise StoreError("the store process takes nothing more; see what keeps it from writing the store")
+    def _put(self, slot: Slot, piece: memoryview, flags: int) -> None:
+        """Put a piece into the ring; wait for room as long as the store process takes something every `STUCK` seconds."""
+        ring = slot.ring
+        tail = (
+            ring.tail
+        )  # before `put`: the store process may empty the ring while that fails, and takes nothing more then
+        while not ring.put(piece, flags):
+            self._shared.wake()
+            if not self._wait_until(partial(_is_past, ring, tail), STUCK):
+                raise StoreError(
+                    "the store process takes nothing more; see what keeps it from writing the store"
+                )
+            tail = ring.tail
 
     def settle(self, timeout: float) -> bool:
         """Wait until everything that was sent is committed or given up; the first process also waits for all others.
@@ -250,7 +264,7 @@ class StoreProcess:
         slot = self._slot
         if slot is None:
             raise GoneError
-        shared, slots = self._shared, [(slot, slot.ring.head, 0, 0)]
+        shared, slots = self._shared, [(slot, self._end, 0, 0)]
         if self._is_first:
             for number, owner in enumerate(shared.owners.tolist()):
                 if owner and number:
@@ -279,7 +293,7 @@ class StoreProcess:
     @property
     def is_settled(self) -> bool:
         """Whether everything that this process sent is committed or given up."""
-        return self._slot is not None and self._slot.done >= self._slot.ring.head
+        return self._slot is not None and self._slot.done >= self._end
 
     def _wait_until(self, is_done: Callable[[], object], timeout: float) -> bool:
         """Wait until `is_done`, for `timeout` seconds at most; return whether it is.
