@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
-from autochron.model import Command, Divergence, ReplaySummary
-from autochron.program.replay import ReplayRequest, run_replayed
+from autochron.model import Command
+from autochron.program.replay import ReplayRequest, reporter, run_replayed
 from autochron.program.run import Options
-
-if TYPE_CHECKING:
-    from autochron.ports import Replayer
-    from autochron.report.tree import Drawing
 
 HELP = """\
 usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]
@@ -74,7 +68,7 @@ def replay(arguments: list[str]) -> int:
         Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch),
         words[0],
         program,
-        _reporter(parsed),
+        reporter(quiet=bool(parsed.flags & {"--quiet", "-q"}), as_json="--json" in parsed.flags),
         wanted=_request(parsed),
         allow_unwoven="--allow-unwoven" in parsed.flags,
         words=("replay", *arguments),
@@ -110,24 +104,3 @@ def _pair(swap: str) -> tuple[str, str]:
             f"autochron replay: --swap {swap}: give OLD=NEW, each as module:name or file.py:name"
         )
     return old, new
-
-
-def _reporter(parsed: Parsed) -> Callable[[ReplaySummary, Replayer], None]:
-    """Return the function that writes the report to standard error after the replay."""
-    quiet = bool(parsed.flags & {"--quiet", "-q"})
-    as_json = "--json" in parsed.flags
-
-    def report(summary: ReplaySummary, replayer: Replayer) -> None:
-        from autochron.report.replay import write_replay  # lazy: after the program
-
-        def draw(divergences: Sequence[Divergence]) -> Drawing:
-            # lazy: only where there is something to see
-            from autochron.report.tree import DRAWN_WHOLE, draw_replay
-
-            record = replayer.record
-            recorded = record if record.size <= DRAWN_WHOLE else ()
-            return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
-
-        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
-
-    return report

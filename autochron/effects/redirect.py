@@ -25,7 +25,7 @@ from autochron._runtime.unpatched import os, program_os
 from autochron.effects import redirected_databases, redirected_files, redirected_folders, redirection
 from autochron.effects.redirection import Redirection, locate
 
-__all__ = ["Redirection", "locate", "put_in_force"]
+__all__ = ["Redirection", "locate", "prepare", "put_in_force"]
 
 _CLASSES_OF = frozenset({"glob", "pathlib", "pathlib._abc", "pathlib._local", "tempfile"})
 """Modules whose classes hold functions of `os` as attributes."""
@@ -41,6 +41,11 @@ def put_in_force(scope: Redirection | None) -> None:
     if scope is not None:
         _install()
     redirection.put_in_force(scope)
+
+
+def prepare() -> None:
+    """Install the stand-ins now, for the forks of this process."""
+    _install()
 
 
 _WRAPPERS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {

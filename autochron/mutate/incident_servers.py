@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias, cast
 
+import msgspec
+
 from autochron.errors import UsageError
 from autochron.mutate.fork_server import ForkServer, NoTestsError, ServerPool
 from autochron.mutate.journal import Journal
 from autochron.mutate.options import StudyOptions, tools_of
+from autochron.mutate.prepared_process import PreparedProcess
 from autochron.mutate.protocol import Job, Ready, ServerKind, ServerTask, TrialReply
 from autochron.mutate.selection import MutantText, job_of
+from autochron.mutate.server.libraries import is_in_library
 
 _SERVER = "autochron.mutate.server.main"
 _KINDS = 6
@@ -45,6 +49,7 @@ class IncidentServers:
             progress: is called when something was tried.
         """
         self.reruns = False
+        self._prepared: PreparedProcess | None = None
         self.is_stopped = False
         self._folder = folder
         self._name = folder.name
@@ -67,6 +72,37 @@ class IncidentServers:
             pool.end()
         if self._fork_server is not None:
             self._fork_server.end()
+        self._drop_prepared()
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether processes of tests are forks of one that has imported what the agent needs."""
+        return self._prepared is not None
+
+    def rerun(self, cut: Ready) -> None:
+        """Have the tests' processes be forks of a prepared one from now on, if the fix gives the same reply there.
+
+        Args:
+            cut: the `Ready` of the server that starts each process anew.
+        """
+        self.reruns = True
+        fix = cut.fix_reply()
+        if any(is_in_library(str(self._folder / target.file)) for target in cut.targets):
+            return  # libraries are imported before there is a mutant
+        self._prepared = PreparedProcess(fix.hash_seed)
+        pool = self.pool_for("cut", rebuilds=True)
+        try:
+            reply = pool.first().fix_reply()
+        except UsageError:
+            reply = TrialReply(id="fix", variant="fix", kind="crash")
+        if msgspec.structs.replace(reply, seconds=fix.seconds) != fix:
+            self._pools.pop(("cut", True)).end()
+            self._drop_prepared()
+
+    def _drop_prepared(self) -> None:
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None:
+            prepared.end()
 
     def has_tried(self, server: str) -> bool:
         """Return whether a server of a kind was started, and not every reply came from the journal."""
@@ -185,6 +221,7 @@ class IncidentServers:
                 drawn=self._options.drawn,
                 rebuilds=rebuilds,
                 reruns=self.reruns and server == "widen",
+                prepared="" if self._prepared is None else self._prepared.address,
             )
             self._pools[key] = ServerPool(self._start_fork_server(), task, self._width)
         if self.is_stopped:

@@ -98,7 +98,8 @@ class IncidentStudy:
         file_digests = msgspec.json.encode(sorted(cut.files.items()))
         self.digest = hashlib.sha256(self.digest.encode() + file_digests).hexdigest()[:16]
         fix = self._passing_fix(cut)
-        self._servers.reruns = fix.reran
+        if fix.reran:
+            self._servers.rerun(cut)
         of_targets = {target: self._generate(target) for target in cut.targets}
         targets = self._reached(cut, fix)
         generated = [of_targets[target] for target in targets]

@@ -68,6 +68,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
         knows: the constants that the edge inputs are made of; only of the fix.
         canary_ran: whether the body of a canary ran in this process.
         reran: whether the test ran the agent in a process of its own.
+        hash_seed: the hash seed of the run that was recorded, if such a process replays it; empty if any will do.
         must_rebuild: why the code can't be replaced in the loaded modules; empty where it can.
         fault: why nothing was tried.
         seconds: how long the trial took.
@@ -85,6 +86,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
     knows: Knows = {}
     canary_ran: bool = False
     reran: bool = False
+    hash_seed: str = ""
     must_rebuild: str = ""
     fault: str = ""
     seconds: float = 0.0
@@ -143,6 +145,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
         drawn: how many inputs hypothesis tries besides.
         rebuilds: whether each trial loads all modules of the incident anew.
         reruns: whether the tests run the agent in processes of their own, which then try the edge inputs.
+        prepared: the address of the process that replays commands in forks; empty if each is started anew.
         words: of a command, the arguments after `pytest`.
         is_module: whether the command is `python -m pytest`, which finds modules in the working folder.
         files: all files that mutants change.
@@ -160,6 +163,7 @@ class ServerTask(Struct, frozen=True, kw_only=True):
     drawn: int = 0
     rebuilds: bool = False
     reruns: bool = False
+    prepared: str = ""
     words: tuple[str, ...] = ()
     is_module: bool = False
     files: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from autochron._runtime.unpatched import os
 from autochron.ambient.synthesis import variation_of
 from autochron.config import default_store, find_rule_file
 from autochron.diagnostics.woven_tools import refuse_uncovered
+from autochron.effects import redirect
 from autochron.effects.snapshots import SnapshotFolder
 from autochron.errors import UsageError
 from autochron.finding.rules import with_found
@@ -22,7 +23,7 @@ from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
 from autochron.isolation.live_observation import StateScope
-from autochron.model import Command, ReplaySummary, Rules, Severity
+from autochron.model import Command, Divergence, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into, with_own_code
 from autochron.program.standstill import Standstill
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from autochron.ports import Record, Replayer
     from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
+    from autochron.report.tree import Drawing
     from autochron.stdio.transcript import Transcript
 
 
@@ -68,6 +70,30 @@ NOTHING_LIVE = ReplayRequest()
 
 ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
 """Shows the user the summary of a replay."""
+
+
+def reporter(*, quiet: bool, as_json: bool = False) -> ReportReplay:
+    """Return a function that writes the report to standard error after the replay.
+
+    Args:
+        quiet: whether to write nothing if replay and record agree; has no effect on JSON.
+        as_json: whether to write JSON, not text.
+    """
+
+    def report(summary: ReplaySummary, replayer: Replayer) -> None:
+        from autochron.report.replay import write_replay  # lazy: after the program
+
+        def draw(divergences: Sequence[Divergence]) -> Drawing:
+            # lazy: only where there is something to see
+            from autochron.report.tree import DRAWN_WHOLE, draw_replay
+
+            record = replayer.record
+            recorded = record if record.size <= DRAWN_WHOLE else ()
+            return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
+
+        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
+
+    return report
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
@@ -126,7 +152,7 @@ def run_replayed(
             starts.
     """
     record, rules = load_record(options, reference)
-    seed = _seed_for(record.header.hash_seed)
+    seed = seed_for(record.header.hash_seed)
     if seed not in {"", hashseed.current()}:
         hashseed.start_again(seed)
     if command is None:
@@ -153,6 +179,31 @@ def run_replayed(
         ending.stopped = _is_stopped(program)
     program.let_go()
     return ending.finish(status, program.uncaught)
+
+
+def prepare_replay(options: Options, reference: str, wanted: ReplayRequest) -> None:
+    """Weave in this process what `run_replayed` would weave for the recorded program, and run nothing.
+
+    A later `run_replayed` with the same arguments, in this process or in a fork of it, finds it in place. The libraries
+    that are imported meanwhile are woven, too.
+
+    Args:
+        options: the rule file and the store.
+        reference: a name, an id or its prefix, `last`, or the path of a trace file.
+        wanted: what is swapped.
+    """
+    record, rules = load_record(options, reference)
+    _weave(record, with_swaps(rules, swaps_for(wanted.swap, rules)), None)
+    redirect.prepare()
+
+
+def _weave(record: Record, rules: Rules, command: Command | None) -> tuple[Program, Activation]:
+    """Enter the recorded folder and weave; return the program, and the weaving."""
+    command_to_run = _command_of(record, command)
+    enter_folder(rules, record.header.command)
+    program = Program(command_to_run)
+    rules = with_own_code(rules, command_to_run)
+    return program, activate(rules, program.own, aliases={"__main__": program.aliases})
 
 
 def _set_up(
@@ -184,17 +235,11 @@ def _set_up(
         allows_effects=wanted.allow_effects,
     )
     swaps = swaps_for(wanted.swap, rules)
-    rules = with_swaps(rules, swaps)
-    command_to_run = _command_of(record, command)
-    enter_folder(rules, record.header.command)
-    program = Program(command_to_run)
-    rules = with_own_code(rules, command_to_run)
-    redactor = Redactor.of(rules)
     set_environment(record, plan)
-    activation = activate(rules, program.own, aliases={"__main__": program.aliases})
+    program, activation = _weave(record, with_swaps(rules, swaps), command)
     capture = Capture()
     capture.hold()
-    replaying = Replaying(activation, record, redactor, plan, swaps=swaps, scope=scope)
+    replaying = Replaying(activation, record, Redactor.of(rules), plan, swaps=swaps, scope=scope)
     return program, _ReplayEnding(replaying, capture, report, report_file, strict=wanted.strict)
 
 
@@ -260,7 +305,7 @@ def _writers_of(replaying: Replaying) -> Writers | None:
     return Writers(replaying.activation.project)
 
 
-def _seed_for(recorded: str) -> str:
+def seed_for(recorded: str) -> str:
     """Return the seed of hashes: the recorded one, or in a variation of the replay another one."""
     variation = variation_of(os.environ)
     return str(int(recorded or "1") % 1_000_000 + 7_919 * variation) if variation else recorded

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +22,7 @@ from autochron.session.replayed_view import Crossings, gathered
 from autochron.store.tracefile import write_trace
 from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
+from autochron.workers.prepared import ADDRESS, NotPreparedError, PreparedReplay, run_prepared
 
 LIMIT = "AUTOCHRON_LIMIT"
 """Environment variable with the seconds that a replay may take while an incident is being tried."""
@@ -116,29 +118,38 @@ def run_again(
         report, plan_file = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
         with open(plan_file, "wb") as file:
             file.write(msgspec.json.encode(plan))
-        words = _command_line(trace, rules, swaps, allow_unwoven=allow_unwoven)
-        words += ["--", *command] if command else ["--trust", digest_of(record.header.command)]
-        environment = {key: value for key, value in os.environ.items() if key != VARIABLE}
+        environment = {key: value for key, value in os.environ.items() if key not in {VARIABLE, ADDRESS}}
         environment |= {REPORT: report, PLAN: plan_file, SCRATCH: os.path.join(folder, "scratch")}
         environment[PLACES] = os.pathsep.join(place.path for place in places)
-        status, stdout, stderr = _run_in_time(words, environment, timeout)
+        replay = PreparedReplay(
+            trace=trace,
+            rules=rules,
+            swaps=tuple((swap.old, _new_name(swap)) for swap in swaps),
+            allow_unwoven=allow_unwoven,
+            trusted=digest_of(record.header.command),
+            hash_seed=record.header.hash_seed,
+            environment=environment,
+            folder=os.getcwd(),
+        )
+        status, stdout, stderr = _run_in_time(replay, command, timeout)
         summary, replayed = _read_report(report, status, stderr)
     crossings = gathered(((crossing, None) for crossing in replayed), summary.divergences)
     return Rerun(summary.status, stdout, stderr, summary, crossings)
 
 
-def _command_line(trace: str, rules: str | None, swaps: Sequence[Swap], *, allow_unwoven: bool) -> list[str]:
-    """Return the words after the interpreter that replay a trace file, without the command to replay."""
-    words = ["-m", "autochron", "replay", trace, "--quiet"]
-    words += ["--rules", rules] if rules else []
-    words += [word for swap in swaps for word in ("--swap", f"{swap.old}={_new_name(swap)}")]
-    return [*words, "--allow-unwoven"] if allow_unwoven else words
+def _command_line(replay: PreparedReplay, command: Sequence[str]) -> list[str]:
+    """Return the words after the interpreter that replay a trace file."""
+    words = ["-m", "autochron", "replay", replay.trace, "--quiet"]
+    words += ["--rules", replay.rules] if replay.rules else []
+    words += [word for old, new in replay.swaps for word in ("--swap", f"{old}={new}")]
+    words += ["--allow-unwoven"] if replay.allow_unwoven else []
+    return [*words, "--", *command] if command else [*words, "--trust", replay.trusted]
 
 
 def _run_in_time(
-    words: list[str], environment: dict[str, str], timeout: float | None
+    replay: PreparedReplay, command: Sequence[str], timeout: float | None
 ) -> tuple[int, str, str]:
-    """Run an interpreter to its end, within `timeout` or the limit for trying an incident, both in seconds.
+    """Replay to the end, within `timeout` or the limit for trying an incident, both in seconds.
 
     Returns:
         Its status, standard output and standard error.
@@ -148,8 +159,9 @@ def _run_in_time(
         subprocess.TimeoutExpired: it exceeded `timeout`.
     """
     limit = os.environ.get(LIMIT) if timeout is None else None
+    seconds = timeout if limit is None else float(limit)
     try:
-        status, *streams = _finished(words, environment, timeout if limit is None else float(limit))
+        status, *streams = _replayed(replay, command, seconds)
     except subprocess.TimeoutExpired:
         if limit is None:
             raise
@@ -158,6 +170,17 @@ def _run_in_time(
         ) from None
     stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
     return status, stdout, stderr
+
+
+def _replayed(
+    replay: PreparedReplay, command: Sequence[str], timeout: float | None
+) -> tuple[int, bytes, bytes]:
+    """Replay in a fork of a prepared process if there is one for it, and else in a new interpreter."""
+    address = os.environ.get(ADDRESS)
+    if address and not command:
+        with suppress(NotPreparedError):
+            return run_prepared(address, replay, timeout)
+    return _finished(_command_line(replay, command), replay.environment, timeout)
 
 
 def _read_report(path: str, status: int, stderr: str) -> tuple[ReplaySummary, tuple[Replayed, ...]]:

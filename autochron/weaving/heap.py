@@ -39,7 +39,7 @@ class Heap:
         """The functions that the collector returns."""
         self._by_module: dict[str, list[FunctionType]] | None = None
         self._searches = 0
-        _note_freeze()
+        note_freeze()
 
     def functions(self) -> Iterator[FunctionType]:
         """Yield every function once."""
@@ -81,8 +81,11 @@ def every_function() -> Iterator[FunctionType]:
     return Heap().functions()
 
 
-def _note_freeze() -> None:
-    """Find the functions that were put aside, if any were since it was last noted."""
+def note_freeze() -> None:
+    """Find the functions that `gc.freeze()` has put aside, if any were since it was last noted.
+
+    A server calls it before it forks: each fork that weaves would have to look for them.
+    """
     global _aside  # noqa: PLW0603 - what is put aside belongs to the process
     if _aside is not None and is_known(_aside[0]):
         return

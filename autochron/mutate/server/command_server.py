@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import sysconfig
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
@@ -26,6 +25,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
 from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
+from autochron.mutate.server.libraries import is_library
 from autochron.mutate.server.main import fork_servers
 from autochron.mutate.server.trials import send
 from autochron.workers.fork import forked
@@ -90,34 +90,20 @@ class CommandServer:
         if not ended.is_whole:
             return
         libraries = [
-            name for name in msgspec.json.decode(ended.output, type=list[str]) if self._is_library(name)
+            name
+            for name in msgspec.json.decode(ended.output, type=list[str])
+            if is_library(name, self._files)
         ]
 
         def imported_with_libraries() -> bytes:
             _import_all(libraries)
-            return msgspec.json.encode([name for name in sys.modules if not self._is_library(name)])
+            return msgspec.json.encode([name for name in sys.modules if not is_library(name, self._files)])
 
-        before = [name for name in sys.modules if not self._is_library(name)]
+        before = [name for name in sys.modules if not is_library(name, self._files)]
         ended = forked(lambda _: imported_with_libraries(), self._limits)
         if ended.is_whole and set(msgspec.json.decode(ended.output, type=list[str])) <= set(before):
             _import_all(libraries)
             has_grown()
-
-    def _is_library(self, name: str) -> bool:
-        """Return whether a module belongs to a library that has none of the files to change."""
-        top = name.partition(".")[0]
-        module = sys.modules.get(top)
-        file = getattr(module, "__file__", None) if module is not None else _origin_of(top)
-        if file is None:
-            return module is not None or top in sys.builtin_module_names
-        file = os.path.realpath(file)
-        folder = os.path.dirname(file)
-        is_package = os.path.basename(file).startswith("__init__.")
-        if file in self._files or (
-            is_package and any(path.startswith(folder + os.sep) for path in self._files)
-        ):
-            return False
-        return file.startswith(_LIBRARIES)
 
     def _try_in_fork(self, job: Job) -> TrialReply:
         """Run a trial in a fork, and return its reply.
@@ -182,26 +168,6 @@ class CommandServer:
                 thread.join()
         flush()
         return status
-
-
-_LIBRARIES = tuple(
-    sorted(
-        {
-            os.path.realpath(sysconfig.get_path(name)) + os.sep
-            for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        }
-    )
-)
-
-
-def _origin_of(name: str) -> str | None:
-    from importlib.util import find_spec  # lazy: used before the forks only
-
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    return None if spec is None else spec.origin
 
 
 def _import_all(names: Iterable[str]) -> None:

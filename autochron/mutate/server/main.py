@@ -29,8 +29,10 @@ from autochron.mutate.server.plugin_conflicts import ConflictDisabler
 from autochron.mutate.server.preload import modules_imported_by, preload, pytest_arguments
 from autochron.mutate.server.trials import FIRST_LIMIT, Trials, limits_of, send
 from autochron.mutate.server.warmup import warm_up
+from autochron.weaving.heap import note_freeze
 from autochron.workers.fork import fork_process, forked, keep_from_forks
 from autochron.workers.limits import Limits, has_grown
+from autochron.workers.prepared import ADDRESS
 from autochron.workers.silence import flush
 
 
@@ -107,6 +109,7 @@ class RebuildingServer:
             preload(msgspec.json.decode(ended.output, type=dict[str, str]), self._task.folder)
             gc.collect()
             gc.freeze()
+            note_freeze()
             has_grown()
 
     def _try_in_fork(self, job: Job) -> TrialReply:
@@ -132,6 +135,8 @@ def serve(pipes: ServerPipes) -> None:
         if not line:
             return
         task = msgspec.json.decode(line, type=ServerTask)
+        if task.prepared:
+            os.environ[ADDRESS] = task.prepared
         if task.rebuilds:
             RebuildingServer(task, jobs, pipes.writing).serve()
             return

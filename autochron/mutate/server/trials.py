@@ -438,6 +438,7 @@ class Trials:
             ),
             canary_ran=has_run(),
             reran=any(test.handle.reran for _, test in replayed),
+            hash_seed=next((_seed_of(test) for _, test in replayed if test.handle.reran), ""),
         )
 
     def _suffix_of(self, item: pytest.Item) -> str:
@@ -446,6 +447,12 @@ class Trials:
             return ""
         files = {other.path for other in self._items}
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
+
+
+def _seed_of(test: ReplayedTest) -> str:
+    """Return the hash seed of the run that a test replays."""
+    record, _ = test.handle.planned()
+    return record.header.hash_seed
 
 
 def limits_of(task: ServerTask, fix: TrialReply) -> Limits:
