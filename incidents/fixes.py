@@ -1,16 +1,19 @@
 """Try fixes of the incidents by the incidents' tests: right ones must pass, and wrong ones must fail.
 
-    python -m incidents.fixes [NAME ...] [--keep]
+    python -m incidents.fixes [NAME ...] [--keep] [--times N] [--jobs N] [--no-baselines]
 
 `incidents/NAME/fixes` holds them: `wrong_*.py` and `right_*.py` define the tool with a fix, which takes the place of
 `guarded.py`. A fix in the agent's own code, `*_agent.py`, takes the place of `agent.py`. Each is tried in a fork. It
 prints how many wrong fixes each part of the test is the first to reject: the incident, its twin (a run that must still go
 through), or the edges (calls beside the incident's). The baselines are tried as well: other ways of testing, in
-`incidents/NAME/baselines`. `--keep` writes the results of all incidents to `mutation/results/fixes.json`.
+`incidents/NAME/baselines`. `--keep` writes the results of all incidents to `mutation/results/fixes.json`. `--times` tries
+each fix so often, and `--jobs` says how many processes try fixes at a time: with 30 of them on two cores, each test runs
+under a load of 30.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import importlib.util
@@ -96,14 +99,14 @@ def fixes_of(incident: Incident) -> list[Path]:
     return sorted((incident.folder / "fixes").glob("*.py"))
 
 
-def try_fix(incident: Incident, fix: Path) -> Trial:
-    """Try one fix by the incident's test and by its baselines.
+def try_fix(incident: Incident, fix: Path, *, by_baselines: bool = True) -> Trial:
+    """Try one fix by the incident's test and, with `by_baselines`, by its baselines.
 
     This process has the folder as its working folder and on its path.
     """
     trial = _forked(incident, fix, "test_incident.py")
     failing = []
-    for name, file in BASELINES.items():
+    for name, file in BASELINES.items() if by_baselines else ():
         if not (incident.folder / file).is_file() or (name == "tool" and fix.stem.endswith("_agent")):
             continue  # a unit test of the tool says nothing of a fix in the agent's code
         tried = _forked(incident, fix, file)
@@ -206,12 +209,16 @@ def _import_for_all() -> None:
         importlib.import_module("yaml")
 
 
-def try_all(incident: Incident, names: frozenset[str] = frozenset()) -> list[Trial]:
+def try_all(
+    incident: Incident, names: frozenset[str] = frozenset(), *, times: int = 1, by_baselines: bool = True
+) -> list[Trial]:
     """Try the fixes of an incident, each in a fork of one process.
 
     Args:
         incident: the incident.
         names: the names of the fixes; all of them if it is empty.
+        times: how often each is tried.
+        by_baselines: whether the baselines try them, too.
     """
     reading, writing = os.pipe()
     process = os.fork()
@@ -222,7 +229,9 @@ def try_all(incident: Incident, names: frozenset[str] = frozenset()) -> list[Tri
             sys.path.insert(0, str(incident.folder))
             _import_for_all()
             chosen = [fix for fix in fixes_of(incident) if not names or fix.stem in names]
-            trials = [try_fix(incident, fix) for fix in chosen]
+            trials = [
+                try_fix(incident, fix, by_baselines=by_baselines) for _ in range(times) for fix in chosen
+            ]
             with open(writing, "wb") as pipe:
                 pipe.write(json.encode(trials))
         finally:
@@ -234,59 +243,114 @@ def try_all(incident: Incident, names: frozenset[str] = frozenset()) -> list[Tri
     return json.decode(said, type=list[Trial]) if said else []
 
 
-def _in_process(incident: Incident) -> list[Trial]:
+def _in_process(incident: Incident, times: int, *, by_baselines: bool) -> list[Trial]:
     """Try the fixes of an incident in a process of its own, so that several can be tried at a time."""
-    words = [sys.executable, "-m", "incidents.fixes", "--json", str(incident.folder)]
+    words = [sys.executable, "-m", "incidents.fixes", "--json", str(incident.folder), "--times", str(times)]
+    words += [] if by_baselines else ["--no-baselines"]
     done = subprocess.run(words, cwd=INCIDENTS.parent, stdout=subprocess.PIPE, check=False)
     return json.decode(done.stdout, type=list[Trial]) if done.stdout else []
 
 
-def main(names: list[str]) -> int:
+def _shares(times: int, processes: int) -> list[int]:
+    """Share repetitions among processes: return how many each makes."""
+    processes = max(1, min(times, processes))
+    return [times // processes + (number < times % processes) for number in range(processes)]
+
+
+def _print_incident(incident: Incident, trials: list[Trial], *, by_baselines: bool) -> None:
+    """Print a line of the table, lines for the baselines, and one for each fix of which the test says what is not true."""
+    names = {trial.fix for trial in trials}
+    failing = {trial.fix for trial in trials if not trial.is_as_it_should}
+    wrong = {name for name in names if not name.startswith("right_")}
+    right = names - wrong
+    parts = Counter(
+        part for _, part in {(trial.fix, trial.rejected_by) for trial in trials if not trial.is_right}
+    )
+    by = ", ".join(f"{part} {parts[part]}" for part in PARTS if parts[part])
+    print(
+        f"{incident.name:14}{len(wrong):7}{len(wrong - failing):6}{len(right):7}{len(right - failing):6}   {by}"
+    )
+    for name in BASELINES if by_baselines else ():
+        rejected = {trial.fix for trial in trials if name in trial.baselines}
+        print(f"    {name:17}{len(rejected & wrong):6}{len(right - rejected):13}")
+    said = Counter(
+        (
+            trial.fix,
+            trial.fault or (f"rejected by the {trial.rejected_by}" if trial.rejected_by else "passes"),
+        )
+        for trial in trials
+        if not trial.is_as_it_should
+    )
+    for (fix, what), count in said.items():
+        print(f"    {fix}: {what}" + (f", {count} times" if count > 1 else ""))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m incidents.fixes", description="Try fixes of the incidents."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="an incident; all of them if there is none")
+    parser.add_argument(
+        "--keep", action="store_true", help="write the results to mutation/results/fixes.json"
+    )
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="try each fix so often")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes that try fixes at a time",
+    )
+    parser.add_argument(
+        "--no-baselines", action="store_true", help="try them by the incident's own test alone"
+    )
+    parser.add_argument("--json", metavar="FOLDER", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(words: list[str]) -> int:
     """Try the fixes of some incidents, or of all; return 1 if the test says of one what is not true."""
-    if names[:1] == ["--json"]:
-        sys.stdout.buffer.write(json.encode(try_all(load(Path(names[1])))))
+    options = _parser().parse_args(words)
+    by_baselines = not options.no_baselines
+    if options.json:
+        trials = try_all(load(Path(options.json)), times=options.times, by_baselines=by_baselines)
+        sys.stdout.buffer.write(json.encode(trials))
         return 0
-    keeps = "--keep" in names
-    names = [name for name in names if name != "--keep"]
     try:
-        if keeps and names:
-            raise IncidentError("--keep keeps the results of all incidents: leave the names out")
-        chosen = [load(INCIDENTS / name) for name in names] or list(load_all())
+        if options.keep and (options.names or options.times != 1 or options.no_baselines):
+            raise IncidentError("--keep keeps the results of all incidents, by all tests, once")
+        chosen = [load(INCIDENTS / name) for name in options.names] or list(load_all())
     except IncidentError as error:
         sys.stderr.write(f"incidents.fixes: {error}\n")
         return 2
     status = 0
     print(f"{'incident':14}{'wrong':>7}{'fail':>6}{'right':>7}{'pass':>6}   rejected first by")
     kept: list[Trial] = []
-    pool = ThreadPoolExecutor(os.cpu_count() or 1)
-    tried = {each.name: pool.submit(_in_process, each) for each in chosen if not each.missing()}
+    pool = ThreadPoolExecutor(options.jobs)
+    shares = _shares(options.times, -(-options.jobs // len(chosen)))
+    tried = {
+        each.name: [pool.submit(_in_process, each, times, by_baselines=by_baselines) for times in shares]
+        for each in chosen
+        if not each.missing()
+    }
     for incident in chosen:
         missing = incident.missing()
         if missing:
             print(f"{incident.name:14} needs {', '.join(missing)}")
             status = 2
             continue
-        trials = tried[incident.name].result()
+        parts = [share.result() for share in tried[incident.name]]
+        trials = [trial for part in parts for trial in part]
         kept += trials
-        wrong = [trial for trial in trials if not trial.is_right]
-        right = [trial for trial in trials if trial.is_right]
-        first = Counter(trial.rejected_by for trial in wrong)
-        by = ", ".join(f"{part} {first[part]}" for part in PARTS if first[part])
-        failing = sum(trial.is_as_it_should for trial in wrong)
-        passing = sum(trial.is_as_it_should for trial in right)
-        print(f"{incident.name:14}{len(wrong):7}{failing:6}{len(right):7}{passing:6}   {by}")
-        for name in BASELINES:
-            rejects = sum(name in trial.baselines for trial in wrong)
-            refuses = sum(name in trial.baselines for trial in right)
-            print(f"    {name:17}{rejects:6}{len(right) - refuses:13}")
-        for trial in trials:
-            if not trial.is_as_it_should:
-                status = max(status, 1)
-                rejection = f"rejected by the {trial.rejected_by}" if trial.rejected_by else "passes"
-                print(f"    {trial.fix}: {trial.fault or rejection}")
-        if not trials:
-            status = 1
-    if keeps and not status:
+        _print_incident(incident, trials, by_baselines=by_baselines)
+        expected = options.times * len(fixes_of(incident))
+        if len(trials) != expected:
+            print(f"    {len(trials)} of {expected} trials were made")
+        if len(trials) != expected or not trials or not all(trial.is_as_it_should for trial in trials):
+            status = max(status, 1)
+    if options.times > 1:
+        print(f"{sum(trial.is_as_it_should for trial in kept)} of {len(kept)} trials are as they should be")
+    if options.keep and not status:
         KEPT.write_bytes(json.format(json.encode(kept), indent=1) + b"\n")
         print(f"kept in {KEPT.relative_to(INCIDENTS.parent)}")
     return status
