@@ -49,6 +49,9 @@ GROWTH = 0.05
 
 _SERVER = "autochron.mutate.server.main"
 
+_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "autochron.pytest_plugin"}
+"""What else is installed must not matter, here and for `cosmic-ray exec`: some plugins take seconds to import."""
+
 _CONFIG = """\
 [cosmic-ray]
 module-path = "guarded.py"
@@ -64,6 +67,7 @@ name = "local"
 def run(size: Size) -> Iterable[Figure]:
     """Make the study, and measure on the first of its incidents."""
     is_tiny = size.rounds == 1
+    os.environ.update(_PLUGINS)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         source = peer.fetched(folder)

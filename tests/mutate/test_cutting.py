@@ -255,3 +255,39 @@ def test_a_hook_of_the_project_runs_before_each_trial(start_trier):
         "assertion",
         "passed",
     )
+
+
+LANGSMITH = """
+import sys
+import types
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield)
+
+
+plugin = types.ModuleType("langsmith.pytest_plugin")
+plugin.pytest_runtest_call = pytest_runtest_call
+del pytest_runtest_call
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "langsmith: a test that is tracked")
+    config.pluginmanager.register(plugin)
+"""
+
+
+@pytest.mark.parametrize(("marker", "at_cut"), [("", True), ("@pytest.mark.langsmith\n", False)])
+def test_a_plugin_that_acts_on_a_marker_leaves_other_tests_alone(marker, at_cut, start_trier):
+    test = TEST.replace("@pytest.mark.autochron(", f"{marker}@pytest.mark.autochron(")
+    trier = start_trier(conftest=LANGSMITH, test_incident__py=test)
+    assert verdicts(trier) == (at_cut, "passed", "assertion", "passed")
+
+
+def test_the_plugin_that_langchain_brings_along_leaves_tests_alone(start_trier, monkeypatch):
+    pytest.importorskip("langsmith")
+    monkeypatch.setenv("PYTEST_PLUGINS", "langsmith.pytest_plugin,autochron.pytest_plugin")
+    assert verdicts(start_trier()) == (True, "passed", "assertion", "passed")

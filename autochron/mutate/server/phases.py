@@ -34,6 +34,9 @@ _HARMLESS = frozenset(
 )
 """Packages whose hooks do nothing for a plain function, or nothing that the checkpoint doesn't notice."""
 
+_FOR_MARKED = {"langsmith": "langsmith"}
+"""Packages whose hooks do nothing for a test without a marker, with its name. LangChain brings langsmith along."""
+
 
 class PhaseRunner:
     """Runs the collected tests, as often as it is called.
@@ -112,7 +115,11 @@ def _is_plain(item: pytest.Item) -> bool:
         for name in _PHASE_HOOKS
         for implementation in getattr(item.ihook, name).get_hookimpls()
     ]
-    return all(module.partition(".")[0] in _HARMLESS for module in (*fixture_modules, *hook_modules))
+    packages = {module.partition(".")[0] for module in (*fixture_modules, *hook_modules)} - _HARMLESS
+    return all(
+        package in _FOR_MARKED and item.get_closest_marker(_FOR_MARKED[package]) is None
+        for package in packages
+    )
 
 
 def _module_of(plugin: object) -> str:
