@@ -1,20 +1,36 @@
 """Operators for the guards of agents' tools: the mistakes that people make when they write one.
 
-A guard is an `if` before an action: it refuses, by a `return` or a `raise`, or it acts, by a `return` of a call.
+`guard_nodes` says what a guard is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from cosmic_ray.operators.operator import Example, Operator
-from parso.python.tree import Function, Keyword, Name
-from parso.tree import BaseNode, Leaf, NodeOrLeaf
+from parso.python.tree import Name
+from parso.tree import BaseNode, NodeOrLeaf
 
-from autochron.mutate.operator_nodes import Position, first_leaf, replace_child, replaced
+from autochron.mutate.guard_nodes import (
+    ORDERS,
+    action_of,
+    awaits,
+    code_of,
+    decisions_of,
+    head_of,
+    in_brackets,
+    indentation_of,
+    is_empty_call,
+    is_in_condition,
+    is_ordered,
+    is_read,
+    is_read_of_state,
+    is_refusal_before_more,
+    parameters_of,
+)
+from autochron.mutate.operator_nodes import Position, replace_child, replaced
 
-_ORDERS = frozenset({"<", ">", "<=", ">="})
 _NORMALISERS = frozenset({"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title"})
 
 
@@ -25,13 +41,13 @@ class ActFirst(Operator):  # type: ignore[misc] # cosmic-ray has no types
     """Do what the guard stands before, and check afterwards."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        if _action_of(node) is not None:
-            yield _head(node)
+        if action_of(node) is not None:
+            yield head_of(node)
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
-        action = _action_of(node)
+        action = action_of(node)
         assert action is not None  # noqa: S101 - else there is no position
-        return replaced(node, f"{_code(action)}\n{_indentation(node)}{_code(node)}")
+        return replaced(node, f"{code_of(action)}\n{indentation_of(node)}{code_of(node)}")
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -51,11 +67,11 @@ class SwallowRefusal(Operator):  # type: ignore[misc]
     """Go on after a refusal: leave out its `return` or its `raise`."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        if node.type in {"return_stmt", "raise_stmt"} and _is_refusal_before_more(node):
+        if node.type in {"return_stmt", "raise_stmt"} and is_refusal_before_more(node):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
-        return replaced(node, _code(node.children[1]))
+        return replaced(node, code_of(node.children[1]))
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -77,27 +93,14 @@ class _DecideAlways(Operator):  # type: ignore[misc]
     refuses: ClassVar[bool]
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        for number, _ in self._places(node):
+        for number, _ in decisions_of(node):
             child = node.children[number]  # type: ignore[attr-defined] # an `if`
             yield child.start_pos, child.end_pos
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
-        number, is_refusal = self._places(node)[index]
+        number, is_refusal = decisions_of(node)[index]
         replace_child(node, number, str(is_refusal is self.refuses))
         return node
-
-    @staticmethod
-    def _places(node: NodeOrLeaf) -> list[tuple[int, bool]]:
-        """Return the numbers of the conditions, and whether what follows each is a refusal."""
-        if node.type != "if_stmt" or not isinstance(node, BaseNode):
-            return []
-        words = [child.value if isinstance(child, Keyword) else "" for child in node.children]
-        ends = {
-            number + 1: _end_of(node.children[number + 3])
-            for number, word in enumerate(words)
-            if word in {"if", "elif"}
-        }
-        return [(number, end == "refuses") for number, end in ends.items() if end]
 
 
 class RefuseEverything(_DecideAlways):
@@ -134,7 +137,7 @@ class DropAwait(Operator):  # type: ignore[misc]
     """Leave out an `await`."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        if _awaits(node):
+        if awaits(node):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
@@ -161,9 +164,9 @@ class CheckWrongArgument(Operator):  # type: ignore[misc]
 
     @staticmethod
     def _others(node: NodeOrLeaf) -> list[str]:
-        if not isinstance(node, Name) or not _is_read(node) or not _is_in_condition(node):
+        if not isinstance(node, Name) or not is_read(node) or not is_in_condition(node):
             return []
-        parameters = _parameters(node)
+        parameters = parameters_of(node)
         return [name for name in parameters if name != node.value] if node.value in parameters else []
 
     @classmethod
@@ -184,12 +187,12 @@ class StaleRead(Operator):  # type: ignore[misc]
     """Keep what was read in the first call for all later ones."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        if _is_read_of_state(node):
+        if is_read_of_state(node):
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
-        name = _code(node.children[0])
-        return replaced(node, f'{name} = globals().setdefault("_stale_{name}", {_code(node.children[2])})')
+        name = code_of(node.children[0])
+        return replaced(node, f'{name} = globals().setdefault("_stale_{name}", {code_of(node.children[2])})')
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -207,12 +210,12 @@ class WrongUnit(Operator):  # type: ignore[misc]
     _FACTORS = ("/ 100", "* 100")
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
-        if isinstance(node, Name) and _is_ordered(node) and node.value in _parameters(node):
+        if isinstance(node, Name) and is_ordered(node) and node.value in parameters_of(node):
             for _ in self._FACTORS:
                 yield node.start_pos, node.end_pos
 
     def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
-        return replaced(node, f"{_code(node)} {self._FACTORS[index]}")
+        return replaced(node, f"{code_of(node)} {self._FACTORS[index]}")
 
     @classmethod
     def examples(cls) -> Sequence[Example]:
@@ -234,9 +237,7 @@ class Tolerance(Operator):  # type: ignore[misc]
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._bounds(node)[index]
-        bound = node.children[number]
-        is_whole = isinstance(bound, Leaf) or bound.type in {"atom", "atom_expr"}
-        replace_child(node, number, f"{_code(bound) if is_whole else f'({_code(bound)})'} * 1.1")
+        replace_child(node, number, f"{in_brackets(node.children[number])} * 1.1")
         return node
 
     @staticmethod
@@ -244,12 +245,12 @@ class Tolerance(Operator):  # type: ignore[misc]
         """Return the numbers of the operands after an order that are no arguments of the tool."""
         if node.type != "comparison" or not isinstance(node, BaseNode):
             return []
-        parameters = _parameters(node)
+        parameters = parameters_of(node)
         return [
             number
             for number in range(2, len(node.children), 2)
-            if _code(node.children[number - 1]) in _ORDERS
-            and _code(node.children[number]) not in {"0", *parameters}
+            if code_of(node.children[number - 1]) in ORDERS
+            and code_of(node.children[number]) not in {"0", *parameters}
         ]
 
     @classmethod
@@ -262,6 +263,76 @@ class Tolerance(Operator):  # type: ignore[misc]
         )
 
 
+class OneLiteral(Operator):  # type: ignore[misc]
+    """Let a guard look at one case only: refuse only if an argument is what it was in the incident."""
+
+    def __init__(self, **literals: str | float) -> None:
+        """Take by the name of an argument what it was in the incident, in Python's notation."""
+        self._literals = literals
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        for number, _, _ in self._places(node):
+            child = node.children[number]  # type: ignore[attr-defined] # an `if`
+            yield child.start_pos, child.end_pos
+
+    def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
+        number, is_refusal, name = self._places(node)[index]
+        condition = in_brackets(node.children[number])
+        case = f"and {name} ==" if is_refusal else f"or {name} !="
+        replace_child(node, number, f"{condition} {case} {self._literals[name]}")
+        return node
+
+    def _places(self, node: NodeOrLeaf) -> list[tuple[int, bool, str]]:
+        names = [name for name in parameters_of(node) if name in self._literals]
+        return [(*decision, name) for decision in decisions_of(node) for name in names]
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example(
+                "def f(x):\n    if x > 1: raise E\n",
+                "def f(x):\n    if (x > 1) and x == 7: raise E\n",
+                operator_args={"x": "7"},
+            ),
+            Example(
+                "def f(x):\n    if x: return g(x)\n",
+                "def f(x):\n    if x or x != 'A1': return g(x)\n",
+                operator_args={"x": "'A1'"},
+            ),
+        )
+
+
+class DropBound(Operator):  # type: ignore[misc]
+    """Leave out a bound: replace `min(x, y)` or `max(x, y)` by one of its arguments."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[Position]:
+        for _ in self._arguments(node):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: NodeOrLeaf, index: int) -> NodeOrLeaf:
+        return replaced(node, in_brackets(self._arguments(node)[index]))
+
+    @staticmethod
+    def _arguments(node: NodeOrLeaf) -> list[NodeOrLeaf]:
+        if node.type != "atom_expr" or not isinstance(node, BaseNode) or len(node.children) != 2:
+            return []
+        trailer = node.children[1]
+        if code_of(node.children[0]) not in {"min", "max"} or code_of(trailer)[:1] != "(":
+            return []
+        arguments = trailer.children[1] if isinstance(trailer, BaseNode) else trailer
+        if arguments.type != "arglist" or not isinstance(arguments, BaseNode):
+            return []
+        given = [child for child in arguments.children if code_of(child) != ","]
+        return [] if any(child.type == "argument" for child in given) else given
+
+    @classmethod
+    def examples(cls) -> Sequence[Example]:
+        return (
+            Example("x = 2 * max(0, min(y + 1, z))", "x = 2 * min(y + 1, z)", occurrence=1),
+            Example("x = min(y + 1, z)", "x = (y + 1)"),
+        )
+
+
 class DropNormalisation(Operator):  # type: ignore[misc]
     """Leave out what makes texts alike: `strip`, `lower`, `casefold`, `unicodedata.normalize` and their like."""
 
@@ -271,10 +342,10 @@ class DropNormalisation(Operator):  # type: ignore[misc]
 
     def mutate(self, node: BaseNode, index: int) -> NodeOrLeaf:
         number = self._places(node)[index]
-        if _code(node.children[number]) == ".normalize":
+        if code_of(node.children[number]) == ".normalize":
             arguments = node.children[number + 1].children[1]
             rest = "".join(child.get_code() for child in node.children[number + 2 :])
-            return replaced(node, _code(arguments.children[-1]) + rest)
+            return replaced(node, code_of(arguments.children[-1]) + rest)
         kept = [*node.children[:number], *node.children[number + 2 :]]
         return replaced(node, "".join(child.get_code() for child in kept).lstrip())
 
@@ -282,11 +353,11 @@ class DropNormalisation(Operator):  # type: ignore[misc]
     def _places(node: NodeOrLeaf) -> list[int]:
         if node.type != "atom_expr" or not isinstance(node, BaseNode):
             return []
-        codes = [_code(child) for child in node.children]
+        codes = [code_of(child) for child in node.children]
         places = [
             number
             for number in range(1, len(codes) - 1)
-            if codes[number][1:].strip() in _NORMALISERS and _is_empty_call(node.children[number + 1])
+            if codes[number][1:].strip() in _NORMALISERS and is_empty_call(node.children[number + 1])
         ]
         if codes[:2] == ["unicodedata", ".normalize"] and len(codes) > 2:
             arguments = node.children[2].children
@@ -313,172 +384,8 @@ AGENT_OPERATORS: tuple[type[Operator], ...] = (
     StaleRead,
     WrongUnit,
     Tolerance,
+    OneLiteral,
+    DropBound,
     DropNormalisation,
 )
 """The operators for guards, in the order in which they are tried."""
-
-
-# --- Nodes ---
-
-
-def _code(node: NodeOrLeaf) -> str:
-    code: str = node.get_code(include_prefix=False)
-    return code
-
-
-def _head(node: NodeOrLeaf) -> Position:
-    """Return where the `if` and the condition of an `if` statement are."""
-    children = node.children  # type: ignore[attr-defined]
-    return children[0].start_pos, children[1].end_pos
-
-
-def _indentation(node: NodeOrLeaf) -> str:
-    """Return the blanks before a statement that begins its line."""
-    return (
-        " " * node.start_pos[1]
-        if "\t" not in first_leaf(node).prefix
-        else first_leaf(node).prefix.rpartition("\n")[2]
-    )
-
-
-def _last_statement(suite: NodeOrLeaf) -> NodeOrLeaf:
-    """Return the last statement of a suite, or of the rest of a line after a colon."""
-    node = suite
-    while isinstance(node, BaseNode) and node.type in {"suite", "simple_stmt"}:
-        statements = [child for child in node.children if child.type not in {"newline", "operator"}]
-        node = statements[-1]
-    return node
-
-
-def _awaits(node: NodeOrLeaf) -> bool:
-    return node.type == "atom_expr" and isinstance(node, BaseNode) and _code(node.children[0]) == "await"
-
-
-def _is_empty_call(trailer: NodeOrLeaf) -> bool:
-    return isinstance(trailer, BaseNode) and [_code(child) for child in trailer.children] == ["(", ")"]
-
-
-def _returned_call(statement: NodeOrLeaf) -> BaseNode | None:
-    """Return the call that a `return` statement returns; None where it returns something else."""
-    if statement.type != "return_stmt" or not isinstance(statement, BaseNode):
-        return None
-    value = statement.children[1]
-    is_call = (
-        value.type == "atom_expr" and isinstance(value, BaseNode) and _code(value.children[-1])[:1] == "("
-    )
-    return value if is_call else None
-
-
-def _end_of(suite: NodeOrLeaf) -> Literal["acts", "refuses", ""]:
-    """Return how a branch of a guard ends; an empty text where it is no guard."""
-    last = _last_statement(suite)
-    if _returned_call(last) is not None:
-        return "acts"
-    return "refuses" if last.type in {"return_stmt", "raise_stmt"} else ""
-
-
-def _statements_after(node: NodeOrLeaf) -> list[NodeOrLeaf]:
-    """Return the statements that follow one in its block."""
-    parent = node.parent
-    if parent is None:
-        return []
-    number = _number_of(node, parent)
-    return [child for child in parent.children[number + 1 :] if child.type not in {"newline", "endmarker"}]
-
-
-def _action_of(node: NodeOrLeaf) -> BaseNode | None:
-    """Return the call that an `if` statement guards: the one it returns, or the one that its block returns at last."""
-    if node.type != "if_stmt" or not isinstance(node, BaseNode) or _function_of(node) is None:
-        return None
-    end = _end_of(node.children[3])
-    if end == "acts":
-        return _returned_call(_last_statement(node.children[3]))
-    following = _statements_after(node)
-    return _returned_call(_last_statement(following[-1])) if end == "refuses" and following else None
-
-
-def _is_refusal_before_more(node: NodeOrLeaf) -> bool:
-    """Return whether a `return` or `raise` is the end of an `if` after which its block goes on, and returns no call."""
-    if not isinstance(node, BaseNode) or _returned_call(node) is not None or len(node.children) != 2:
-        return False
-    block = node.parent
-    while block is not None and block.type in {"simple_stmt", "suite"}:
-        block = block.parent
-    return block is not None and block.type == "if_stmt" and bool(_statements_after(block))
-
-
-def _number_of(node: NodeOrLeaf, parent: BaseNode) -> int:
-    """Return which child of its parent a node is. A mutant is made from a copy, which is itself no child."""
-    return next(number for number, child in enumerate(parent.children) if child.start_pos == node.start_pos)
-
-
-def _parent_of(node: NodeOrLeaf) -> BaseNode:
-    """Return the node that a node is in; only the module itself is in none."""
-    parent: BaseNode | None = node.parent
-    assert parent is not None  # noqa: S101 - see above
-    return parent
-
-
-def _function_of(node: NodeOrLeaf) -> Function | None:
-    """Return the function that a node is in."""
-    parent = node.parent
-    while parent is not None and not isinstance(parent, Function):
-        parent = parent.parent
-    return parent
-
-
-def _parameters(node: NodeOrLeaf) -> list[str]:
-    """Return the names of the arguments of the function that a node is in, without `self` and `cls`."""
-    function = _function_of(node)
-    if function is None:
-        return []
-    names = [parameter.name.value for parameter in function.get_params()]
-    return [name for name in names if name not in {"self", "cls"}]
-
-
-def _is_read(name: Name) -> bool:
-    """Return whether a name is read as a variable, and is no attribute and no keyword of a call."""
-    parent = _parent_of(name)
-    if parent.type == "trailer" and _code(parent.children[0]) == ".":
-        return False
-    return not (
-        parent.type == "argument" and _number_of(name, parent) == 0 and _code(parent.children[1]) == "="
-    )
-
-
-def _is_in_condition(node: NodeOrLeaf) -> bool:
-    """Return whether a node is in the condition of an `if`, an `elif`, a `while` or a conditional expression."""
-    child, parent = node, node.parent
-    while parent is not None and parent.type not in {"suite", "simple_stmt", "funcdef", "lambdef"}:
-        if parent.type in {"if_stmt", "while_stmt"}:
-            return True
-        if parent.type == "test" and _number_of(child, parent) == 2:
-            return True
-        child, parent = parent, parent.parent
-    return False
-
-
-def _is_ordered(name: Name) -> bool:
-    """Return whether a name is itself an operand beside `<`, `>`, `<=` or `>=`, and what it is compared with is not 0."""
-    parent = _parent_of(name)
-    if parent.type != "comparison":
-        return False
-    number = _number_of(name, parent)
-    codes = [_code(child) for child in parent.children]
-    pairs = [codes[max(0, number - 2) : number], codes[number + 2 : number : -1]]
-    return any(pair[1] in _ORDERS and pair[0] != "0" for pair in pairs if pair)
-
-
-def _is_read_of_state(node: NodeOrLeaf) -> bool:
-    """Return whether a node assigns to a name, in a function, a value with an item, an attribute or a call in it."""
-    if node.type != "expr_stmt" or not isinstance(node, BaseNode) or _function_of(node) is None:
-        return False
-    if len(node.children) != 3 or _code(node.children[1]) != "=" or node.children[0].type != "name":
-        return False
-    pending: list[NodeOrLeaf] = [node.children[2]]
-    while pending:
-        candidate = pending.pop()
-        if candidate.type == "trailer":
-            return True
-        pending += candidate.children if isinstance(candidate, BaseNode) else []
-    return False

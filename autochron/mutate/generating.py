@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -17,9 +17,12 @@ from autochron.errors import UsageError
 from autochron.mutate.bytecode import fingerprint
 from autochron.mutate.model import Mutant, MutationTarget
 from autochron.mutate.operators import operator_class
-from autochron.mutate.parsing import MutationPlace, ParsedModule, parse, read_source
+from autochron.mutate.parsing import MutationPlace, OperatorArguments, ParsedModule, parse, read_source
 from autochron.mutate.regions import Region, is_noise, regions
 from autochron.mutate.sets import OperatorSet
+
+_OF_THE_INCIDENT = frozenset({"autochron/OneLiteral"})
+"""Operators that are made with what the arguments were in the incident."""
 
 
 class Generated(Struct, frozen=True, kw_only=True):
@@ -46,6 +49,7 @@ class _OperatorUse(Struct, frozen=True):
     """One change: the operator with its rank in the set, the number of its place, the place, and its region."""
 
     operator: str
+    arguments: OperatorArguments
     rank: int
     occurrence: int
     place: MutationPlace
@@ -53,7 +57,13 @@ class _OperatorUse(Struct, frozen=True):
 
 
 def generate(
-    folder: Path, incident: str, target: MutationTarget, operators: OperatorSet, *, everything: bool = False
+    folder: Path,
+    incident: str,
+    target: MutationTarget,
+    operators: OperatorSet,
+    *,
+    everything: bool = False,
+    literals: Mapping[str, str] | None = None,
 ) -> Generated:
     """Make the mutants of a function.
 
@@ -63,6 +73,7 @@ def generate(
         target: the function.
         operators: the operators.
         everything: whether decorators, defaults, docstrings and f-strings are changed as well; annotations never are.
+        literals: by the name of an argument what it was in the incident, in Python's notation.
 
     Raises:
         UsageError: there is no such function, or parso misreads the module before the function's end.
@@ -70,7 +81,7 @@ def generate(
     source = read_source(folder, target.file)
     parsed = parse(source, target.file)
     changed_regions = _regions(parsed, target.function, operators, everything=everything)
-    changes = list(_changes(parsed, operators, changed_regions))
+    changes = list(_changes(parsed, operators, changed_regions, dict(literals or {})))
     mutants: list[Mutant] = []
     invalid: list[str] = []
     programs: set[tuple[Any, ...]] = set()
@@ -79,7 +90,7 @@ def generate(
         warnings.simplefilter("ignore")  # the compiler warns of mutants such as `"a" is b`
         original = {id(node): _program(parsed, node, source) for node in _statements(parsed, changes)}
         for change in changes:
-            text = _changed_text(parsed, change.operator, change.place)
+            text = _changed_text(parsed, change.operator, change.arguments, change.place)
             statement = parsed.statement(change.place.node)
             program = _program(parsed, statement, text)
             if program == original[id(statement)]:
@@ -110,11 +121,11 @@ def mutated(source: str, mutant: Mutant) -> str:
         UsageError: the mutant was made from another text.
     """
     parsed = parse(source, mutant.target.file)
-    places = parsed.places(mutant.operator)
+    places = parsed.places(mutant.operator, mutant.arguments)
     if mutant.occurrence < len(places):
         place = places[mutant.occurrence]
         if _replaced(parsed, place) == mutant.before:
-            return _changed_text(parsed, mutant.operator, place)
+            return _changed_text(parsed, mutant.operator, mutant.arguments, place)
     raise UsageError(
         f"{mutant.target.file}:{mutant.line}: mutant {mutant.id} was made of another source, with `{mutant.before}` there; "
         "generate the mutants anew"
@@ -139,14 +150,15 @@ def _regions(
 
 
 def _changes(
-    parsed: ParsedModule, operators: OperatorSet, changed_regions: list[Region]
+    parsed: ParsedModule, operators: OperatorSet, changed_regions: list[Region], literals: OperatorArguments
 ) -> Iterator[_OperatorUse]:
     """Return all changes, in the order of the source and then of the operators."""
     region_of = {id(node): region for region in changed_regions for node in region.nodes}
     changes = [
-        _OperatorUse(operator, rank, occurrence, place, region_of[id(place.node)])
+        _OperatorUse(operator, arguments, rank, occurrence, place, region_of[id(place.node)])
         for rank, operator in enumerate(operators.operators)
-        for occurrence, place in enumerate(parsed.places(operator))
+        for arguments in ({} if operator not in _OF_THE_INCIDENT else literals,)
+        for occurrence, place in enumerate(parsed.places(operator, arguments))
         if id(place.node) in region_of and not is_noise(place.node, _replaced(parsed, place))
     ]
     return iter(sorted(changes, key=lambda change: (change.place.position, change.rank, change.occurrence)))
@@ -168,9 +180,11 @@ def _replaced(parsed: ParsedModule, place: MutationPlace) -> str:
 # --- Mutants ---
 
 
-def _changed_text(parsed: ParsedModule, operator: str, place: MutationPlace) -> str:
+def _changed_text(
+    parsed: ParsedModule, operator: str, arguments: OperatorArguments, place: MutationPlace
+) -> str:
     """Apply an operator to a copy of a node, and return the module's text with the result."""
-    change = operator_class(operator)().mutate(_copied(place.node, place.node.parent), place.index)
+    change = operator_class(operator)(**arguments).mutate(_copied(place.node, place.node.parent), place.index)
     start, end = parsed.span(place.node)
     code = "" if change is None else change.get_code()
     return f"{parsed.text[:start]}{code}{parsed.text[end:]}"
@@ -228,7 +242,8 @@ def _mutant(
     before, after = _replaced(parsed, place), _replacement(parsed, place, text)
     # Counted from the start of the region, so that code before it does not change the id.
     number = sum(
-        earlier.order >= region.first for earlier in parsed.places(change.operator)[: change.occurrence]
+        earlier.order >= region.first
+        for earlier in parsed.places(change.operator, change.arguments)[: change.occurrence]
     )
     identity: tuple[Any, ...] = (
         incident,
@@ -236,7 +251,7 @@ def _mutant(
         target.function,
         region.name,
         change.operator,
-        {},
+        change.arguments,
         number,
         before,
         after,
@@ -247,6 +262,7 @@ def _mutant(
         target=target,
         operator=change.operator,
         occurrence=change.occurrence,
+        arguments=change.arguments,
         line=line,
         column=column,
         end_line=end_line,

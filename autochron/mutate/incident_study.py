@@ -100,7 +100,7 @@ class IncidentStudy:
         fix = self._passing_fix(cut)
         if fix.reran:
             self._servers.rerun(cut)
-        of_targets = {target: self._generate(target) for target in cut.targets}
+        of_targets = {target: self._generate(target, cut) for target in cut.targets}
         targets = self._reached(cut, fix)
         generated = [of_targets[target] for target in targets]
         for of_target, target in zip(generated, targets, strict=True):
@@ -177,10 +177,13 @@ class IncidentStudy:
         """Return whether the files that the tests loaded are unchanged; some may lie outside the incident's folder."""
         return all(digest_of(str(self.folder / path)) == digest for path, digest in ready.files.items())
 
-    def _generate(self, target: MutationTarget) -> Generated:
+    def _generate(self, target: MutationTarget, cut: Ready) -> Generated:
+        literals = cut.literals.get(f"{target.file}:{target.function}")
         everything = self._options.everything
         try:
-            return generate(self.folder, self.name, target, self._operators, everything=everything)
+            return generate(
+                self.folder, self.name, target, self._operators, everything=everything, literals=literals
+            )
         except UsageError as error:
             raise UsageError(f"{self._display_folder}: {error.message}") from error
 

@@ -42,7 +42,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "agent": (
         *("autochron/ActFirst", "autochron/SwallowRefusal", "autochron/RefuseEverything"),
         *("autochron/AllowEverything", "autochron/DropAwait", "autochron/CheckWrongArgument"),
-        *("autochron/StaleRead", "autochron/WrongUnit", "autochron/Tolerance", "autochron/DropNormalisation"),
+        *("autochron/StaleRead", "autochron/WrongUnit", "autochron/Tolerance", "autochron/OneLiteral"),
+        *("autochron/DropBound", "autochron/DropNormalisation"),
     ),
     "comparison": ("core/ReplaceComparisonOperator_*", "autochron/ReplaceMembership"),
     "condition": (

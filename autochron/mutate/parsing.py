@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 import parso
 from cosmic_ray.ast import ast_nodes
@@ -39,6 +40,10 @@ _NOT_READ_BY_PARSO = (
     ("Starred", "a `*` in this place"),
 )
 """What Python reads and parso doesn't, by the node's name in `ast`; the first that is found is reported."""
+
+
+OperatorArguments: TypeAlias = dict[str, str | int | float | bool]
+"""What an operator is made with, by name."""
 
 
 class MutationPlace(Struct, frozen=True):
@@ -86,7 +91,7 @@ class ParsedModule:
                 f"{file}:{line} is no Python ({getattr(error, 'msg', error)}), so there is nothing to mutate; mend it first"
             ) from None
         self.nodes: tuple[NodeOrLeaf, ...] = tuple(ast_nodes(parso.parse(text)))
-        self._places: dict[str, tuple[MutationPlace, ...]] = {}
+        self._places: dict[tuple[object, ...], tuple[MutationPlace, ...]] = {}
 
     @cached_property
     def order(self) -> dict[int, int]:
@@ -130,14 +135,20 @@ class ParsedModule:
             node = node.parent
         return node
 
-    def places(self, operator: str) -> tuple[MutationPlace, ...]:
-        """Return all places of an operator. cosmic-ray calls the index of a place its occurrence."""
-        if operator not in self._places:
-            self._places[operator] = tuple(self._find_places(operator))
-        return self._places[operator]
+    def places(self, operator: str, arguments: OperatorArguments = {}) -> tuple[MutationPlace, ...]:  # noqa: B006 - it is only read
+        """Return all places of an operator. cosmic-ray calls the index of a place its occurrence.
 
-    def _find_places(self, operator: str) -> Iterator[MutationPlace]:
-        instance = operator_class(operator)()
+        Args:
+            operator: the name of the operator.
+            arguments: what the operator is made with.
+        """
+        key = (operator, *arguments.items())
+        if key not in self._places:
+            self._places[key] = tuple(self._find_places(operator, arguments))
+        return self._places[key]
+
+    def _find_places(self, operator: str, arguments: OperatorArguments) -> Iterator[MutationPlace]:
+        instance = operator_class(operator)(**arguments)
         allowed_types = next(
             (node_types for family, node_types in _NODE_TYPES.items() if operator.startswith(family)), None
         )

@@ -102,6 +102,8 @@ class Ready(Struct, frozen=True, kw_only=True):
         swaps: by the name of a function, the name of the one that the tests put in its place.
         targets: the functions to mutate; helpers of the others come last.
         helpers: how many of them are helpers, which were found and not named.
+        literals: by a target, as `FILE:NAME`, and by the name of an argument: what it was in the first recorded call, in
+            Python's notation. Only texts, numbers and truth values are there.
         recorded: the recorded outcomes of the crossings that are live in the tests.
         fix: the reply of the fix.
         limit: seconds that a trial may take.
@@ -116,6 +118,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     swaps: dict[str, str] = {}
     targets: tuple[MutationTarget, ...] = ()
     helpers: int = 0
+    literals: dict[str, dict[str, str]] = {}
     recorded: tuple[LiveOutcome, ...] = ()
     fix: TrialReply | None = None
     limit: float = 0.0

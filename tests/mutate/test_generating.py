@@ -344,6 +344,29 @@ def test_mutants_that_are_not_python_are_kept_and_listed(generate_from):
 # --- Identity ---
 
 
+def test_a_guard_is_made_to_look_at_what_an_argument_was_in_the_incident(generate_from):
+    source = """
+    def f(order, cents=1, *, note):
+        if cents > 7 or note:
+            raise ValueError(cents)
+        elif order in PAID:
+            return pay(order)
+        return None
+    """
+    literals = {"order": "'A1'", "cents": "-9", "currency": "'EUR'"}
+    generated = generate_from(source, operators=["autochron/OneLiteral"], literals=literals)
+    assert described(generated) == [
+        "2:7 cents > 7 or note -> (cents > 7 or note) and order == 'A1'",
+        "2:7 cents > 7 or note -> (cents > 7 or note) and cents == -9",
+        "4:9 order in PAID -> (order in PAID) or order != 'A1'",
+        "4:9 order in PAID -> (order in PAID) or cents != -9",
+    ]
+    assert {by_cosmic_ray(generated, mutant) for mutant in generated.mutants} == {
+        mutated(generated.source, mutant) for mutant in generated.mutants
+    }
+    assert generate_from(source, operators=["autochron/OneLiteral"]).mutants == ()
+
+
 def test_an_id_does_not_depend_on_the_text_above(generate_from):
     body = "def f(a):\n    return a > 1 and a < 1\n"
     below = "x = [1 > 2, 1 in (3, 4), 'x']\n\ndef other(): return 1 and 2\n\n" + body

@@ -148,6 +148,21 @@ def test_a_guard_is_studied(tmp_path, shape):
     assert " at 0x" not in (tmp_path / "out" / "study.json").read_text()
 
 
+@pytest.mark.parametrize("shape", ["async", pytest.param("method", marks=pytest.mark.thorough)])
+def test_a_guard_that_refuses_the_incident_alone_is_tried(tmp_path, shape):
+    """Cut-point asks nothing else, so that only other inputs tell."""
+    incident = study_of_folder(new_incident(tmp_path, **SHAPES[shape]))
+    verdicts = {
+        result.mutant.after: (result.verdicts["cut-point"].kind, result.verdicts["widened"].is_killed)
+        for result in incident.results
+        if result.mutant.operator == "autochron/OneLiteral"
+    }
+    assert verdicts == {
+        "(cents > PAID[order]) and order == 'A1'": ("passed", False),
+        "(cents > PAID[order]) and cents == 9900": ("passed", True),
+    }
+
+
 def test_a_generator_is_studied(tmp_path):
     assert_right(study_of_folder(new_incident(tmp_path, **GENERATOR)))
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import json
 
+from autochron._runtime.unpatched import os
+from autochron.diagnostics.recorded_sites import parts_of
 from autochron.envelope import codec
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
-from autochron.mutate.protocol import LiveOutcome
+from autochron.mutate.model import MutationTarget
+from autochron.mutate.protocol import LiveOutcome, ServerTask
+from autochron.mutate.server.marked_tests import swaps_of
 
 if TYPE_CHECKING:
     from autochron.pytest_plugin.sessions import ReplayedTest
@@ -42,6 +46,43 @@ def recorded_outcomes(test: ReplayedTest, suffix: str) -> Iterator[LiveOutcome]:
     for envelope in record:
         if plan.is_live(envelope) and envelope.kind not in _NOT_COMPARED:
             yield LiveOutcome(envelope.address + suffix, outcome_json(envelope))
+
+
+def recorded_literals(
+    task: ServerTask, tests: Sequence[ReplayedTest], targets: Sequence[MutationTarget]
+) -> dict[str, dict[str, str]]:
+    """Return what the arguments of the targets were in the first recorded call, as `Ready.literals`.
+
+    A call belongs to a target if the target was called, or takes the place of what was called.
+
+    Args:
+        task: the server's task.
+        tests: the tests that replay a trace.
+        targets: the functions to mutate.
+    """
+    literals: dict[str, dict[str, str]] = {}
+    by_place = {
+        (os.path.realpath(os.path.join(task.folder, target.file)), target.function): target
+        for target in targets
+    }
+    for test in tests:
+        record, plan = test.handle.planned()
+        swaps = swaps_of(test)
+        for envelope in record:
+            if envelope.kind in _NOT_COMPARED or not plan.is_live(envelope):
+                continue
+            file, qualname, _ = parts_of(envelope.site)
+            called = f"{os.path.join(test.root, file)}:{qualname}"
+            path, _, name = swaps.get(called, called).rpartition(":")
+            target = by_place.get((os.path.realpath(path), name))
+            if target is not None:
+                given = _decoded(envelope.input)
+                values = given.items() if isinstance(given, dict) else ()
+                literals.setdefault(
+                    f"{target.file}:{target.function}",
+                    {key: repr(value) for key, value in values if isinstance(value, str | int | float)},
+                )
+    return literals
 
 
 def outcome_json(envelope: Envelope) -> str:

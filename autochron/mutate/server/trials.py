@@ -29,7 +29,7 @@ from autochron.mutate.server.marked_tests import (
     replayed_test_of,
     swaps_of,
 )
-from autochron.mutate.server.outcomes import live_outcomes, recorded_outcomes
+from autochron.mutate.server.outcomes import live_outcomes, recorded_literals, recorded_outcomes
 from autochron.mutate.server.phases import PhaseRunner
 from autochron.mutate.server.preload import (
     file_of,
@@ -262,6 +262,7 @@ class Trials:
             swaps=self._swaps,
             targets=targets,
             helpers=self._helpers,
+            literals=recorded_literals(self._task, self._tests, targets),
             recorded=tuple(
                 outcome
                 # Not strict: for items without a trace there are no replayed tests.
