@@ -39,6 +39,8 @@ def main(words: Sequence[str]) -> int:
     status = 0
     if list(words) != ["--from"]:
         os.chdir(ROOT)
+        # A pack brings ddtrace, whose plugin starts a thread in each fork: trials could not go on from the checkpoint.
+        os.environ.setdefault("PYTEST_ADDOPTS", "-p no:ddtrace")
         folders = [str(each.folder.relative_to(ROOT)) for each in load_all()]
         options = ["--explanations", "mutation/arguments.toml", "--out", "mutation/results", *words]
         for name, file in BASELINES:

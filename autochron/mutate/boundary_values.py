@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from autochron.mutate.definitions import functions_of
@@ -65,32 +66,65 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
         names: the globals of the module.
     """
     node = functions_of(ast.parse(source))[function]
-    numbers: dict[Any, str] = {}
-    texts: dict[str, str] = {}
-
-    def add(value: Any, origin: str) -> None:
-        if isinstance(value, str):
-            if value and len(value) < 200:
-                texts.setdefault(str.__str__(value), origin)
-        # Not NaN, which does not equal itself.
-        elif isinstance(value, _NUMBERS) and not isinstance(value, bool) and value == value:  # noqa: PLR0124
-            numbers.setdefault(_number_type(value)(value), origin)
-
+    gathered = _Gathered()
     for inner in _body_nodes(node):
         if isinstance(inner, ast.Constant):
-            add(inner.value, f"{inner.value!r} in {file}:{inner.lineno}")
+            gathered.add(inner.value, f"{inner.value!r} in {file}:{inner.lineno}")
         elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in names:
             for path, value in _leaves(names[inner.id], inner.id, _MAX_DEPTH):
-                add(
+                gathered.add(
                     value,
                     f"{path} in {file}:{inner.lineno}"
                     if path == inner.id
                     else f"{path}, named in {file}:{inner.lineno}",
                 )
-    return Constants(
-        tuple(Constant(value, origin) for value, origin in numbers.items()),
-        tuple(Constant(value, origin) for value, origin in texts.items()),
-    )
+    return gathered.constants()
+
+
+def with_receiver(constants: Constants, function: FunctionType, receiver: object) -> Constants:
+    """Return constants with the numbers and texts that a method reads from its object, such as `self.limit`.
+
+    Args:
+        constants: those of the function.
+        function: the function.
+        receiver: the object, or the class of a class method; None for a function that is no method.
+    """
+    gathered = _Gathered(constants)
+    held = {} if receiver is None else {**_attributes_of(type(receiver)), **_attributes_of(receiver)}
+    for name in function.__code__.co_names:
+        for path, value in _leaves(held.get(name), f"self.{name}", _MAX_DEPTH):
+            gathered.add(value, path)
+    return gathered.constants()
+
+
+def _attributes_of(owner: object) -> Mapping[str, Any]:
+    """Return the attributes that an object holds itself, without running any code of it."""
+    held = getattr(owner, "__dict__", None)
+    return held if isinstance(held, Mapping) else {}
+
+
+class _Gathered:
+    """Numbers and texts, each once, with where it was seen first."""
+
+    def __init__(self, constants: Constants | None = None) -> None:
+        self._numbers: dict[Any, str] = dict(constants.numbers if constants else ())
+        self._texts: dict[str, str] = dict(constants.texts if constants else ())
+
+    def add(self, value: Any, origin: str) -> None:
+        """Add a value unless it is no number and no text, or too long."""
+        if isinstance(value, str):
+            if value and len(value) < 200:
+                self._texts.setdefault(str.__str__(value), origin)
+        # Not NaN, which does not equal itself.
+        elif isinstance(value, _NUMBERS) and not isinstance(value, bool) and value == value:  # noqa: PLR0124
+            self._numbers.setdefault(_number_type(value)(value), origin)
+
+    def constants(self) -> Constants:
+        """Return what was added."""
+        return Constants(
+            tuple(Constant(value, origin) for value, origin in self._numbers.items()),
+            tuple(Constant(value, origin) for value, origin in self._texts.items()),
+        )
 
 
 def _body_nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -148,6 +148,30 @@ def test_a_guard_is_studied(tmp_path, shape):
     assert " at 0x" not in (tmp_path / "out" / "study.json").read_text()
 
 
+LIMITED = METHOD | {
+    "guarded": "from tools import Desk\n\npay = Desk.refund\n\n\n"
+    "def refund(self, order: str, cents: int) -> dict:\n    if cents > self.limit:\n"
+    '        return {"status": "blocked", "most": self.limit}\n    return pay(self, order, cents)\n',
+    "tools": METHOD["tools"].replace(
+        "    def refund", "    def __init__(self, limit):\n        self.limit = limit\n\n    def refund"
+    ),
+    "agent": AGENT.replace("tools.refund(", "tools.Desk(4900).refund("),
+    "test_incident": TEST.replace("tools.py:refund", "tools.py:Desk.refund"),
+}
+
+
+def test_a_bound_that_the_object_holds_is_tried(tmp_path):
+    incident = study_of_folder(new_incident(tmp_path, **LIMITED), status=1)  # an answer hides what was paid
+    assert (
+        verdict_on(incident, ">", ">=", "cut-point").kind,
+        verdict_on(incident, ">", ">=", "widened").kind,
+    ) == (
+        "passed",
+        "output",
+    )
+    assert "self.limit" in {each.source for each in incident.inputs}
+
+
 @pytest.mark.parametrize("shape", ["async", pytest.param("method", marks=pytest.mark.thorough)])
 def test_a_guard_that_refuses_the_incident_alone_is_tried(tmp_path, shape):
     """Cut-point asks nothing else, so that only other inputs tell."""

@@ -30,6 +30,7 @@ from autochron.mutate.boundary_values import (
     candidates,
     constants_of,
     copied,
+    with_receiver,
 )
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
@@ -152,6 +153,7 @@ class EdgeInputs:
             for function in functions
         }
         self._task = task
+        self._has_receiver: set[str] = set()
         self._limits = Limits(_INPUT_LIMIT, task.memory)
         self._fix_outcomes: FixOutcomes | None = None
         if task.drawn:
@@ -185,6 +187,25 @@ class EdgeInputs:
             for name, constants in self._constants.items()
         }
 
+    def _constants_at(
+        self, function: Callable[..., Any], target: MutationTarget, receiver: object
+    ) -> Constants:
+        """Return the constants of a function at a call; the fix's first one adds those of its receiver.
+
+        Later calls, and those of mutants, have the same: else their inputs would not be the same.
+
+        Args:
+            function: the function that is called.
+            target: the target that it is.
+            receiver: what its argument `self` or `cls` is; None without one.
+        """
+        name = target.function
+        known = self._constants.get(name, Constants((), ()))
+        if self._fix_outcomes is None and not self._task.reruns and name not in self._has_receiver:
+            self._has_receiver.add(name)
+            known = self._constants[name] = with_receiver(known, inspect.unwrap(function), receiver)
+        return known
+
     def explorer(
         self, function: Callable[..., Any], target: MutationTarget, name: str, suffix: str
     ) -> Explorer:
@@ -196,7 +217,7 @@ class EdgeInputs:
             name: the name of the function in addresses of its calls.
             suffix: is appended to these addresses; it names the test where there are several.
         """
-        constants = self._constants.get(target.function, Constants((), ()))
+        constants = functools.partial(self._constants_at, function, target)
         label = (name, suffix)
         return Explorer(function, target, label, constants, self._task, self._limits, self._fix_outcomes)
 
@@ -215,7 +236,7 @@ class Explorer:
         function: Callable[..., Any],
         target: MutationTarget,
         label: tuple[str, str],
-        constants: Constants,
+        constants: Callable[[object], Constants],
         task: ServerTask,
         limits: Limits,
         fix: FixOutcomes | None,
@@ -226,7 +247,7 @@ class Explorer:
             function: the function to call.
             target: the target that it is.
             label: the function's name in addresses, and the suffix of these.
-            constants: what the inputs are made of.
+            constants: returns what the inputs are made of, from what `self` or `cls` is at the call.
             task: says how many inputs are tried.
             limits: what the call with one input may take.
             fix: what the fix gives; None where the fix itself is tried.
@@ -275,7 +296,8 @@ class Explorer:
             return
         name, suffix = self._label
         address = f"{name}[{self._calls}]{suffix}"
-        inputs = candidates(arguments, self._constants, self._task.inputs)
+        receiver = next((arguments[each] for each in ("self", "cls") if each in arguments), None)
+        inputs = candidates(arguments, self._constants(receiver), self._task.inputs)
         if self._task.drawn:
             with paused():  # what hypothesis asks of the machine is not the tool's
                 # Lazy: hypothesis is slow to import, and rarely used.
