@@ -100,6 +100,7 @@ class IncidentStudy:
         fix = self._passing_fix(cut)
         if fix.reran:
             self._servers.rerun(cut)
+            self._progress(self.name, _SLOW if self._servers.is_prepared else _SLOWER, 0, 0)
         of_targets = {target: self._generate(target, cut) for target in cut.targets}
         targets = self._reached(cut, fix)
         generated = [of_targets[target] for target in targets]
@@ -443,6 +444,15 @@ class IncidentStudy:
                     " source has changed since, or the id is misspelt (mutants.jsonl has them)"
                 )
 
+
+_SLOW = (
+    "each trial runs the whole agent, since the test calls replay.run(); a test that calls the agent in its own process is"
+    " faster"
+)
+_SLOWER = (
+    "each trial starts Python anew, since the test calls replay.run(), and the fix gives another result in a fork; a test"
+    " that calls the agent in its own process is many times faster"
+)
 
 _REMEDY = {
     "mocks": "mend that test, or take it out of the folder",

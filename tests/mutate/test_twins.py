@@ -144,11 +144,17 @@ def test_each_part_kills_what_the_parts_before_it_let_live(recorded, tmp_path):
             '"cents": 1}',
             'its tests marked part="twin" fail before anything is mutated (AssertionError: ',
         ),
+        (
+            "    agent.main()\n    assert tools.paid == [",
+            "    assert agent.main().get('is_checked')\n    assert tools.paid == [",
+            "a canary failed: the function without the fix: twin fails, expected: passes; it must be a run that goes through",
+        ),
     ],
 )
 def test_a_twin_that_says_nothing_is_refused(recorded, tmp_path, old, new, reason):
     assert old in TEST
-    folder = copy_incident(recorded, tmp_path / "refund", test_incident=TEST.replace(old, new))
+    marks = GUARDED.replace("pay(order, cents)", "pay(order, cents) | {'is_checked': True}")
+    folder = copy_incident(recorded, tmp_path / "refund", test_incident=TEST.replace(old, new), guarded=marks)
     command = mutate(tmp_path, folder)
     assert command.status == 2
     assert reason in " ".join(command.said.split())

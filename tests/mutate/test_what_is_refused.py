@@ -102,6 +102,14 @@ REFUSED = {
         (),
         r"refund: what it tests can't be imported: SystemExit: 1",
     ),
+    "a guard in C": (
+        {"guarded": "from operator import concat as refund\n"},
+        (),
+        (
+            r"refund: guarded\.py:refund has no code of Python's that could be mutated; write the guard in Python, or name a"
+            r" function of yours with --tool FILE:NAME"
+        ),
+    ),
     "a test that is no Python": (
         {"test_incident": "def test_it(:\n"},
         (),

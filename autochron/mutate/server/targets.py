@@ -55,7 +55,8 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[M
             code = getattr(function, "__code__", None)
             if code is None:
                 raise PlanError(
-                    f"{new} has no code of Python's that could be mutated; name a function with --tool"
+                    f"{_shown(new)} has no code of Python's that could be mutated; write the guard in Python, or name a"
+                    " function of yours with --tool FILE:NAME"
                 )
             targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
             guards += [function] if isinstance(function, FunctionType) else []
@@ -75,6 +76,11 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[M
         code = helper.__code__
         targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
     return tuple(targets), len(targets) - named
+
+
+def _shown(new: Any) -> str:
+    """Return the name of a replacement for a message."""
+    return new if isinstance(new, str) else getattr(new, "__qualname__", repr(new))
 
 
 def _helpers_of(
