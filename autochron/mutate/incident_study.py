@@ -101,6 +101,8 @@ class IncidentStudy:
         if fix.reran:
             self._servers.rerun(cut)
             self._progress(self.name, _SLOW if self._servers.is_prepared else _SLOWER, 0, 0)
+        elif cut.why_whole:
+            self._progress(self.name, f"each trial runs the whole test, since {cut.why_whole}", 0, 0)
         of_targets = {target: self._generate(target, cut) for target in cut.targets}
         targets = self._reached(cut, fix)
         generated = [of_targets[target] for target in targets]

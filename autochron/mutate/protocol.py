@@ -110,6 +110,7 @@ class Ready(Struct, frozen=True, kw_only=True):
         process: the id of the server's process, and of its session.
         files: a digest of each loaded file of the project, by its path from the incident's folder.
         at_cut: whether trials continue from the checkpoint, and don't each run the whole test.
+        why_whole: why they don't; empty where they do.
     """
 
     fault: str = ""
@@ -125,6 +126,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     process: int = 0
     files: dict[str, str] = {}
     at_cut: bool = False
+    why_whole: str = ""
 
     def fix_reply(self) -> TrialReply:
         """Return the reply of the trial of the fix, which a server without a fault has tried."""

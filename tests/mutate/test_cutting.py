@@ -285,6 +285,43 @@ def test_a_plugin_that_acts_on_a_marker_leaves_other_tests_alone(marker, at_cut,
     test = TEST.replace("@pytest.mark.autochron(", f"{marker}@pytest.mark.autochron(")
     trier = start_trier(conftest=LANGSMITH, test_incident__py=test)
     assert verdicts(trier) == (at_cut, "passed", "assertion", "passed")
+    reason = "" if at_cut else "a hook of langsmith.pytest_plugin acts around the test"
+    assert trier.ready.why_whole == reason
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"agent": agent("open('log', 'w').close()")}, "open"),
+        (
+            {
+                "agent": agent(
+                    "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+                    "import threading\n",
+                )
+            },
+            "there is another thread (python)",
+        ),
+        (
+            {
+                "test_incident__py": TEST
+                + TEST.partition("@")[1]
+                + TEST.partition("@")[2].replace("test_", "test_also_")
+            },
+            "there are 2 tests",
+        ),
+        (
+            {
+                "test_incident__py": "import pytest\n\n\n@pytest.fixture\ndef shop():\n    pass\n"
+                + TEST.replace("(replay)", "(replay, shop)")
+            },
+            "the fixture `shop` acts around the test",
+        ),
+    ],
+    ids=["a file", "a thread", "two tests", "a fixture"],
+)
+def test_why_the_whole_test_is_run_is_known(files, reason, start_trier):
+    assert start_trier(**files).ready.why_whole == reason
 
 
 def test_the_plugin_that_langchain_brings_along_leaves_tests_alone(start_trier, monkeypatch):

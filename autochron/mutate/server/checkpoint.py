@@ -59,7 +59,7 @@ Codes = list[tuple["FunctionType", "CodeType"]]
 
 
 class CheckpointLostError(Exception):
-    """The checkpoint process has ended, or does not answer any more."""
+    """The checkpoint process has ended, does not answer any more, or can't fork; its text says why it can't."""
 
 
 class CheckpointProcess:
@@ -93,7 +93,14 @@ class CheckpointProcess:
         os.close(job_reader)
         os.close(reply_writer)
         self._started = unpatched.perf_counter_ns()
-        self._receive()
+        self._raise_obstacle(self._receive())
+
+    def _raise_obstacle(self, line: bytes) -> None:
+        """Raise what keeps the process from forking; an empty line says that nothing does."""
+        obstacle = line.decode("utf-8", "replace").strip()
+        if obstacle:
+            self.end()
+            raise CheckpointLostError(obstacle)
 
     @property
     def is_expired(self) -> bool:
@@ -213,19 +220,23 @@ class ForkPoint:
             self._obstacle = event
         self._isolation = isolation
 
-    def _can_fork(self) -> bool:
-        """Return whether a fork made here inherits all of the test's state."""
+    def _what_keeps_from_forking(self) -> str:
+        """Return why a fork made here would not inherit all of the test's state; empty if it would."""
         asyncio: Any = sys.modules.get("asyncio.events")
-        return (
-            not self._obstacle
-            and len(os.listdir("/proc/self/task")) == 1
-            and (asyncio is None or asyncio._get_running_loop() is None)  # noqa: SLF001 - the public function raises where there is none
-            and _descriptors() == self._descriptors_before
-            and not any(
-                signal.getitimer(timer)[0]
-                for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-            )
-        )
+        if self._obstacle:
+            return self._obstacle
+        if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001 - the public function raises where there is none
+            return "an event loop runs"
+        if len(os.listdir("/proc/self/task")) > 1:
+            return f"there is another thread ({_names_of_threads()})"
+        if _descriptors() != self._descriptors_before:
+            return "a file was opened, read or written"
+        if any(
+            signal.getitimer(timer)[0]
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+        ):
+            return "a timer runs"
+        return ""
 
     def _serve(self) -> None:
         """Stop here, read jobs, and fork a trial for each; return only in a trial, which continues with the test.
@@ -238,10 +249,11 @@ class ForkPoint:
         if sys.getprofile() != self._on_profile_event:
             self._obstacle = "another profiler"
         sys.setprofile(None)
-        can_fork = self._can_fork()
+        obstacle = self._what_keeps_from_forking()
         self._isolation = None
-        if not can_fork:
+        if obstacle:
             replayer.put_away()
+            os.write(self._replies, " ".join(obstacle.split()).encode() + b"\n")
             unpatched.immediate_exit(0)
         random: Any = sys.modules.get("random")
         random_state = random.getstate() if random is not None else None
@@ -279,6 +291,19 @@ class ForkPoint:
         """Send the reply that `make_reply` returns for this trial's job, and end the process."""
         assert self._fork is not None and self._job is not None  # noqa: S101, PT018 - the caller has checked it
         self._fork.end(msgspec.json.encode(make_reply(self._job)))
+
+
+def _names_of_threads() -> str:
+    """Return the names that the system has for the other threads of this process."""
+    names = set()
+    for thread in os.listdir("/proc/self/task"):
+        if int(thread) != os.getpid():
+            with (
+                suppress(OSError),
+                open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file,
+            ):
+                names.add(file.read().strip())
+    return ", ".join(sorted(names))
 
 
 def _descriptors() -> dict[int, tuple[Any, ...]]:

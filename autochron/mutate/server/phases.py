@@ -66,11 +66,17 @@ class PhaseRunner:
 
     def set_up(self) -> None:
         """Set up a test once for all trials, if it is the only one and only pytest and autochron act around it."""
-        if len(self._items) != 1 or not _is_plain(self._items[0]):
+        if self.obstacle():
             return
         self.is_set_up = True
         if _phase(self._items[0], "setup", reports=False) is not None:
             self.take_down()  # each trial sets it up itself, and reports the failure
+
+    def obstacle(self) -> str:
+        """Return why the test is not set up once for all trials; empty if it may be."""
+        if len(self._items) != 1:
+            return f"there are {len(self._items)} tests"
+        return _obstacle(self._items[0])
 
     def take_down(self) -> None:
         """Undo `set_up`, so that each trial sets up the test itself."""
@@ -95,30 +101,39 @@ def _phase(item: pytest.Item, when: _Phase, *, reports: bool) -> BaseException |
     return call_info.excinfo.value if call_info.excinfo is not None else None
 
 
-def _is_plain(item: pytest.Item) -> bool:
-    """Return whether only pytest and autochron act around a test: no fixture and no hook of another package."""
+def _obstacle(item: pytest.Item) -> str:
+    """Return what acts around a test beside pytest and autochron: a fixture, a hook of another package; empty if nothing."""
     fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
     function = getattr(item, "obj", None)
     if (
         fixtures is None
         or getattr(item, "cls", None) is not None
         or getattr(function, "is_hypothesis_test", False)
+        or not isinstance(function, FunctionType)
+        or inspect.iscoroutinefunction(function)
     ):
-        return False
-    if not isinstance(function, FunctionType) or inspect.iscoroutinefunction(function):
-        return False
-    fixture_modules = [
-        definition.func.__module__ for definitions in fixtures.values() for definition in definitions
-    ]
+        return "the test is no plain function"
     hook_modules = [
         _module_of(implementation.plugin)
         for name in _PHASE_HOOKS
         for implementation in getattr(item.ihook, name).get_hookimpls()
     ]
-    packages = {module.partition(".")[0] for module in (*fixture_modules, *hook_modules)} - _HARMLESS
-    return all(
+    acting = [
+        *(
+            f"the fixture `{name}`"
+            for name, definitions in fixtures.items()
+            if not all(_is_harmless(definition.func.__module__, item) for definition in definitions)
+        ),
+        *(f"a hook of {module}" for module in hook_modules if not _is_harmless(module, item)),
+    ]
+    return f"{acting[0]} acts around the test" if acting else ""
+
+
+def _is_harmless(module: str, item: pytest.Item) -> bool:
+    """Return whether fixtures and hooks of a module do nothing that matters for a test."""
+    package = module.partition(".")[0]
+    return package in _HARMLESS or (
         package in _FOR_MARKED and item.get_closest_marker(_FOR_MARKED[package]) is None
-        for package in packages
     )
 
 

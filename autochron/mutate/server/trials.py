@@ -82,6 +82,7 @@ class Trials:
         self._rerun_inputs: RerunInputs | None = None
         self._is_served = False
         self._uses_checkpoint = False
+        self._why_whole = ""
         """Whether trials continue from the checkpoint."""
         self._checkpoint: CheckpointProcess | None = None
         self._fork_point: ForkPoint | None = None
@@ -274,6 +275,7 @@ class Trials:
             process=os.getpid(),
             files=self._files(),
             at_cut=self._uses_checkpoint,
+            why_whole=self._why_whole,
         )
 
     def _files(self) -> dict[str, str]:
@@ -388,7 +390,11 @@ class Trials:
 
     def _checkpoint_agrees(self, fix_reply: TrialReply) -> bool:
         """Return whether the fix gives the same reply from the checkpoint as in a whole run."""
-        if not self._runner.is_set_up or not all(test.handle.is_swapping for test in self._tests):
+        if not self._runner.is_set_up:
+            self._why_whole = self._runner.obstacle()
+            return False
+        if not all(test.handle.is_swapping for test in self._tests):
+            self._why_whole = "the test swaps nothing in"
             return False
         try:
             self._checkpoint = CheckpointProcess(self._run_to_checkpoint, self._limits)
@@ -396,11 +402,13 @@ class Trials:
             reply = msgspec.json.decode(
                 self._checkpoint.ask(msgspec.json.encode(fix) + b"\n"), type=TrialReply
             )
-        except CheckpointLostError:
+        except CheckpointLostError as error:
             self._checkpoint = None
+            self._why_whole = str(error) or "the test does not call it in this process"
             return False
         if msgspec.structs.replace(reply, seconds=fix_reply.seconds) == fix_reply:
             return True
+        self._why_whole = "the fix gives another result from there"
         self._checkpoint.end()
         self._checkpoint = None
         return False
