@@ -22,12 +22,14 @@ from msgspec import Struct
 from autochron.mutate.fork_server import ForkServer, ServerPool
 from autochron.mutate.generating import generate, mutated
 from autochron.mutate.model import Mutant, Study
+from autochron.mutate.prepared_process import PreparedProcess
 from autochron.mutate.protocol import Job, Ready, ServerTask
 from autochron.mutate.sets import operator_set
 from autochron.mutate.study import StudyOptions, study_of
 from bench.chronicle_incidents import write_incidents
 from bench.measure import Figure, Size
 from bench.paper import peer
+from incidents.suite import INCIDENTS, load
 
 PAPER = {
     "Refund": (33, 9),
@@ -42,6 +44,8 @@ PAPER = {
 JOBS = 2
 RATE, RATIO = 200.0, 250.0
 """Mutants a second that are to be tried, and how many times as many as `cosmic-ray exec` tries."""
+LOOP_RATIO, PROCESS_RATIO = 80.0, 50.0
+"""The same where the agent runs in an event loop, and in a process of its own."""
 FEW, MANY = 1_000, 10_000
 """Trials between which the servers and their supervisor are to grow no more."""
 GROWTH = 0.05
@@ -82,6 +86,7 @@ def run(size: Size) -> Iterable[Figure]:
             yield from _swapped(swapped, first, is_tiny=is_tiny)
         finally:
             swapped.end()
+        yield from _whole(first, folder, is_tiny=is_tiny)
 
 
 # --- the study ------------------------------------------------------------------------------------------------------
@@ -161,14 +166,18 @@ class Phase(Struct, frozen=True):
 class _Trials:
     """Servers that try the mutants of one incident's cut-point test."""
 
-    def __init__(self, folder: Path, *, rebuilds: bool) -> None:
+    def __init__(self, folder: Path, *, rebuilds: bool, prepares: bool = False) -> None:
         self.began = time.perf_counter()
+        self._prepared: PreparedProcess | None = None
         self._fork_server = ForkServer(_SERVER, str(folder), JOBS + 1)
         tests = (str(folder / "test_incident.py"),)
         asked = ServerTask(server="cut", paths=tests, folder=str(folder))
         self._pool = ServerPool(self._fork_server, asked, JOBS)
         self.ready: Ready = self._pool.first()
         self._pools = [self._pool]
+        if prepares:
+            self._prepared = PreparedProcess(self.ready.fix_reply().hash_seed)
+            asked = msgspec.structs.replace(asked, prepared=self._prepared.address)
         if rebuilds:
             asked = msgspec.structs.replace(asked, rebuilds=True, targets=self.ready.targets)
             self._pool = ServerPool(self._fork_server, asked, JOBS)
@@ -205,6 +214,71 @@ class _Trials:
         for each in self._pools:
             each.end()
         self._fork_server.end()
+        if self._prepared is not None:
+            self._prepared.end()
+
+
+_LOOP = """
+import asyncio
+
+import agent
+import pytest
+
+
+@pytest.mark.autochron(
+    "trace.jsonl",
+    live=["issue_refund[1]", "agent[2]"],
+    swap={"agent.py:issue_refund": "guarded.py:issue_refund"},
+)
+def test_it_is_safe(replay):
+    async def run():
+        return agent.run_agent(user_message="stubbed")
+
+    assert agent.safe(asyncio.run(run()), replay["issue_refund[1]"].result or {})
+"""
+
+_PROCESS = """
+import pytest
+
+
+@pytest.mark.autochron("trace.jsonl", live="kind:tool", swap={swap})
+def test_it_is_refused(replay):
+    replay.run()
+    replay.assert_not_reproduced()
+"""
+"""The test of one of our own incidents: its trace is of a program that `replay.run()` can run."""
+
+
+def _whole(peers: Path, scratch: Path, *, is_tiny: bool) -> Iterable[Figure]:
+    """Measure tests whose trials can't go on from the cut: an event loop runs there, or the agent has its own process."""
+    loop = Path(shutil.copytree(peers, scratch / "loop" / "refund"))
+    (loop / "test_incident.py").write_text(_LOOP, encoding="utf-8")
+    own = load(INCIDENTS / "refund")
+    process = Path(shutil.copytree(own.folder, scratch / "process" / "refund"))
+    for unused in ("baselines", "fixes", "twin.jsonl", "test_mocks.py"):
+        (shutil.rmtree if (process / unused).is_dir() else Path.unlink)(process / unused)
+    swap = {own.tool: f"guarded.py:{own.function}"}
+    (process / "test_incident.py").write_text(_PROCESS.format(swap=swap), encoding="utf-8")
+    shapes = (("an event loop", loop, False, LOOP_RATIO), ("`replay.run()`", process, True, PROCESS_RATIO))
+    for name, folder, runs, ratio in shapes:
+        trials = _Trials(folder, rebuilds=runs, prepares=runs)
+        try:
+            trials.warm()
+            phase = trials.run(24 if is_tiny else 240)
+            theirs = _by_cosmic_ray(folder, [each for each, _ in trials.mutants][: 1 if is_tiny else 3])
+        finally:
+            trials.end()
+        times = theirs * phase.count / phase.seconds
+        yield _rate(f"a mutant, with {name}", phase, None, "whole tests")
+        yield Figure(
+            benchmark="mutating",
+            name=f"{ratio:.0f} mutants with {name}, against one of `cosmic-ray exec`",
+            value=ratio / times,
+            unit="×",
+            against=f"{theirs:.2f} s a mutant there, measured in the same run; {times:,.0f} times as fast",
+            target=1.0,
+            samples={"cosmic-ray": theirs, "ours": phase.seconds / phase.count},
+        )
 
 
 def _swapped(trials: _Trials, folder: Path, *, is_tiny: bool) -> Iterable[Figure]:
