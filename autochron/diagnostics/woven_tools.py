@@ -137,7 +137,11 @@ def _woven_names(root: str, place: str, rules: Rules) -> set[str] | None:
     if code is None:
         return set() if source is None else None  # Python itself reports the syntax error
     project = Project(rules.project or (root,), root)
-    name, *aliases = (*project.names_of(path), *_import_names(place), *_modules_without_file(root, rules))
+    name, *aliases = (
+        *project.names_of(path),
+        *_import_names(place),
+        *_modules_without_file(root, place, rules),
+    )
     module_match = matcher_for(rules, project).find(
         name, code, source, is_project=True, aliases=(*aliases, "__main__")
     )
@@ -174,17 +178,20 @@ def _import_names(place: str) -> list[str]:
     return [".".join(parts[index:]) for index in range(len(parts) - 1)]
 
 
-def _modules_without_file(root: str, rules: Rules) -> list[str]:
+def _modules_without_file(root: str, place: str, rules: Rules) -> list[str]:
     """Return the modules that rules name and no file has the name of.
 
-    A program may give a module any name when it loads the file itself.
+    A program may give a module any name when it loads the file itself. Looked for is also in the folders above the file
+    at `place`: one of them, such as `src`, is where the program imports from.
     """
     modules = {
         rule.selector.module if isinstance(rule.selector, Target) else rule.selector.modules
         for rule in rules.boundaries
         if isinstance(rule.selector, Target | Define)
     }
-    folders = [root, *rules.project]
+    parts = place.split("/")[:-1]
+    above = (os.path.join(root, *parts[:count]) for count in range(1, len(parts) + 1))
+    folders = [root, *rules.project, *above]
     return sorted(
         module
         for module in modules

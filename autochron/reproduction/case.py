@@ -20,6 +20,7 @@ class Case(NamedTuple):
         changed_sources: the sources that have changed since the baseline was made; None if that is unknown.
         swallowed: crashes that the project's code caught itself.
         broke: how the program broke, if the recorded one did not; else None.
+        ended: how the program ended, if it ran in a process of its own: its status, and its last line on standard error.
         volatile: fields to ignore, by address: `outcome.id`.
         expected: names of the exceptions that the test expects as an answer.
         swaps: whether the replay swaps functions.
@@ -34,6 +35,7 @@ class Case(NamedTuple):
     changed_sources: Collection[str] | None = None
     swallowed: Sequence[str] = ()
     broke: str | None = None
+    ended: str = ""
     volatile: Mapping[str, Sequence[str]] = {}
     expected: Collection[str] = ()
     swaps: bool = False

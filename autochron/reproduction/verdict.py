@@ -392,7 +392,8 @@ class _CrossingJudge:
                 " with `autochron incident new`, which notes that"
             )
         if not case.replayed:
-            reasons.append("nothing crossed a boundary; call the agent inside the replay")
+            advice = f"the program {case.ended}" if case.ended else "call the agent inside the replay"
+            reasons.append(f"nothing crossed a boundary; {advice}")
         baseline_effects = () if self._baseline is None else self._baseline.effects
         elsewhere = self._done_elsewhere(baseline_effects, self._envelope.arguments)
         reasons += [

@@ -174,6 +174,7 @@ class IncidentJudge:
             changed_sources=changed,
             swallowed=replayed.swallowed,
             broke=None if replayed.rerun is None else replayed.rerun.summary.broke,
+            ended="" if replayed.rerun is None else _ending_of(replayed.rerun),
             volatile=self._volatile,
             expected=[exception_type.__name__ for exception_type in _as_tuple(raises)],
             swaps=self._swaps,
@@ -235,3 +236,10 @@ def _refuse_raised_again(session: Replaying, caller: str) -> None:
             f" {type(error).__name__}: {error}; the fix goes where this comes from; then say in {caller} what should"
             " happen, in the place of this check"
         ) from error
+
+
+def _ending_of(rerun: Rerun) -> str:
+    """Describe how a program ended: its status, and the last line that it wrote to standard error."""
+    own, _, _ = f"\n{rerun.stderr}".partition("\nautochron: ")  # the report of the replay follows
+    said = (own.strip().splitlines() or [""])[-1].strip()
+    return f"ended with status {rerun.status}" + (f": {said[:300]}" if said else "")

@@ -136,6 +136,21 @@ def test_definitions_in_bytecode_without_source_are_woven_and_its_calls_are_in_t
     assert "desk has no source, so its calls are unknown (autochron.toml:3)" in result.said
 
 
+def test_rules_of_two_modules_in_a_src_layout_are_told_apart(tmp_path):
+    """What a rule names lies in `src`, which no rule and no root says, and which the site of a crossing shows."""
+    rules = "version = 1\npacks = []\n"
+    for module in ("desk.model", "desk.tools"):
+        rules += f'\n[[boundary]]\nname = "{module}"\nkind = "tool"\ndefine = "{module}:*"\n'
+    (tmp_path / "autochron.toml").write_text(rules)
+    (tmp_path / "src" / "desk").mkdir(parents=True)
+    for name, function in (("__init__", ""), ("model", "def ask(): ..."), ("tools", "def pay(): ...")):
+        (tmp_path / "src" / "desk" / f"{name}.py").write_text(function)
+    loaded = load_rules(str(tmp_path / "autochron.toml"))
+    sites = {"src/desk/model.py:ask", "src/desk/tools.py:pay"}
+    assert uncovered(sites, loaded) == set()
+    assert uncovered({"src/desk/tools.py:gone"}, loaded) == {"src/desk/tools.py:gone"}
+
+
 def test_bytecode_of_another_python_defines_nothing(tmp_path):
     source = tmp_path / "desk.py"
     source.write_text("def add(a, b):\n    return a + b\n")
