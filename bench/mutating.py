@@ -177,7 +177,9 @@ class _Trials:
         self._pools = [self._pool]
         if prepares:
             self._prepared = PreparedProcess(self.ready.fix_reply().hash_seed)
-            asked = msgspec.structs.replace(asked, prepared=self._prepared.address)
+            asked = msgspec.structs.replace(asked, reruns=True, prepared=self._prepared.address)
+            self._pool = ServerPool(self._fork_server, asked, JOBS)
+            self._pools.append(self._pool)
         if rebuilds:
             asked = msgspec.structs.replace(asked, rebuilds=True, targets=self.ready.targets)
             self._pool = ServerPool(self._fork_server, asked, JOBS)
@@ -261,7 +263,7 @@ def _whole(peers: Path, scratch: Path, *, is_tiny: bool) -> Iterable[Figure]:
     (process / "test_incident.py").write_text(_PROCESS.format(swap=swap), encoding="utf-8")
     shapes = (("an event loop", loop, False, LOOP_RATIO), ("`replay.run()`", process, True, PROCESS_RATIO))
     for name, folder, runs, ratio in shapes:
-        trials = _Trials(folder, rebuilds=runs, prepares=runs)
+        trials = _Trials(folder, rebuilds=False, prepares=runs)
         try:
             trials.warm()
             phase = trials.run(24 if is_tiny else 240)

@@ -90,14 +90,20 @@ class IncidentServers:
         if any(is_in_library(str(self._folder / target.file)) for target in cut.targets):
             return  # libraries are imported before there is a mutant
         self._prepared = PreparedProcess(fix.hash_seed)
-        pool = self.pool_for("cut", rebuilds=True)
+        self._end_pool("cut")
         try:
-            reply = pool.first().fix_reply()
+            reply = self.pool_for("cut").first().fix_reply()
         except UsageError:
             reply = TrialReply(id="fix", variant="fix", kind="crash")
         if msgspec.structs.replace(reply, seconds=fix.seconds) != fix:
-            self._pools.pop(("cut", True)).end()
+            self._end_pool("cut")
             self._drop_prepared()
+
+    def _end_pool(self, server: str) -> None:
+        """End the servers of a kind; the next that are asked for start with what is known by then."""
+        pool = self._pools.pop((server, False), None)
+        if pool is not None:
+            pool.end()
 
     def _drop_prepared(self) -> None:
         prepared, self._prepared = self._prepared, None
@@ -114,7 +120,7 @@ class IncidentServers:
         if journaled is not None:
             return journaled
         try:
-            ready = self.pool_for(server, rebuilds=self.reruns and server == "widen").first()
+            ready = self.pool_for(server).first()
         except UsageError as error:
             raise UsageError(f"{self._display_folder}: {error.message}") from error
         self.journal.began(server, ready)
@@ -167,7 +173,7 @@ class IncidentServers:
         to_rebuild: list[str] = []
         jobs = [job_of(mutant_text) for mutant_text in mutants if mutant_text.mutant.id not in replies]
         if jobs:
-            self.pool_for(server, rebuilds=self.reruns).run(jobs, on_reply)
+            self.pool_for(server).run(jobs, on_reply)
         for mutant in to_rebuild:
             on_reply(self.try_one(server, job_of(by_id[mutant]), keeps=False))
         if self.is_stopped:
@@ -187,8 +193,8 @@ class IncidentServers:
         """
         reply = self.journal.reply(server, job.id) if keeps else None
         if reply is None:
-            reply = self.pool_for(server, rebuilds=self.reruns).ask(job)
-            if reply.must_rebuild and not self.reruns:
+            reply = self.pool_for(server).ask(job)
+            if reply.must_rebuild:
                 reply = self.pool_for(server, rebuilds=True).ask(job)
                 if reply.must_rebuild:
                     raise UsageError(f"{self._display_folder}: {job.id} can't be tried: {reply.must_rebuild}")
@@ -220,7 +226,7 @@ class IncidentServers:
                 inputs=self._options.inputs,
                 drawn=self._options.drawn,
                 rebuilds=rebuilds,
-                reruns=self.reruns and server == "widen",
+                reruns=self.reruns,
                 prepared="" if self._prepared is None else self._prepared.address,
             )
             self._pools[key] = ServerPool(self._start_fork_server(), task, self._width)

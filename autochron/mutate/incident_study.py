@@ -250,8 +250,8 @@ class IncidentStudy:
         """
         stub = self._servers.ready_of("stub").fix_reply()
         reached = []
-        for index, target in enumerate(cut.targets):
-            is_helper = index >= len(cut.targets) - cut.helpers
+        for target in cut.targets:
+            is_helper = self._is_helper(cut, target)
             job = self._raising(cut, target)
             raising = self._servers.try_one("cut", job)
             runs = raising.canary_ran or raising.reran or raising.kind != fix.kind
@@ -264,6 +264,11 @@ class IncidentStudy:
                 )
             reached.append(target)
         return tuple(reached)
+
+    @staticmethod
+    def _is_helper(cut: Ready, target: MutationTarget) -> bool:
+        """Return whether a target is a function that the fix calls: what it returns need not refuse anything."""
+        return cut.targets.index(target) >= len(cut.targets) - cut.helpers
 
     def _raising(self, cut: Ready, target: MutationTarget) -> Job:
         """Return the job that tries a target with a body that raises."""
@@ -291,7 +296,7 @@ class IncidentStudy:
                 self._accepts_raising = True
             else:
                 canaries.append(Canary(description, "cut-point", "fails", raising))
-            if baseline.has_twin:
+            if baseline.has_twin and not self._is_helper(cut, target):
                 refusal = canary_source(self._sources[target.file], target.function, REFUSES)
                 refusing = msgspec.structs.replace(job, id=job.id.replace("raises", "refuses"), text=refusal)
                 through = _passes_or_fails(self._servers.try_one("twin", refusing))

@@ -149,7 +149,8 @@ class ServerTask(Struct, frozen=True, kw_only=True):
         inputs: how many edge inputs a call gets at most.
         drawn: how many inputs hypothesis tries besides.
         rebuilds: whether each trial loads all modules of the incident anew.
-        reruns: whether the tests run the agent in processes of their own, which then try the edge inputs.
+        reruns: whether the tests run the agent in processes of their own. A mutant's text stands in the place of its file
+            there, and edge inputs are tried there.
         prepared: the address of the process that replays commands in forks; empty if each is started anew.
         words: of a command, the arguments after `pytest`.
         is_module: whether the command is `python -m pytest`, which finds modules in the working folder.

@@ -14,6 +14,7 @@ import pytest
 
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, PlanError, UsageError
+from autochron.instrument import source_overlay
 from autochron.instrument.swap import Swap
 from autochron.isolation.tls import skip_ca_loading
 from autochron.mutate.model import Kind, MutationTarget
@@ -241,21 +242,27 @@ class Trials:
         for item, test in zip(self._items, self._tests, strict=False):
             test.handle.prepare()
             prepare_masking(test)
-            if self._edge_inputs is None:  # those trials change the markers, so each prepares its own
+            if not self._has_inputs:  # those trials change the markers, so each prepares its own
                 # The fork of a trial ends with its last test, so that nobody sees what that one has changed.
                 test.restores_globals = item is not self._items[-1]
                 item.stash[PREPARED] = test
-        if self._edge_inputs is None:
+        if not self._has_inputs:
             self._runner.set_up()
         gc.collect()
         gc.freeze()
         has_grown()
         fix_reply = self._try_in_fork(fix)
-        if self._edge_inputs is not None:
-            self._edge_inputs.learn_from(fix_reply)
+        for inputs in (self._edge_inputs, self._rerun_inputs):
+            if inputs is not None:
+                inputs.learn_from(fix_reply)
         self._limits = limits_of(self._task, fix_reply)
         self._uses_checkpoint = self._checkpoint_agrees(fix_reply)
         return self._ready(targets, fix_reply)
+
+    @property
+    def _has_inputs(self) -> bool:
+        """Whether trials try edge inputs."""
+        return self._edge_inputs is not None or self._rerun_inputs is not None
 
     def _ready(self, targets: tuple[MutationTarget, ...], fix_reply: TrialReply) -> Ready:
         return Ready(
@@ -348,12 +355,31 @@ class Trials:
 
     def _try_in_fork(self, job: Job) -> TrialReply:
         """Run the whole test in a fork, and return the reply; a job that has no code to run needs no fork."""
-        codes = self._functions.codes(job)
+        codes = self._codes(job)
         return (
             codes
             if isinstance(codes, TrialReply)
             else run_trial(job, lambda: self._run_job(job, codes), self._limits)
         )
+
+    def _codes(self, job: Job) -> Codes | TrialReply:
+        """Return the code of each function that a job changes in this process, or a reply where there can be none.
+
+        Where the agent has a process of its own, a module that is not loaded here needs no code.
+        """
+        codes = self._functions.codes(job)
+        if (
+            isinstance(codes, TrialReply)
+            and codes.must_rebuild
+            and self._task.reruns
+            and job.target is not None
+        ):
+            path = os.path.realpath(os.path.join(self._task.folder, job.target.file))
+            files = filter(None, map(file_of, list(sys.modules)))
+            alike = [file for file in files if os.path.basename(file) == os.path.basename(path)]
+            if path not in map(os.path.realpath, alike):
+                return []
+        return codes
 
     def _try_at_checkpoint(self, job: Job, line: bytes) -> bytes | None:
         """Return the reply that the checkpoint process gives to a job, or None where the whole test must be run.
@@ -417,6 +443,8 @@ class Trials:
         """Put a job's code in place, run the tests, and return the reply; runs in the fork."""
         for function, code in codes:
             function.__code__ = code
+        if self._task.reruns and job.target is not None:
+            source_overlay.lay(os.path.join(self._task.folder, job.target.file), job.text)
         if job.variant == "unguarded":
             self._runner.take_down()
             for item in self._items:
