@@ -136,10 +136,15 @@ def prepare(monkeypatch):
         process.end()
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("options", [{}, {"live": "kind:tool", "check": False}], ids=["served", "live"])
+FAST = {"its surroundings", "a process of its own"}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROGRAMS],
+)
+@pytest.mark.parametrize("options", [{}, {"live": "kind:tool"}], ids=["served", "live"])
 def test_it_gives_what_a_new_interpreter_gives(program, options, tmp_path, prepare):
-    options = {key: value for key, value in options.items() if key != "check"}
     seed = recorded(tmp_path, PROGRAMS[program])
     expected = results(tmp_path, **options)
     prepare(seed)
