@@ -258,6 +258,9 @@ def _write_checks(study: Study, page: Page, *, quiet: bool) -> None:
     if not quiet:
         canaries = [canary for incident in study.incidents for canary in incident.canaries]
         page.line(f"canaries: {sum(canary.holds for canary in canaries)} of {len(canaries)} hold", "green")
+        accepting = [clean(incident.name) for incident in study.incidents if incident.accepts_raising]
+        if accepting:
+            page.line(f"  a body that raises passes, as a refusal: {', '.join(accepting)}")
     sample = [(incident, crosscheck) for incident in study.incidents for crosscheck in incident.agreement]
     differing = [
         (incident, crosscheck) for incident, crosscheck in sample if crosscheck.ours != crosscheck.theirs
