@@ -1,5 +1,6 @@
 """The commands, code and figures of the README are run and compared."""
 
+import json
 import os
 import re
 import shlex
@@ -321,6 +322,22 @@ def test_the_figures_on_mutants_are_those_of_the_study():
     )
     holding = [canary for canary in refund.canaries if canary.method not in dict(mutation.BASELINES)]
     assert f"canaries: {len(holding)} of {len(holding)} hold\n" in README
+
+
+def test_the_comparison_on_the_mutation_page_is_the_one_that_is_kept():
+    """The current study has as many mutants of each guard, so that both are of the same guards and operators."""
+    kept = json.loads((mutation.RESULTS / "comparison.json").read_text("utf-8"))
+    page = mutation.PAGE.read_text("utf-8")
+    studied = {incident.name: len(incident.results) for incident in mutation.read().incidents}
+    assert len(kept["guards"]) == 3
+    for guard in kept["guards"]:
+        name, made, same = guard["guard"], guard["mutants"], guard["same as mutmut"]
+        assert guard["verdicts that agree with mutmut"] == same > 0
+        assert guard["verdicts that agree with cosmic-ray"] == guard["tried by cosmic-ray"] == same
+        assert f"| {name} | {made['autochron']} | {made['mutmut']} | {same} | {same} | {same} |\n" in page
+        assert made["autochron"] == studied[name], "run python -m mutation.comparison"
+        lacking = [row for row in guard["rows"] if row["autochron"] is None or row["mutmut"] is None]
+        assert [row for row in lacking if not row["why"]] == []
 
 
 def test_the_mutation_study_meets_its_goals():
