@@ -8,7 +8,8 @@ from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import Command
-from autochron.program.replay import ReplayRequest, reporter, run_replayed
+from autochron.program.replay import ReplayRequest, run_replayed
+from autochron.program.replay_reporter import reporter
 from autochron.program.run import Options
 
 HELP = """\

@@ -98,11 +98,7 @@ class IncidentStudy:
         file_digests = msgspec.json.encode(sorted(cut.files.items()))
         self.digest = hashlib.sha256(self.digest.encode() + file_digests).hexdigest()[:16]
         fix = self._passing_fix(cut)
-        if fix.reran:
-            self._servers.rerun(cut)
-            self._progress(self.name, _SLOW if self._servers.is_prepared else _SLOWER, 0, 0)
-        elif cut.why_whole:
-            self._progress(self.name, f"each trial runs the whole test, since {cut.why_whole}", 0, 0)
+        self._note_speed(cut, fix)
         of_targets = {target: self._generate(target, cut) for target in cut.targets}
         targets = self._reached(cut, fix)
         generated = [of_targets[target] for target in targets]
@@ -144,6 +140,14 @@ class IncidentStudy:
             not_compared=not_compared,
             made_of=self.made_of,
         )
+
+    def _note_speed(self, cut: Ready, fix: TrialReply) -> None:
+        """Show why trials take long, where they do; have processes that the tests start prepared."""
+        if fix.reran:
+            self._servers.rerun(cut)
+            self._progress(self.name, _SLOW if self._servers.is_prepared else _SLOWER, 0, 0)
+        elif cut.why_whole:
+            self._progress(self.name, f"each trial runs the whole test, since {cut.why_whole}", 0, 0)
 
     def _passing_fix(self, cut: Ready) -> TrialReply:
         """Return the reply of the fix.

@@ -23,7 +23,7 @@ from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
 from autochron.isolation.live_observation import StateScope
-from autochron.model import Command, Divergence, ReplaySummary, Rules, Severity
+from autochron.model import Command, ReplaySummary, Rules, Severity
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into, with_own_code
 from autochron.program.standstill import Standstill
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from autochron.ports import Record, Replayer
     from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
-    from autochron.report.tree import Drawing
     from autochron.stdio.transcript import Transcript
 
 
@@ -70,30 +69,6 @@ NOTHING_LIVE = ReplayRequest()
 
 ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
 """Shows the user the summary of a replay."""
-
-
-def reporter(*, quiet: bool, as_json: bool = False) -> ReportReplay:
-    """Return a function that writes the report to standard error after the replay.
-
-    Args:
-        quiet: whether to write nothing if replay and record agree; has no effect on JSON.
-        as_json: whether to write JSON, not text.
-    """
-
-    def report(summary: ReplaySummary, replayer: Replayer) -> None:
-        from autochron.report.replay import write_replay  # lazy: after the program
-
-        def draw(divergences: Sequence[Divergence]) -> Drawing:
-            # lazy: only where there is something to see
-            from autochron.report.tree import DRAWN_WHOLE, draw_replay
-
-            record = replayer.record
-            recorded = record if record.size <= DRAWN_WHOLE else ()
-            return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
-
-        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
-
-    return report
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:

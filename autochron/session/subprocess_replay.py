@@ -22,7 +22,7 @@ from autochron.session.replayed_view import Crossings, gathered
 from autochron.store.tracefile import write_trace
 from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
-from autochron.workers.prepared import ADDRESS, NotPreparedError, PreparedReplay, run_prepared
+from autochron.workers.prepared import PREPARED_REPLAYS, NotPreparedError, PreparedReplay, run_prepared
 
 LIMIT = "AUTOCHRON_LIMIT"
 """Environment variable with the seconds that a replay may take while an incident is being tried."""
@@ -118,7 +118,9 @@ def run_again(
         report, plan_file = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
         with open(plan_file, "wb") as file:
             file.write(msgspec.json.encode(plan))
-        environment = {key: value for key, value in os.environ.items() if key not in {VARIABLE, ADDRESS}}
+        environment = {
+            key: value for key, value in os.environ.items() if key not in {VARIABLE, PREPARED_REPLAYS}
+        }
         environment |= {REPORT: report, PLAN: plan_file, SCRATCH: os.path.join(folder, "scratch")}
         environment[PLACES] = os.pathsep.join(place.path for place in places)
         replay = PreparedReplay(
@@ -176,7 +178,7 @@ def _replayed(
     replay: PreparedReplay, command: Sequence[str], timeout: float | None
 ) -> tuple[int, bytes, bytes]:
     """Replay in a fork of a prepared process if there is one for it, and else in a new interpreter."""
-    address = os.environ.get(ADDRESS)
+    address = os.environ.get(PREPARED_REPLAYS)
     if address and not command:
         with suppress(NotPreparedError):
             return run_prepared(address, replay, timeout)

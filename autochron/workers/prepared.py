@@ -15,7 +15,7 @@ from msgspec import DecodeError, Struct, json, structs
 from autochron._runtime.unpatched import os
 from autochron.workers.pipes import deadline_after
 
-ADDRESS = "AUTOCHRON_PREPARED"
+PREPARED_REPLAYS = "AUTOCHRON_PREPARED"
 """Environment variable with the path of the socket."""
 
 _PART = 1 << 16

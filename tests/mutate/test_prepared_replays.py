@@ -10,7 +10,7 @@ import pytest
 
 import autochron
 from autochron.mutate.prepared_process import PreparedProcess
-from autochron.workers.prepared import ADDRESS
+from autochron.workers.prepared import PREPARED_REPLAYS
 from tests.cli.processes import autochron as command
 from tests.cli.processes import write
 
@@ -128,7 +128,7 @@ def prepare(monkeypatch):
 
     def begin(seed):
         started.append(PreparedProcess(seed))
-        monkeypatch.setenv(ADDRESS, started[-1].address)
+        monkeypatch.setenv(PREPARED_REPLAYS, started[-1].address)
         return started[-1]
 
     yield begin

@@ -27,12 +27,13 @@ from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, 
 from autochron.mutate.server.endings import kind_of, run_trial
 from autochron.mutate.server.plugin_conflicts import ConflictDisabler
 from autochron.mutate.server.preload import modules_imported_by, preload, pytest_arguments
-from autochron.mutate.server.trials import FIRST_LIMIT, Trials, limits_of, send
+from autochron.mutate.server.trial_limits import FIRST_LIMIT, limits_of
+from autochron.mutate.server.trials import Trials, send
 from autochron.mutate.server.warmup import warm_up
 from autochron.weaving.heap import note_freeze
 from autochron.workers.fork import fork_process, forked, keep_from_forks
 from autochron.workers.limits import Limits, has_grown
-from autochron.workers.prepared import ADDRESS
+from autochron.workers.prepared import PREPARED_REPLAYS
 from autochron.workers.silence import flush
 
 
@@ -136,7 +137,7 @@ def serve(pipes: ServerPipes) -> None:
             return
         task = msgspec.json.decode(line, type=ServerTask)
         if task.prepared:
-            os.environ[ADDRESS] = task.prepared
+            os.environ[PREPARED_REPLAYS] = task.prepared
         if task.rebuilds:
             RebuildingServer(task, jobs, pipes.writing).serve()
             return

@@ -26,7 +26,8 @@ from autochron._runtime import hashseed, unpatched
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError
 from autochron.mutate.server.libraries import is_library
-from autochron.program.replay import ReplayRequest, prepare_replay, reporter, run_replayed, seed_for
+from autochron.program.replay import ReplayRequest, prepare_replay, run_replayed, seed_for
+from autochron.program.replay_reporter import reporter
 from autochron.program.run import Options
 from autochron.workers.ending import kill_child
 from autochron.workers.fork import fork_process
@@ -40,7 +41,7 @@ _BACKLOG = 16
 """Requests that wait at most."""
 
 
-class _Call:
+class _ReplayCall:
     """One request, with the connection that it came over."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -144,7 +145,7 @@ def _replay(request: PreparedReplay) -> int:
         return 2
 
 
-def _serve_first(call: _Call) -> None:
+def _serve_first(call: _ReplayCall) -> None:
     """Answer the first request, and import and weave in this process what that replay has imported."""
     reading, writing = os.pipe()
     process = fork_process()
@@ -199,7 +200,7 @@ def main(words: list[str]) -> int:
         while lifeline not in (descriptor for descriptor, _ in poll.poll()):
             connection, _ = listener.accept()
             try:
-                call = _Call(connection)
+                call = _ReplayCall(connection)
             except (EOFError, OSError, msgspec.MsgspecError):
                 connection.close()
                 continue

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from autochron._runtime.unpatched import os
-from autochron.errors import AutochronError, PlanError, UsageError
+from autochron.errors import AutochronError, PlanError
 from autochron.instrument import source_overlay
 from autochron.instrument.swap import Swap
 from autochron.isolation.tls import skip_ca_loading
@@ -21,7 +21,7 @@ from autochron.mutate.model import Kind, MutationTarget
 from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
 from autochron.mutate.server.canary_flag import has_run
 from autochron.mutate.server.checkpoint import CheckpointLostError, CheckpointProcess, Codes, ForkPoint
-from autochron.mutate.server.edge_inputs import EdgeInputs, seconds_for, with_findings
+from autochron.mutate.server.edge_inputs import EdgeInputs, with_findings
 from autochron.mutate.server.endings import first_line, kind_of, kind_of_end, run_trial
 from autochron.mutate.server.marked_tests import (
     change_marker,
@@ -41,20 +41,12 @@ from autochron.mutate.server.preload import (
 )
 from autochron.mutate.server.rerun_requests import RerunInputs
 from autochron.mutate.server.targets import TargetFunctions, targets_of
+from autochron.mutate.server.trial_limits import FIRST_LIMIT, limits_of
 from autochron.pytest_plugin import MARKER, PREPARED, SESSION
 from autochron.pytest_plugin.marks import EXAMPLE
 from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
-
-FIRST_LIMIT = 120.0
-"""Seconds that the fix may take at first, before any other limit is known."""
-
-_MIN_LIMIT = 2.0
-"""Seconds that any trial may take."""
-
-_LIMIT_FACTOR = 10.0
-"""How many times as long as the fix a trial may take."""
 
 
 class Trials:
@@ -490,28 +482,6 @@ def _seed_of(test: ReplayedTest) -> str:
     """Return the hash seed of the run that a test replays."""
     record, _ = test.handle.planned()
     return record.header.hash_seed
-
-
-def limits_of(task: ServerTask, fix: TrialReply) -> Limits:
-    """Return what a trial may take, from what the fix took.
-
-    Args:
-        task: the server's task; its timeout, if any, is used as it is.
-        fix: the reply of the fix.
-
-    Raises:
-        UsageError: the fix itself takes longer than the timeout of the task.
-    """
-    if task.server == "widen":
-        return Limits(
-            (task.timeout or max(_MIN_LIMIT, _LIMIT_FACTOR * fix.seconds)) + seconds_for(task.inputs),
-            task.memory,
-        )
-    if task.timeout is not None and fix.seconds > task.timeout:
-        raise UsageError(
-            f"with the fix the tests take {fix.seconds:.2g} s, and --timeout gives a trial {task.timeout:g} s; give it more"
-        )
-    return Limits(task.timeout or max(_MIN_LIMIT, _LIMIT_FACTOR * fix.seconds), task.memory)
 
 
 def _last_line(text: str) -> str:
