@@ -145,8 +145,12 @@ def _replay(request: PreparedReplay) -> int:
         return 2
 
 
-def _serve_first(call: _ReplayCall) -> None:
-    """Answer the first request, and import and weave in this process what that replay has imported."""
+def _serve_first(call: _ReplayCall) -> bool:
+    """Answer the first request, and import and weave in this process what that replay has imported.
+
+    Returns:
+        Whether forks of this process are as good as new ones: they lack the threads that a library has started.
+    """
     reading, writing = os.pipe()
     process = fork_process()
     if process == 0:
@@ -173,6 +177,7 @@ def _serve_first(call: _ReplayCall) -> None:
         os.chdir(folder)
     call.close()
     os.waitpid(process, 0)
+    return len(os.listdir("/proc/self/task")) == 1
 
 
 def _import_libraries(names: list[str]) -> None:
@@ -196,7 +201,7 @@ def main(words: list[str]) -> int:
         poll = select.poll()
         poll.register(listener, select.POLLIN)
         poll.register(lifeline, select.POLLIN)
-        is_prepared = False
+        is_prepared, is_forkable = False, True
         while lifeline not in (descriptor for descriptor, _ in poll.poll()):
             connection, _ = listener.accept()
             try:
@@ -204,11 +209,10 @@ def main(words: list[str]) -> int:
             except (EOFError, OSError, msgspec.MsgspecError):
                 connection.close()
                 continue
-            if not call.is_taken:
+            if not is_forkable or not call.is_taken:
                 call.close()
             elif not is_prepared:
-                is_prepared = True
-                _serve_first(call)
+                is_prepared, is_forkable = True, _serve_first(call)
                 gc.collect()
             else:
                 if fork_process() == 0:
