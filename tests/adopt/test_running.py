@@ -115,7 +115,7 @@ print(large.messages.create(model="claude", max_tokens=9, messages=messages).con
 def test_wrapped_clients_record_under_their_names_and_replay_without_a_provider(tmp_path):
     write(tmp_path, {"agent.py": CLIENTS})
     adopted(tmp_path)
-    with provider.serve() as model:
+    with provider.serve(seed=1) as model:
         variables = {
             "OPENAI_BASE_URL": model.url,
             "ANTHROPIC_BASE_URL": model.origin,

@@ -292,7 +292,10 @@ def test_a_plugin_that_acts_on_a_marker_leaves_other_tests_alone(marker, at_cut,
 @pytest.mark.parametrize(
     ("files", "reason"),
     [
-        ({"agent": agent("open('log', 'w').close()")}, "open"),
+        (
+            {"agent": agent("open('log', 'w').close()")},
+            "the test reaches outside of its process (open)",
+        ),
         (
             {
                 "agent": agent(

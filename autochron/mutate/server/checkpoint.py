@@ -217,7 +217,7 @@ class ForkPoint:
         isolation, self._isolation = self._isolation, None  # events of the check itself are not the test's
         assert isolation is not None  # noqa: S101 - the caller has checked it
         if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
-            self._obstacle = event
+            self._obstacle = f"the test reaches outside of its process ({event})"
         self._isolation = isolation
 
     def _what_keeps_from_forking(self) -> str:
