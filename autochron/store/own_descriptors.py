@@ -42,6 +42,49 @@ def hidden(descriptor: int) -> int:
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
 
 
+class OwnDescriptor:
+    """A descriptor of ours that is open for more than a moment, so that the program may have closed it meanwhile.
+
+    Attributes:
+        number: its number, which may be that of a file of the program by now.
+        identity: the device and the inode that it leads to.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Hide a descriptor: this one has a high number, and the given one is closed.
+
+        Args:
+            descriptor: of an empty file that has no name.
+
+        Raises:
+            OSError: the program has closed it (EBADF), or there are too many.
+        """
+        status = os.fstat(descriptor)
+        if status.st_nlink or status.st_size:
+            raise _closed()
+        self.identity = status.st_dev, status.st_ino
+        try:
+            self.number = hidden(descriptor)
+        finally:
+            if _identity(descriptor) == self.identity:
+                os.close(descriptor)
+        self.check()
+
+    def check(self) -> None:
+        """Raise an error if the descriptor doesn't lead to our file any more.
+
+        Raises:
+            OSError: so it is; EBADF.
+        """
+        if _identity(self.number) != self.identity:
+            raise _closed()
+
+    def close(self) -> None:
+        """Close it if it is still ours."""
+        if _identity(self.number) == self.identity:
+            os.close(self.number)
+
+
 class OwnDescriptors:
     """The descriptors of one SQLite connection."""
 
@@ -53,12 +96,15 @@ class OwnDescriptors:
             before: the descriptors that were open before the connection was made.
         """
         store_files = {_identity(f"{file}{suffix}") for suffix in _SUFFIXES}
-        identities = ((number, _identity(number)) for number in listed() - before)
+        now = listed()
+        identities = ((number, _identity(number)) for number in now - before)
         self._known = tuple(entry for entry in identities if entry[1] is not None and entry[1] in store_files)
+        # The program may have closed them before we could list them.
+        self._were_found = bool(self._known) or not now
 
     def are_ours(self) -> bool:
         """Return whether all of them still lead to the same files."""
-        return all(_identity(number) == identity for number, identity in self._known)
+        return self._were_found and all(_identity(number) == identity for number, identity in self._known)
 
 
 def _identity(file: str | int) -> tuple[int, int] | None:
@@ -67,6 +113,10 @@ def _identity(file: str | int) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _closed() -> OSError:
+    return OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def abandon(holder: object) -> None:

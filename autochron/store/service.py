@@ -73,13 +73,17 @@ def serve(shared: Shared, file: str) -> None:
     Service(shared, connection).run()
 
 
-def main(descriptor: int, file: str) -> None:
+def main(descriptor: int, identity: tuple[int, int], file: str) -> None:
     """Start the store process from a fresh interpreter, which ends then.
 
     Args:
         descriptor: of the file that is the shared memory.
+        identity: the device and the inode of that file. The program may have put another one in its place meanwhile.
         file: the absolute path of the store.
     """
+    status = os.fstat(descriptor)
+    if [status.st_dev, status.st_ino] != [*identity]:
+        return
     shared = Shared(descriptor)
     start_all(Work(partial(serve, shared, file), (), partial(setattr, shared, "process")))
 

@@ -107,18 +107,21 @@ class SqliteSink:
         """Whether the program has closed SQLite's descriptors. From then on this process must not open the store: SQLite
         would put the locks of its other connections on files of the program."""
         self.successor: Callable[[SqliteSink], Successor | None] | None = None
-        """Makes a sink that writes by another process, for when this process can't any more."""
+        """Makes a sink that writes by another process, for when the program has closed SQLite's descriptors."""
         self._remote: Successor | None = None
         self._resting = False
         self._waiting = trace if later else None
         """The trace to open with the first commit."""
         self.number = 0
         self._connection = connection
-        before = listed()
+        self._descriptors: OwnDescriptors | None = None
+        """SQLite's descriptors; None where they are known to stay ours, as in the store process."""
         if not later:
+            before = listed()
             self._connection = connection or database.connect_to_write(path, durability)
             self.number = self._open_trace(self._connection, trace)
-        self._descriptors = OwnDescriptors(self.file, before)
+            if connection is None:
+                self._descriptors = OwnDescriptors(self.file, before)
         self._builder = RowBuilder(self.number)
         forks.register(self)
 
@@ -138,6 +141,14 @@ class SqliteSink:
         self._builder = RowBuilder(number)
         self._builder.reset(-1)
 
+    def load_successor(self) -> None:
+        """Import what the change to a successor needs: later, the program could close the files that imports open."""
+        if self.successor is not None:
+            import ctypes  # noqa: F401 - lazy, as the others: most programs end before they are imported
+            import fcntl  # noqa: F401
+
+            from autochron.store import spawning  # noqa: F401
+
     def rest(self) -> None:
         """Close the connection until the next commit, which builds on known bodies if nobody else has written meanwhile."""
         with self._lock:
@@ -156,7 +167,7 @@ class SqliteSink:
     def _drop_taken_connection(self) -> None:
         """Abandon a connection whose descriptors the program has closed, and never touch it again."""
         connection = self._connection
-        if connection is not None and not self._descriptors.are_ours():
+        if connection is not None and self._descriptors is not None and not self._descriptors.are_ours():
             self._connection = None
             self._is_taken = True
             abandon(connection)
@@ -277,12 +288,13 @@ class SqliteSink:
             footer, self._footer = self._footer, None
             try:
                 self._drop_taken_connection()
-                if self._is_taken:
-                    self._write_remotely(pending, footer)
-                    return
-                if self._connection is None or self._waiting is not None:
+                if not self._is_taken and (self._connection is None or self._waiting is not None):
                     self._connection = self._connect()
-                self._write(self._connection, pending, footer)
+                    self._drop_taken_connection()
+                if self._connection is None:
+                    self._write_remotely(pending, footer)
+                else:
+                    self._write(self._connection, pending, footer)
             except StoreError:
                 self._disconnect()
                 raise

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import sys
-import tempfile
 from collections.abc import Collection
 from typing import Final
 
@@ -19,6 +17,7 @@ import msgspec
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
+from autochron.store.own_descriptors import OwnDescriptor
 from autochron.store.shared import SIZE, Shared
 from autochron.store.store_process import StoreProcess
 
@@ -48,7 +47,14 @@ def spawn(module: str, *arguments: object, keep: Collection[int]) -> None:
         os.set_inheritable(descriptor, True)
     try:
         # -I and -S ignore the environment and installed packages, so only our code runs there.
-        words = [sys.executable, "-I", "-S", "-c", _CODE, json.dumps([_path(), module, arguments])]
+        words = [
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            _CODE,
+            msgspec.json.encode([_path(), module, arguments]).decode(),
+        ]
         child = os.posix_spawn(sys.executable, words, dict(os.environ))
     finally:
         for descriptor in keep:
@@ -79,15 +85,17 @@ def spawn_process(file: str) -> StoreProcess | None:
 
 
 def _spawned(file: str) -> StoreProcess | None:
-    descriptor = open_memory()
+    memory = OwnDescriptor(open_memory())
     try:
-        os.ftruncate(descriptor, SIZE)
-        shared = Shared(descriptor)
+        os.ftruncate(memory.number, SIZE)
+        memory.check()
+        shared = Shared(memory.number)
         shared.owners[0] = unpatched.getpid()
         shared.keep_for_ever()  # unmapping would close its descriptor, which may be the program's by then
-        spawn("autochron.store.service", descriptor, file, keep=(descriptor,))
+        memory.check()
+        spawn("autochron.store.service", memory.number, memory.identity, file, keep=(memory.number,))
     finally:
-        os.close(descriptor)
+        memory.close()
     until = unpatched.perf_counter_ns() + int(PATIENCE * 1e9)
     while not shared.process and unpatched.perf_counter_ns() < until:
         unpatched.sleep(0.001)
@@ -98,6 +106,8 @@ def open_memory() -> int:
     """Return a descriptor of memory, or of an unlinked file where the system has no `memfd_create`."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("autochron")
+    import tempfile  # lazy: it imports much, and Linux does without
+
     descriptor, name = tempfile.mkstemp()
     os.unlink(name)
     return descriptor

@@ -82,6 +82,8 @@ class Writer:
         self._saver = Saver(sink, limit, report)
         self._prepare = prepare
         self._load = load
+        self._load_later: Callable[[], object] | None = getattr(sink, "load_successor", None)
+        """Called once on the writing thread, when the first group is written and nobody waits."""
         self._must_settle = durability == "sync"
         """Whether drafts have to be in the store when `submit` returns, and not only safe from the end of this process."""
         self._sync = durability == "sync"
@@ -325,6 +327,10 @@ class Writer:
                 self._bell.acquire(timeout=GROUP if self._remote is None else SENT)
             with self._lock:
                 self._cycle()
+            if self._load_later is not None and not self._is_awaited():
+                load, self._load_later = self._load_later, None
+                with contextlib.suppress(Exception):  # reported when the successor is needed
+                    load()
             if self._pausing or (self._stopping and not self._queue):
                 return
 
