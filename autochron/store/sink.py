@@ -108,6 +108,8 @@ class SqliteSink:
         would put the locks of its other connections on files of the program."""
         self.successor: Callable[[SqliteSink], Successor | None] | None = None
         """Makes a sink that writes by another process, for when the program has closed SQLite's descriptors."""
+        self.load_successor: Callable[[], object] | None = None
+        """Imports what that needs: later, the program could close the files that imports open."""
         self._remote: Successor | None = None
         self._resting = False
         self._waiting = trace if later else None
@@ -140,14 +142,6 @@ class SqliteSink:
         self.number, self.child = number, child
         self._builder = RowBuilder(number)
         self._builder.reset(-1)
-
-    def load_successor(self) -> None:
-        """Import what the change to a successor needs: later, the program could close the files that imports open."""
-        if self.successor is not None:
-            import ctypes  # noqa: F401 - lazy, as the others: most programs end before they are imported
-            import fcntl  # noqa: F401
-
-            from autochron.store import spawning  # noqa: F401
 
     def rest(self) -> None:
         """Close the connection until the next commit, which builds on known bodies if nobody else has written meanwhile."""

@@ -77,7 +77,7 @@ class SqliteStore:
             later = SqliteSink(self.path, header, self._durability, file=self._file, later=True)
             return process.begin(later, header)
         sink = SqliteSink(self.path, header, self._durability)
-        sink.successor = _successor
+        _give_successor(sink)
         return sink
 
     def join(self, trace: str, lane: str, label: str) -> tuple[Sink, str, int]:
@@ -98,7 +98,7 @@ class SqliteStore:
             lane, first = sink.reserve(lane, label)
             process = self._process
             if process is None or not process.is_serving:
-                sink.successor = _successor
+                _give_successor(sink)
                 return sink, lane, first
             sink.rest()
             return process.go_on(sink), lane, first
@@ -266,6 +266,18 @@ class SqliteStore:
             number = self._number(connection, trace_id)
             connection.execute("BEGIN")
             yield from reading.envelopes(connection, self.path, number)
+
+
+def _give_successor(sink: SqliteSink) -> None:
+    sink.successor, sink.load_successor = _successor, _load_successor
+
+
+def _load_successor() -> None:
+    """Import what the change to a successor needs."""
+    import ctypes  # noqa: F401 - lazy, as the others: most programs end before they are imported
+    import fcntl  # noqa: F401
+
+    from autochron.store import spawning  # noqa: F401
 
 
 def _successor(sink: SqliteSink) -> RemoteSink | None:
