@@ -11,7 +11,7 @@ MARKS = {
     "recording": pytest.mark.thorough,
     "conversation": pytest.mark.sdks,
     "replaying": pytest.mark.sdks,
-    "finding": pytest.mark.slow,
+    "finding": pytest.mark.thorough,
 }
 
 
