@@ -89,11 +89,26 @@ def with_receiver(constants: Constants, function: FunctionType, receiver: object
         function: the function.
         receiver: the object, or the class of a class method; None for a function that is no method.
     """
-    gathered = _Gathered(constants)
     held = {} if receiver is None else {**_attributes_of(type(receiver)), **_attributes_of(receiver)}
-    for name in function.__code__.co_names:
-        for path, value in _leaves(held.get(name), f"self.{name}", _MAX_DEPTH):
-            gathered.add(value, path)
+    values = ((f"self.{name}", held.get(name)) for name in function.__code__.co_names)
+    return with_values(constants, values)
+
+
+def with_values(constants: Constants, values: Iterable[tuple[str, Any]]) -> Constants:
+    """Return constants with the numbers and texts of other values, each given with its path."""
+    gathered = _Gathered(constants)
+    for start, value in values:
+        for path, leaf in _leaves(value, start, _MAX_DEPTH):
+            gathered.add(leaf, path)
+    return gathered.constants()
+
+
+def joined(several: Iterable[Constants]) -> Constants:
+    """Return the constants of several functions, each once."""
+    gathered = _Gathered()
+    for constants in several:
+        for constant in (*constants.numbers, *constants.texts):
+            gathered.add(constant.value, constant.source)
     return gathered.constants()
 
 
@@ -274,6 +289,11 @@ def _other_values(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]
 def _other_numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
     kind = _number_type(value)
     step = kind(1)
+    for edge, source in ((0, "zero"), (1, "one"), (-1, "minus one")):
+        yield kind(edge), source
+    yield -value, "its negative"
+    yield value + step, "plus 1"
+    yield value - step, "minus 1"
     for constant in constants.numbers:
         edge_value = _converted(kind, constant.value)
         if edge_value is not None:
@@ -283,11 +303,6 @@ def _other_numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]
             if kind is float:
                 yield edge_value + 0.01, f"{constant.source}, plus 0.01"
                 yield edge_value - 0.01, f"{constant.source}, minus 0.01"
-    for edge, source in ((0, "zero"), (1, "one"), (-1, "minus one")):
-        yield kind(edge), source
-    yield -value, "its negative"
-    yield value + step, "plus 1"
-    yield value - step, "minus 1"
     for dividend in constants.numbers:
         for divisor in constants.numbers:
             if dividend is not divisor and divisor.value:
@@ -319,15 +334,15 @@ def _converted(kind: type, value: Any) -> Any:
 
 
 def _other_texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
-    for constant in constants.texts:
-        if constant.value != value:
-            yield constant.value, constant.source
     yield "", "empty"
     yield value.upper(), "in capitals"
     yield value.lower(), "in small letters"
     yield f"{value}x", "with a letter more"
     yield f" {value}", "with a blank before it"
     yield value[:-1], "without its last letter"
+    for constant in constants.texts:
+        if constant.value != value:
+            yield constant.value, constant.source
     for constant in constants.texts:  # guards of paths and addresses check a prefix or a suffix
         if len(constant.value) < 40:
             yield constant.value + value, f"with {constant.source} before it"

@@ -12,9 +12,8 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from signal import Signals
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import json
@@ -24,16 +23,14 @@ from autochron.crossing.pausing import paused
 from autochron.json_differences import differences_between, pair_equal_lengths
 from autochron.mutate.boundary_values import (
     Candidate,
-    Constant,
-    Constants,
     called_with,
     candidates,
-    constants_of,
     copied,
-    with_receiver,
 )
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
+from autochron.mutate.server.call_changes import CallChanges
+from autochron.mutate.server.guard_constants import GuardConstants, held_while
 from autochron.mutate.server.module_state import computed_globals, state_at_call
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
@@ -56,8 +53,6 @@ _SEQUENCE_SHARE = 0.02
 
 _MAX_FORKS = 4
 """How many inputs of one call may end the process or take too long; inputs after that are not tried."""
-
-_TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "Decimal": Decimal, "str": str}
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")
 """The memory address in the `repr` of an object, which differs from run to run."""
@@ -135,25 +130,15 @@ _LATE = _no_outcome(ForkEnd(b"", is_late=True))
 class EdgeInputs:
     """The edge inputs of one incident."""
 
-    def __init__(self, functions: Sequence[FunctionType], texts: Mapping[str, str], task: ServerTask) -> None:
+    def __init__(self, functions: Sequence[FunctionType], task: ServerTask) -> None:
         """Read the constants of the functions.
 
         Args:
             functions: the functions that are mutated.
-            texts: the source of each function's file, by the file's path.
             task: the server's task, which says how many inputs are tried.
         """
-        self._constants = {
-            function.__code__.co_qualname: constants_of(
-                texts[function.__code__.co_filename],
-                function.__code__.co_filename.rpartition("/")[2],
-                function.__code__.co_qualname,
-                function.__globals__,
-            )
-            for function in functions
-        }
+        self._constants = GuardConstants(functions)
         self._task = task
-        self._has_receiver: set[str] = set()
         self._limits = Limits(_INPUT_LIMIT, task.memory)
         self._fix_outcomes: FixOutcomes | None = None
         if task.drawn:
@@ -169,57 +154,43 @@ class EdgeInputs:
         """
         if fix is None:
             return
-        for name, triples in fix.knows.items():
-            constants = [Constant(_TYPES[kind](text), source) for kind, text, source in triples]
-            self._constants[name] = Constants(
-                tuple(constant for constant in constants if not isinstance(constant.value, str)),
-                tuple(constant for constant in constants if isinstance(constant.value, str)),
-            )
+        self._constants.learn_from(fix.knows)
         self._fix_outcomes = FixOutcomes(fix.outcomes)
 
     def constants(self) -> Knows:
-        """Return the constants of each function, in the form in which a reply carries them."""
-        return {
-            name: [
-                (type(constant.value).__name__, str(constant.value), constant.source)
-                for constant in (*constants.numbers, *constants.texts)
-            ]
-            for name, constants in self._constants.items()
-        }
-
-    def _constants_at(
-        self, function: Callable[..., Any], target: MutationTarget, receiver: object
-    ) -> Constants:
-        """Return the constants of a function at a call; the fix's first one adds those of its receiver.
-
-        Later calls, and those of mutants, have the same: else their inputs would not be the same.
-
-        Args:
-            function: the function that is called.
-            target: the target that it is.
-            receiver: what its argument `self` or `cls` is; None without one.
-        """
-        name = target.function
-        known = self._constants.get(name, Constants((), ()))
-        if self._fix_outcomes is None and not self._task.reruns and name not in self._has_receiver:
-            self._has_receiver.add(name)
-            known = self._constants[name] = with_receiver(known, inspect.unwrap(function), receiver)
-        return known
+        """Return the constants of each function that was called, in the form in which a reply carries them."""
+        return self._constants.known()
 
     def explorer(
-        self, function: Callable[..., Any], target: MutationTarget, name: str, suffix: str
+        self, function: Callable[..., Any], target: MutationTarget, label: tuple[str, str], root: str
     ) -> Explorer:
         """Return the explorer of a function for one trial.
 
         Args:
             function: the function that the test swaps in.
             target: the target that it is.
-            name: the name of the function in addresses of its calls.
-            suffix: is appended to these addresses; it names the test where there are several.
+            label: the name of the function in addresses of its calls, and what is appended to these addresses: it names the
+                test where there are several.
+            root: the folder of the project.
         """
-        constants = functools.partial(self._constants_at, function, target)
-        label = (name, suffix)
-        return Explorer(function, target, label, constants, self._task, self._limits, self._fix_outcomes)
+        place = _CalledTarget(function, target, label, root)
+        return Explorer(place, self._constants, self._task, self._limits, self._fix_outcomes)
+
+
+class _CalledTarget(NamedTuple):
+    """A target where the agent calls it.
+
+    Attributes:
+        function: the function to call.
+        target: the target that it is.
+        label: the function's name in addresses, and the suffix of these.
+        root: the folder of the project.
+    """
+
+    function: Callable[..., Any]
+    target: MutationTarget
+    label: tuple[str, str]
+    root: str
 
 
 class Explorer:
@@ -233,10 +204,8 @@ class Explorer:
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        target: MutationTarget,
-        label: tuple[str, str],
-        constants: Callable[[object], Constants],
+        called: _CalledTarget,
+        constants: GuardConstants,
         task: ServerTask,
         limits: Limits,
         fix: FixOutcomes | None,
@@ -244,24 +213,23 @@ class Explorer:
         """Take the function and its constants.
 
         Args:
-            function: the function to call.
-            target: the target that it is.
-            label: the function's name in addresses, and the suffix of these.
-            constants: returns what the inputs are made of, from what `self` or `cls` is at the call.
+            called: the function to call.
+            constants: what the inputs are made of.
             task: says how many inputs are tried.
             limits: what the call with one input may take.
             fix: what the fix gives; None where the fix itself is tried.
         """
-        self._function = function
-        self._target = target
-        self._signature = inspect.signature(function)
-        self._label = label
+        self._function, self._target, self._label, self._root = called
+        self._signature = inspect.signature(self._function)
         self._constants = constants
         self._task = task
         self._limits = limits
         self._fix_outcomes = fix
         self._calls = 0
-        self._state_at_start = computed_globals(inspect.unwrap(function), task.folder) if fix is None else {}
+        self._changes: CallChanges | None = None
+        self._state_at_start = (
+            computed_globals(inspect.unwrap(self._function), task.folder) if fix is None else {}
+        )
         self.on_explored: Callable[[], None] = lambda: None
         self.inputs: list[Input] = []
         self.outcomes: dict[str, str] = {}
@@ -297,7 +265,12 @@ class Explorer:
         name, suffix = self._label
         address = f"{name}[{self._calls}]{suffix}"
         receiver = next((arguments[each] for each in ("self", "cls") if each in arguments), None)
-        inputs = candidates(arguments, self._constants(receiver), self._task.inputs)
+        with paused():
+            self._changes = CallChanges(self._root)
+        constants = self._constants.at_call(
+            inspect.unwrap(self._function), self._target.function, receiver, lambda: self._held(arguments)
+        )
+        inputs = candidates(arguments, constants, self._task.inputs)
         if self._task.drawn:
             with paused():  # what hypothesis asks of the machine is not the tool's
                 # Lazy: hypothesis is slow to import, and rarely used.
@@ -311,6 +284,14 @@ class Explorer:
         else:
             self._explore_mutant(address, inputs, self._fix_outcomes)
         self.on_explored()
+
+    def _held(self, arguments: dict[str, Any]) -> bytes:
+        """Return what the functions hold during a call with the recorded input, as `held_while` does; empty if it fails."""
+        recorded = Candidate("", None, "recorded", arguments)
+        ended = _in_fork(
+            lambda _: held_while(lambda: self._call_with(recorded), self._constants.places), self._limits
+        )
+        return ended.output if ended.is_whole else b""
 
     def _explore_fix(self, address: str, inputs: Sequence[Candidate]) -> None:
         """Record what the fix gives for each input.
@@ -418,6 +399,7 @@ class Explorer:
         arguments = copied(candidate.arguments)
         before = repr(arguments)
         call = called_with(self._signature, arguments)
+        value, raised = None, None
         try:
             value = self._function(*call.args, **call.kwargs)
             if inspect.isawaitable(value):
@@ -426,8 +408,12 @@ class Explorer:
             if inspect.isgenerator(value):
                 value = list(value)
         except BaseException as error:
-            return call_outcome(None, error)
-        return call_outcome(value, None, arguments if repr(arguments) != before else None)
+            value, raised = None, error
+        changed = arguments if raised is None and repr(arguments) != before else None
+        outcome = call_outcome(value, raised, changed)  # now: what it returned may be undone
+        with paused():
+            changes = {} if self._changes is None else self._changes.take()
+        return json.encode({**outcome, "modules": changes} if changes else outcome).decode()
 
 
 def _in_fork(work: Callable[[WritePart], bytes], limits: Limits) -> ForkEnd:

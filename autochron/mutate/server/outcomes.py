@@ -100,8 +100,8 @@ def outcome_json(envelope: Envelope) -> str:
     return json.encode(tree).decode()
 
 
-def call_outcome(value: Any, error: BaseException | None, changed: Any = None) -> str:
-    """Return the outcome of a call as JSON, in the form of `outcome_json`.
+def call_outcome(value: Any, error: BaseException | None, changed: Any = None) -> dict[str, Any]:
+    """Return the outcome of a call as JSON-like data, in the form of `outcome_json`.
 
     Args:
         value: what the call returned; ignored where it raised.
@@ -112,7 +112,7 @@ def call_outcome(value: Any, error: BaseException | None, changed: Any = None) -
     tree = {ending: _decoded(codec.encode(result).body)}
     if changed is not None:
         tree["changed"] = _decoded(codec.encode(changed).body)
-    return json.encode(tree).decode()
+    return tree
 
 
 def _ending_tree(end: Returned | Raised | Abandoned | Closed) -> dict[str, Any]:

@@ -73,6 +73,9 @@ class RerunFindings(Struct, frozen=True):
     knows: Knows
 
 
+_constants: list[Callable[[], Knows]] = []
+"""Return the constants that the inputs of each explorer were made of."""
+
 _explorers: dict[str, Explorer] = {}
 """The explorers of this process, by the names of their functions here."""
 
@@ -103,15 +106,26 @@ def _explorer(request: RerunRequest, swap: RerunSwap) -> Explorer:
     inner: Any = function
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
-    path = inner.__code__.co_filename
-    with open(path, encoding="utf-8") as file:
-        edge_inputs = EdgeInputs([inner], {path: file.read()}, request.task)
+    edge_inputs = EdgeInputs([inner, *_other_targets(request.task, inner)], request.task)
     edge_inputs.learn_from(request.fix)
     target = _target_of(request.task, inner)
-    explorer = edge_inputs.explorer(function, target, swap.name, swap.suffix)
-    knows = edge_inputs.constants()
-    explorer.on_explored = lambda: _write(request, knows)
+    explorer = edge_inputs.explorer(function, target, (swap.name, swap.suffix), swap.root)
+    _constants.append(edge_inputs.constants)
+    explorer.on_explored = lambda: _write(request)
     return explorer
+
+
+def _other_targets(task: ServerTask, function: FunctionType) -> list[FunctionType]:
+    """Return the loaded functions that are targets, each once, without the given one."""
+    places = {
+        (os.path.realpath(os.path.join(task.folder, target.file)), target.function) for target in task.targets
+    }
+    found: dict[tuple[str, str], FunctionType] = {}
+    for other in every_function():
+        place = (os.path.realpath(other.__code__.co_filename), other.__code__.co_qualname)
+        if place in places and other.__code__.co_qualname != function.__code__.co_qualname:
+            found.setdefault(place, other)
+    return [found[place] for place in sorted(found)]
 
 
 def _loaded_function(swap: Swap, root: str) -> FunctionType:
@@ -138,8 +152,11 @@ def _target_of(task: ServerTask, function: FunctionType) -> MutationTarget:
     return MutationTarget(os.path.relpath(path, os.path.realpath(task.folder)).replace(os.sep, "/"), qualname)
 
 
-def _write(request: RerunRequest, knows: Knows) -> None:
+def _write(request: RerunRequest) -> None:
     """Write what the explorers of this process have found so far."""
+    knows: Knows = {}
+    for constants in _constants:
+        knows |= constants()
     outcomes: dict[str, str] = {}
     inputs: list[Input] = []
     for explorer in _explorers.values():

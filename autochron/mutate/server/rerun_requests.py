@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -77,9 +78,11 @@ class RerunInputs:
         inputs: list[Input] = []
         outcomes: dict[str, str] = {}
         knows: Knows = {}
+        # Two processes that call the same function count its calls from 1 each: what is found there is told of neither.
+        seen = Counter(key for findings in found for key in findings.outcomes)
         for findings in found:
-            inputs += findings.inputs
-            outcomes |= findings.outcomes
+            inputs += [each for each in findings.inputs if seen[f"{each.address}.{each.number}"] == 1]
+            outcomes |= {key: outcome for key, outcome in findings.outcomes.items() if seen[key] == 1}
             knows |= findings.knows
         return msgspec.structs.replace(reply, inputs=tuple(inputs), outcomes=outcomes, knows=knows)
 

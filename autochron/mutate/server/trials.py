@@ -313,11 +313,7 @@ class Trials:
                 }
                 change_marker(item, swap=identity_swaps)
         self._tests = [replayed_test_of(item) for item in self._items]
-        texts = {}
-        for function in functions:
-            with open(function.__code__.co_filename, encoding="utf-8") as file:
-                texts[function.__code__.co_filename] = file.read()
-        return EdgeInputs(functions, texts, self._task)
+        return EdgeInputs(functions, self._task)
 
     def _explore(self, edge_inputs: EdgeInputs, reply: TrialReply) -> TrialReply:
         """Run the tests with other inputs at each call of a target, and return the reply; runs in the fork."""
@@ -334,8 +330,8 @@ class Trials:
                 else:
                     unique = names.count(swap.qualname) == 1
                     name = swap.qualname if unique else f"{target.file}:{target.function}"
-                suffix = self._suffix_of(item)
-                explorers.append(edge_inputs.explorer(swap.function(), target, name, suffix))
+                label = (name, self._suffix_of(item))
+                explorers.append(edge_inputs.explorer(swap.function(), target, label, test.root))
                 swaps[old] = explorers[-1].callable()
             change_marker(item, swap=swaps)
         kind, reason = kind_of(self._runner.run())

@@ -1,0 +1,155 @@
+"""Edge inputs come near limits that are not in the guard itself, and tell mutants by what a call does to the modules."""
+
+import pytest
+
+from autochron.mutate.merging import read_study
+from tests.mutate.desks import TEST, mutate, record_incident
+
+HEAD = '''
+import json
+import os
+
+from tools import refund as pay
+
+
+def refund(order: str, cents: int) -> dict:
+    """Pay up to a limit."""
+'''
+REFUSE = '    return {"status": "blocked"}\n'
+HELPER = (
+    HEAD
+    + "    if is_allowed(cents):\n        return pay(order, cents)\n"
+    + REFUSE
+    + """
+
+def is_allowed(cents):
+    return cents <= 731
+"""
+)
+FILE = (
+    HEAD
+    + "    if cents <= limits()[order]:\n        return pay(order, cents)\n"
+    + REFUSE
+    + """
+
+def limits():
+    with open(os.path.join(os.path.dirname(__file__), "limits.json")) as file:
+        return json.load(file)
+"""
+)
+LOCAL = (
+    HEAD
+    + """    with open(os.path.join(os.path.dirname(__file__), "limits.json")) as file:
+        most = json.load(file)[order]
+    if cents <= most:
+        return pay(order, cents)
+"""
+    + REFUSE
+)
+OBJECT = (
+    HEAD
+    + "    if Policy(700).allows(cents):\n        return pay(order, cents)\n"
+    + REFUSE
+    + """
+
+class Policy:
+    def __init__(self, most):
+        self.most = most
+
+    def allows(self, cents):
+        most = self.most + 31
+        return cents <= most
+"""
+)
+TABLE = (
+    HEAD
+    + '    if LIMITS["refund"](cents):\n        return pay(order, cents)\n'
+    + REFUSE
+    + """
+
+def up_to(cents):
+    return cents <= 731
+
+
+LIMITS = {"refund": up_to}
+"""
+)
+RERUN = """
+import pytest
+
+
+@pytest.mark.autochron("trace.jsonl", live=["refund"], swap={"tools.py:refund": "guarded.py:refund"})
+def test_no_more_than_was_paid(replay):
+    replay.run()
+    assert replay["refund[1]"].result["status"] == "blocked"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("guarded", "test"),
+    [
+        (HELPER, TEST),
+        (FILE, TEST),
+        (LOCAL, TEST),
+        (OBJECT, TEST),
+        (TABLE, TEST),
+        pytest.param(FILE, RERUN, marks=pytest.mark.thorough),
+        pytest.param(HELPER, RERUN),
+    ],
+    ids=["helper", "file", "local", "object", "table", "file, own process", "helper, own process"],
+)
+def test_a_mutant_of_a_limit_differs_on_an_input_beside_it(guarded, test, tmp_path):
+    """`<` for `<=` can only be told by the limit itself."""
+    folder = tmp_path / "refund"
+    folder.mkdir()
+    (folder / "limits.json").write_text('{"A1": 731}')
+    record_incident(folder, guarded=guarded, test_incident=test)
+    command = mutate(tmp_path, folder, "--out", tmp_path / "out", "--depth", "2")
+    assert command.status == 0, command.said
+    (incident,) = read_study(tmp_path / "out").incidents
+    strict = [
+        result
+        for result in incident.results
+        if any(line.startswith("+") and "cents < " in line for line in result.diff.splitlines())
+    ]
+    assert strict
+    for result in strict:
+        told = [
+            each.value
+            for each in incident.inputs
+            if each.number in result.inputs and each.argument == "cents"
+        ]
+        assert result.behaviour == "other-input"
+        assert told == ["731"]
+
+
+QUIET = (
+    HEAD
+    + """    if cents <= 731:
+        pay(order, cents)
+    return {"status": "blocked"}
+"""
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", [TEST, RERUN], ids=["in process", "own process"])
+def test_a_mutant_that_answers_the_same_is_told_by_what_it_does(test, tmp_path):
+    """It pays on another input, and answers that it did not; the next input starts from the state of before."""
+    folder = tmp_path / "refund"
+    folder.mkdir()
+    record_incident(folder, guarded=QUIET, test_incident=test)
+    command = mutate(tmp_path, folder, "--out", tmp_path / "out")
+    assert command.status == 0, command.said
+    (incident,) = read_study(tmp_path / "out").incidents
+    paid = [each for each in incident.inputs if "paid" in each.outcome]
+    assert {each.value for each in paid} >= {"731", "730", "0", "1"}
+    assert all('"modules":{"tools.py:paid, ' in each.outcome for each in paid)
+    (strict,) = [
+        result
+        for result in incident.results
+        if any(line.startswith("+") and "cents < 731" in line for line in result.diff.splitlines())
+    ]
+    assert strict.behaviour == "other-input"
+    assert [each.value for each in incident.inputs if each.number in strict.inputs] == ["731"]
