@@ -83,6 +83,12 @@ class ScratchWatch:
         self._modes: dict[str, int | None] = {}
         self._links: dict[str, str | None] = {}
 
+    def copy(self) -> ScratchWatch:
+        """Return another watch, which has seen the same."""
+        other = ScratchWatch(self._scratch, self._name)
+        other._seen, other._modes, other._links = dict(self._seen), dict(self._modes), dict(self._links)
+        return other
+
     def changes(self) -> list[StateEffect]:
         """Return the changes since the last call, or since the replay began."""
         if not os.path.isdir(self._scratch.folder):

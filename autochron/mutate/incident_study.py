@@ -131,6 +131,7 @@ class IncidentStudy:
             canaries=canaries,
             inputs=inputs,
             states=scoring.states_of(baseline.widened),
+            files=scoring.files_of(baseline.widened),
             sensitivity=sensitivity,
             results=in_order(results),
             agreement=() if not_compared else self._agreement(sampled, results),

@@ -173,6 +173,22 @@ class Result(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class Receiver(Struct, frozen=True):
+    """What a method is called on: an object whose attributes can be written in Python, or the class of a class method.
+
+    Attributes:
+        argument: `self` or `cls`.
+        file: the file of the class, from the incident's folder.
+        name: the qualified name of the class.
+        fields: the attributes of the object in Python's notation, by name.
+    """
+
+    argument: str
+    file: str
+    name: str
+    fields: dict[str, str] = {}
+
+
 class Input(Struct, frozen=True, kw_only=True):
     """An input that a target gets in the place of a recorded one.
 
@@ -183,7 +199,8 @@ class Input(Struct, frozen=True, kw_only=True):
         argument: the path of the changed value among the arguments; empty for a recorded input.
         value: the changed value in Python's notation.
         source: where the value comes from, in words: `4000 in guarded.py:12, plus 1`.
-        arguments: all arguments in Python's notation.
+        arguments: all arguments in Python's notation, without the receiver if there is one.
+        receiver: what a method is called on; None for a function, and where it can't be written in Python.
         outcome: the outcome with the fix, as JSON: `{"returned": …}` or `{"raised": …}`.
         is_kept: whether it belongs to the small set of inputs that tells all mutants from the fix.
         flips: whether the fix decides differently on it than on the recorded input.
@@ -198,6 +215,7 @@ class Input(Struct, frozen=True, kw_only=True):
     value: str = ""
     source: str = ""
     arguments: str = ""
+    receiver: Receiver | None = None
     outcome: str = ""
     is_kept: bool = False
     flips: bool = False
@@ -262,6 +280,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
         inputs: the inputs that the targets got.
         states: by the address of a call, the state of the modules at that call: by file and name, values in Python's
             notation.
+        files: by the address of a call, what text files of the project held at that call, by their paths from the folder.
         sensitivity: which arguments can change the decision.
         results: one for each mutant, in the order of the source.
         agreement: the mutants that plain cosmic-ray tried as well.
@@ -283,6 +302,7 @@ class StudiedIncident(Struct, frozen=True, kw_only=True):
     canaries: tuple[Canary, ...] = ()
     inputs: tuple[Input, ...] = ()
     states: dict[str, dict[str, dict[str, str]]] = {}
+    files: dict[str, dict[str, str]] = {}
     sensitivity: tuple[Sensitivity, ...] = ()
     results: tuple[Result, ...] = ()
     agreement: tuple[Crosscheck, ...] = ()

@@ -40,13 +40,13 @@ def root_of(folder: Path, files: Iterable[str]) -> Path:
     return Path(os.path.commonpath(places))
 
 
-def too_large(root: Path) -> str:
+def too_large(root: Path, most_files: int = _MOST_FILES, most_bytes: int = _MOST_BYTES) -> str:
     """Return why a folder is not copied: it holds too much. Empty where it may be copied."""
     size = 0
     for count, path in enumerate(_files(root), 1):
         size += path.stat().st_size if path.is_file() else 0
-        if count > _MOST_FILES or size > _MOST_BYTES:
-            return f"{root} holds more than {_MOST_FILES:,} files or {_MOST_BYTES >> 20} MB"
+        if count > most_files or size > most_bytes:
+            return f"{root} holds more than {most_files:,} files or {most_bytes >> 20} MB"
     return ""
 
 

@@ -20,6 +20,7 @@ from autochron.mutate.model import (
     written,
 )
 from autochron.mutate.protocol import LiveOutcome, TrialReply
+from autochron.mutate.suspicion import suspicion
 from autochron.recording.named_globals import GLOBAL
 from autochron.weaving.cells import CELL
 
@@ -328,7 +329,8 @@ def summarize_inputs(
         if live.address in decided and decided[live.address] != decision(live.outcome)
     }
     inputs = numbered(baseline.widened, refused)
-    kept = set(cover(result.inputs for result in results))
+    doubted = frozenset(edge_input.number for edge_input in inputs if suspicion(edge_input))
+    kept = set(cover((result.inputs for result in results), doubted))
     inputs = tuple(structs.replace(edge_input, is_kept=edge_input.number in kept) for edge_input in inputs)
     by_argument: dict[str, list[Input]] = {}
     for edge_input in inputs:
@@ -347,12 +349,18 @@ def summarize_inputs(
 
 def states_of(fix: TrialReply | None) -> dict[str, dict[str, dict[str, str]]]:
     """Return the state of the modules at each call at which inputs were tried, by the call's address."""
-    if fix is None:
-        return {}
+    return _noted(fix, "state ")
+
+
+def files_of(fix: TrialReply | None) -> dict[str, dict[str, str]]:
+    """Return what the files of the project held at each call at which inputs were tried, by the call's address."""
+    return {address: files for address, files in _noted(fix, "files ").items() if files}
+
+
+def _noted(fix: TrialReply | None, kind: str) -> dict[str, Any]:
+    outcomes = {} if fix is None else fix.outcomes
     return {
-        key.removeprefix("state "): json.decode(state)
-        for key, state in fix.outcomes.items()
-        if key.startswith("state ")
+        key.removeprefix(kind): json.decode(text) for key, text in outcomes.items() if key.startswith(kind)
     }
 
 
@@ -428,12 +436,16 @@ def _hint(
     return ""
 
 
-def cover(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+def cover(rows: Iterable[tuple[int, ...]], avoided: frozenset[int] = frozenset()) -> tuple[int, ...]:
     """Return few numbers of which each row has at least one.
 
     The number that most of the remaining rows have is taken again and again; of equals, the lowest.
+
+    Args:
+        rows: the numbers of each row.
+        avoided: numbers that are taken only for rows without others.
     """
-    remaining = [set(row) for row in rows if row]
+    remaining = [set(row) - avoided or set(row) for row in rows if row]
     chosen: list[int] = []
     while remaining:
         counts: dict[int, int] = {}

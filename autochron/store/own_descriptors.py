@@ -95,12 +95,13 @@ class OwnDescriptors:
             file: the path of the database.
             before: the descriptors that were open before the connection was made.
         """
-        store_files = {_identity(f"{file}{suffix}") for suffix in _SUFFIXES}
+        store_files = {_identity(f"{file}{suffix}") for suffix in _SUFFIXES} - {None}
         now = listed()
-        identities = ((number, _identity(number)) for number in now - before)
-        self._known = tuple(entry for entry in identities if entry[1] is not None and entry[1] in store_files)
-        # The program may have closed them before we could list them.
-        self._were_found = bool(self._known) or not now
+        open_now = {number: identity for number in now if (identity := _identity(number)) in store_files}
+        self._known = tuple((number, open_now[number]) for number in open_now.keys() - before)
+        # The program may have closed them before we could list them. But SQLite may also have taken some that it had opened
+        # for an earlier connection, and kept for the sake of its locks; then it is not known which ones are ours.
+        self._were_found = bool(open_now) or not now
 
     def are_ours(self) -> bool:
         """Return whether all of them still lead to the same files."""

@@ -67,6 +67,7 @@ SHAPES = {
         },
         harmful={"if self.held_by(customer) + pieces < self.limit:"},
         edge=("if pieces < 1:", "if pieces <= 1:"),
+        file="warehouse.py",
     ),
     "async_agent": Project(
         incident=".",
@@ -105,6 +106,7 @@ SHAPES = {
             'if entry["back"] + cents > entry["paid"]:',
             'if entry["back"] + cents != entry["paid"]:',
         ),
+        file="desk.py",
         made=True,
     ),
 }

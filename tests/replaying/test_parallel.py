@@ -224,7 +224,7 @@ def test_results_of_threads_reach_the_event_loop_in_the_recorded_order(block):
         return results
 
     results, trace = block.record(lambda: asyncio.run(collect()))
-    assert results == [*range(1, 7)]
+    assert sorted(results) == [*range(1, 7)]  # on a busy machine two are done at once
     # Not each time: on a busy machine the loop may be asleep for longer than the next thread waits for it.
     replays = [block.replay(trace, lambda: asyncio.run(collect())) for _ in range(20)]
     assert replays.count((results, ())) > 16

@@ -10,12 +10,17 @@ from msgspec import Struct
 from autochron._runtime.unpatched import os
 from autochron.errors import UsageError
 from autochron.mutate.model import MutationTarget, StudiedIncident, Study
+from autochron.mutate.project_copy import root_of, too_large
 from autochron.mutate.report.edge_test_run import failures
 from autochron.mutate.report.edge_test_text import EdgeTestText, identifier
 from autochron.report.writing import write_whole
 
 _INCIDENT = "{incident}"
 _FUNCTION = "{function}"
+
+_MOST_FILES = 2_000
+_MOST_BYTES = 50 << 20
+"""The largest project that is copied for each case."""
 
 Note = Callable[[str], None]
 """Is called with each line on what was not written, and why."""
@@ -111,11 +116,24 @@ def _write(place: _Place, folders: Mapping[str, Path], note: Note) -> bool:
             f"--write-tests: where is the incident {place.incident.name}? Run the command in the folder around it, or beside"
             " its `incidents/`"
         )
-    test = EdgeTestText(place.incident, place.target, folder, os.path.dirname(os.path.abspath(place.path)))
-    cases = test.cases()
+    project = root_of(folder.resolve(), (place.target.file,))
+    obstacle = too_large(project, _MOST_FILES, _MOST_BYTES)
+    if obstacle:
+        note(f"{place.path} is not written: each case works on a copy of the project, and {obstacle}")
+        return False
+    where = os.path.dirname(os.path.abspath(place.path))
+    test = EdgeTestText(place.incident, place.target, folder, project, where)
+    cases, doubted = test.cases(), test.doubted()
+    if doubted:
+        note(
+            f"{place.path}: left out is {', '.join(doubted)}; {place.target.function} accepts what no call should have, so a"
+            " test must not ask for it"
+        )
     if not cases:
         note(
-            f"{place.path} is not written: none of the inputs of {place.target.function} can be written in Python"
+            f"{place.path} is not written: none of the other inputs of {place.target.function} can be written in Python"
+            if doubted
+            else f"{place.path} is not written: none of the inputs of {place.target.function} can be written in Python"
         )
         return False
     failing = failures(test.text(cases), place.path, len(cases))

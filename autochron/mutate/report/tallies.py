@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import get_args
@@ -23,8 +22,7 @@ from autochron.mutate.model import (
     family_of,
     written,
 )
-
-_HUGE = 1e12
+from autochron.mutate.suspicion import suspicion
 
 CUT_POINT = "cut-point"
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -112,26 +110,9 @@ def suspicious(incident: StudiedIncident) -> tuple[SuspiciousInput, ...]:
     found = {
         (edge_input.argument, edge_input.value): why
         for edge_input in incident.inputs
-        if edge_input.is_accepted and edge_input.argument and (why := _suspicion(edge_input.value))
+        if (why := suspicion(edge_input))
     }
     return tuple(SuspiciousInput(argument, value, why) for (argument, value), why in found.items())
-
-
-def _suspicion(text: str) -> str:
-    """Return why a value, given in Python's notation, is suspicious; empty where it is not."""
-    if text.startswith("float("):
-        return "no number"
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return ""
-    if value is None:
-        return "nothing"
-    if isinstance(value, str | bytes | list | tuple | dict | set):
-        return "" if value and not (isinstance(value, str) and not value.strip()) else "empty"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return "negative" if value < 0 else "huge" if value >= _HUGE else ""
-    return ""
 
 
 def kinds(results: Iterable[Result], method: str) -> dict[Kind, int]:

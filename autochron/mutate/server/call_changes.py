@@ -1,4 +1,4 @@
-"""What one call changes in the project's modules. It is undone after the call, so that the next one starts from the same."""
+"""What one call changes in the project's modules and files. It is undone, so that all calls start from one state."""
 
 from __future__ import annotations
 
@@ -6,37 +6,73 @@ from typing import Any
 
 from msgspec import json
 
+from autochron.effects.changes import ScratchWatch
 from autochron.effects.module_backup import ModuleBackup
 from autochron.effects.module_state import ModuleState
+from autochron.effects.redirection import in_force
+from autochron.model import StateEffect
 from autochron.project import Project
 
 
 class CallChanges:
-    """The changes of the project's modules, one call after the other."""
+    """The changes of several calls, which all start from the state that there is now."""
 
     def __init__(self, root: str) -> None:
-        """Read and back up the modules of a project.
+        """Read and back up the modules of a project, and read the files that the replay has changed so far.
 
         Args:
-            root: its folder.
+            root: the project's folder.
         """
-        project = Project((root,), root)
-        self._backup = ModuleBackup(project)
-        self._state = ModuleState(project)
-        self._state.changes()
+        self._project = Project((root,), root)
+        self._backup = ModuleBackup(self._project)
+        self._modules = ModuleState(self._project)
+        self._modules.changes()
+        scope = in_force()
+        self._scratch = None if scope is None else scope.scratch
+        self._origin = "" if self._scratch is None else self._scratch.folder
+        self._written = {} if self._scratch is None else self._scratch.written
+        self._watch: ScratchWatch | None = None
+        if self._scratch is not None:
+            self._scratch.flush()
+            self._watch = ScratchWatch(self._scratch, self._project.name)
+            self._watch.changes()
+
+    def begin(self) -> None:
+        """Begin a call, in a fork: its changes of files go into a copy of the scratch folder."""
+        if self._scratch is not None:
+            self._scratch.folder, self._scratch.written = self._origin, dict(self._written)
+            self._scratch.fork()
 
     def take(self) -> dict[str, Any]:
-        """Return what has changed since the last call, and undo it.
+        """Return what the call has changed, and undo what it did to the modules.
 
         Returns:
-            By the place and the change in words, the value as JSON-like data.
+            Under `modules` and `files`, by the place and the change in words, the values as JSON-like data.
         """
-        changes = self._state.changes()
-        if not changes:
-            return {}
-        self._backup.put_back()
-        self._state.changes()
-        found: dict[str, Any] = {}
-        for change in changes:
-            found.setdefault(f"{change.path}, {change.what}", []).append(json.decode(change.value))
-        return found
+        changes = {"modules": _shown(self._module_changes()), "files": _shown(self._file_changes())}
+        return {kind: found for kind, found in changes.items() if found}
+
+    def discard(self) -> None:
+        """Remove what the forks have left of their files."""
+        if self._scratch is not None:
+            self._scratch.discard_fork()
+
+    def _module_changes(self) -> list[StateEffect]:
+        changes = self._modules.changes()
+        if changes:
+            self._backup.put_back()
+            self._modules.changes()
+        return changes
+
+    def _file_changes(self) -> list[StateEffect]:
+        if self._scratch is None or self._watch is None:
+            return []
+        self._scratch.flush()
+        return self._watch.copy().changes()
+
+
+def _shown(changes: list[StateEffect]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for change in changes:
+        found.setdefault(f"{change.path}, {change.what}", []).append(json.decode(change.value))
+    return found

@@ -31,7 +31,7 @@ from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
 from autochron.mutate.server.call_changes import CallChanges
 from autochron.mutate.server.guard_constants import GuardConstants, held_while
-from autochron.mutate.server.module_state import computed_globals, state_at_call
+from autochron.mutate.server.module_state import computed_globals, files_at_call, receiver_of, state_at_call
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
 from autochron.workers.limits import Limits
@@ -280,9 +280,12 @@ class Explorer:
         if self._fix_outcomes is None:
             state = state_at_call(inspect.unwrap(self._function), self._task.folder, self._state_at_start)
             self.outcomes[f"state {address}"] = json.encode(state).decode()
+            files = files_at_call(self._root, self._task.folder)
+            self.outcomes[f"files {address}"] = json.encode(files).decode()
             self._explore_fix(address, inputs)
         else:
             self._explore_mutant(address, inputs, self._fix_outcomes)
+        self._changes.discard()
         self.on_explored()
 
     def _held(self, arguments: dict[str, Any]) -> bytes:
@@ -325,6 +328,9 @@ class Explorer:
             self.outcomes[f"{address}.{number}"] = _without_volatile(outcome, volatile)
 
     def _input_record(self, number: int, address: str, candidate: Candidate) -> Input:
+        receiver = receiver_of(candidate.arguments, self._task.folder)
+        unwritten = "" if receiver is None else receiver.argument
+        arguments = {name: value for name, value in candidate.arguments.items() if name != unwritten}
         return Input(
             number=number,
             address=address,
@@ -332,7 +338,8 @@ class Explorer:
             argument=candidate.argument,
             value="" if not candidate.argument else _short_repr(candidate.value),
             source=candidate.source,
-            arguments=_short_repr(candidate.arguments, 2000),
+            arguments=_short_repr(arguments, 2000),
+            receiver=receiver,
         )
 
     def _explore_mutant(self, address: str, inputs: Sequence[Candidate], fix: FixOutcomes) -> None:
@@ -398,6 +405,9 @@ class Explorer:
         _is_exploring[0] = True
         arguments = copied(candidate.arguments)
         before = repr(arguments)
+        if self._changes is not None:
+            with paused():
+                self._changes.begin()
         call = called_with(self._signature, arguments)
         value, raised = None, None
         try:
@@ -413,7 +423,7 @@ class Explorer:
         outcome = call_outcome(value, raised, changed)  # now: what it returned may be undone
         with paused():
             changes = {} if self._changes is None else self._changes.take()
-        return json.encode({**outcome, "modules": changes} if changes else outcome).decode()
+        return json.encode(outcome | changes).decode()
 
 
 def _in_fork(work: Callable[[WritePart], bytes], limits: Limits) -> ForkEnd:

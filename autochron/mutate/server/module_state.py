@@ -1,20 +1,28 @@
-"""The state of the project's modules at a call, as far as Python can write it: a written test starts from it."""
+"""The state of the project at a call, as far as Python can write it: modules, files, a method's object.
+
+A written test starts from it.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from autochron._runtime.unpatched import os
 from autochron.crossing.pausing import paused
+from autochron.effects.held import attributes_of
+from autochron.effects.redirection import in_force
+from autochron.model import Rules
+from autochron.mutate.model import Receiver
 
 ModuleState: TypeAlias = dict[str, dict[str, str]]
 """By the file of a module, its path starting from the incident's folder: the values of globals in Python's notation."""
 
 _MAX_MODULES = 200
+_MAX_FILES = 20
 _MAX_CHARACTERS = 4000
 """How many modules are read, and how long the notation of a value may be."""
 
@@ -48,7 +56,7 @@ def state_at_call(function: Any, folder: str, start: ModuleState) -> ModuleState
     """
 
     def has_changed(first: Any, text: str, before: str) -> bool:
-        return text != before if first is ... else text != _text(first)
+        return text != before if first is ... else text != notation(first)
 
     return _globals(function, folder, has_changed, start)
 
@@ -73,7 +81,7 @@ def _globals(
                 for name, first in _literals(tree).items()
                 if not name.startswith("__")
                 and name in space
-                and (text := _text(space[name]))
+                and (text := notation(space[name]))
                 and is_taken(first, text, before.get(name, ""))
             }
             if taken:
@@ -155,7 +163,7 @@ def _literal(node: ast.expr | None) -> Any:
         return ...
 
 
-def _text(value: Any) -> str:
+def notation(value: Any) -> str:
     """Return a value in Python's notation; empty where that is no literal, or too long."""
     if not isinstance(value, dict | list | set | tuple | str | bytes | int | float | bool | None):
         return ""
@@ -164,3 +172,62 @@ def _text(value: Any) -> str:
         return text if len(text) <= _MAX_CHARACTERS and ast.literal_eval(text) == value else ""
     except Exception:  # raised by a `repr` or an `==` of the program
         return ""
+
+
+def receiver_of(arguments: Mapping[str, Any], folder: str) -> Receiver | None:
+    """Return what a method is called on, if that can be written in Python.
+
+    Args:
+        arguments: the arguments of the call by name.
+        folder: the incident's folder.
+    """
+    name = next((each for each in ("self", "cls") if each in arguments), "")
+    value = arguments.get(name)
+    cls = value if name == "cls" and isinstance(value, type) else type(value)
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    if not name or not isinstance(file, str) or "<" in cls.__qualname__:
+        return None
+    fields = {} if cls is value else {key: notation(held) for key, held in attributes_of(value).items()}
+    path = os.path.relpath(os.path.realpath(file), os.path.realpath(folder)).replace(os.sep, "/")
+    return Receiver(name, path, cls.__qualname__, fields) if all(fields.values()) else None
+
+
+def files_at_call(root: str, folder: str) -> dict[str, str]:
+    """Return what the project's text files hold that the recorded run read or that the replay has changed.
+
+    Left out are hidden files, large ones, and those with something that looks like a secret.
+
+    Args:
+        root: the folder of the project.
+        folder: the incident's folder; paths start there.
+    """
+    scope = in_force()
+    if scope is None:
+        return {}
+    scratch = scope.scratch
+    contents: dict[str, str] = {}
+    known = [path for path, before in scratch.before.items() if before.kind == "file"]
+    with paused():
+        for path in dict.fromkeys([*known, *scratch.written]):
+            below = os.path.relpath(path, os.path.realpath(root))
+            text = (
+                ""
+                if any(part.startswith(".") for part in below.split(os.sep))
+                else _read(scratch.to_read(path))
+            )
+            if text and len(contents) < _MAX_FILES and not path.endswith((".py", ".pyc")):
+                contents[os.path.relpath(path, os.path.realpath(folder)).replace(os.sep, "/")] = text
+    return contents
+
+
+def _read(path: str) -> str:
+    """Return a short text without secrets; empty for another file."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_MAX_CHARACTERS + 1)
+        text = content.decode() if len(content) <= _MAX_CHARACTERS else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+    from autochron.redaction.redactor import Redactor  # lazy: few calls read files
+
+    return text if Redactor.of(Rules()).mask_text(text) == text else ""
