@@ -5,6 +5,8 @@ import pytest
 from autochron.mutate.merging import read_study
 from tests.mutate.desks import TEST, mutate, record_incident
 
+pytestmark = pytest.mark.timeout(400)
+
 HEAD = '''
 import json
 import os

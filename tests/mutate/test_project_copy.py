@@ -5,7 +5,7 @@ import os
 import pytest
 
 from autochron.errors import UsageError
-from autochron.mutate import agreement, project_copy
+from autochron.mutate import agreement
 from autochron.mutate.model import MutationTarget
 from autochron.mutate.project_copy import copied, root_of, too_large
 from tests.cli.processes import write
@@ -60,13 +60,10 @@ def test_what_is_copied_is_the_least_folder_with_the_rules_and_the_files(project
     assert root_of(tmp_path / "alone", ["../shop/tools.py"]) == tmp_path
 
 
-def test_a_project_that_is_too_large_is_not_copied(project, monkeypatch):
+def test_a_project_that_is_too_large_is_not_copied(project):
     assert too_large(project) == ""
-    monkeypatch.setattr(project_copy, "_MOST_FILES", 3)
-    assert too_large(project) == f"{project} holds more than 3 files or 200 MB"
-    monkeypatch.setattr(project_copy, "_MOST_FILES", 4)
-    monkeypatch.setattr(project_copy, "_MOST_BYTES", 10)
-    assert too_large(project).startswith(f"{project} holds more than 4 files")
+    assert too_large(project, 3) == f"{project} holds more than 3 files or 200 MB"
+    assert too_large(project, 4, 10) == f"{project} holds more than 4 files or 0 MB"
 
 
 TEST = """

@@ -30,7 +30,7 @@ from autochron.mutate.boundary_values import (
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
 from autochron.mutate.server.call_changes import CallChanges
-from autochron.mutate.server.guard_constants import GuardConstants, held_while
+from autochron.mutate.server.guard_constants import GuardConstants, Triple, held_while
 from autochron.mutate.server.module_state import computed_globals, files_at_call, receiver_of, state_at_call
 from autochron.mutate.server.outcomes import call_outcome
 from autochron.workers.fork import Fork, ForkEnd, WritePart, fork_or_wait
@@ -288,13 +288,15 @@ class Explorer:
         self._changes.discard()
         self.on_explored()
 
-    def _held(self, arguments: dict[str, Any]) -> bytes:
-        """Return what the functions hold during a call with the recorded input, as `held_while` does; empty if it fails."""
+    def _held(self, arguments: dict[str, Any]) -> list[Triple]:
+        """Return what the functions hold during a call with the recorded input; what a second call has not is chance."""
         recorded = Candidate("", None, "recorded", arguments)
-        ended = _in_fork(
-            lambda _: held_while(lambda: self._call_with(recorded), self._constants.places), self._limits
-        )
-        return ended.output if ended.is_whole else b""
+        places = self._constants.places
+        calls = []
+        for _ in range(2):
+            ended = _in_fork(lambda _: held_while(lambda: self._call_with(recorded), places), self._limits)
+            calls.append(json.decode(ended.output, type=list[Triple]) if ended.is_whole else [])
+        return [triple for triple in calls[0] if triple in calls[1]]
 
     def _explore_fix(self, address: str, inputs: Sequence[Candidate]) -> None:
         """Record what the fix gives for each input.

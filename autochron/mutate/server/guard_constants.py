@@ -142,7 +142,7 @@ class GuardConstants:
         return {name: triples_of(constants) for name, constants in self._at_calls.items()}
 
     def at_call(
-        self, function: FunctionType, name: str, receiver: object, held: Callable[[], bytes]
+        self, function: FunctionType, name: str, receiver: object, held: Callable[[], list[Triple]]
     ) -> Constants:
         """Return what the inputs of a function are made of. The fix's first call decides.
 
@@ -150,12 +150,12 @@ class GuardConstants:
             function: the function.
             name: its qualified name.
             receiver: what its argument `self` or `cls` is; None without one.
-            held: calls the function in a fork with the recorded input, and returns what `held_while` returns.
+            held: calls the function in a fork with the recorded input, and returns what it and its helpers hold.
         """
         known = self._at_calls.get(name)
         if known is None:
             own = with_receiver(self._in_code.get(name, _NONE), function, receiver)
             helpers = [constants for other, constants in self._in_code.items() if other != name]
-            running = of_triples(() if self._is_learned else json.decode(held() or b"[]", type=list[Triple]))
+            running = of_triples(() if self._is_learned else held())
             known = self._at_calls[name] = joined((own, *helpers, running))
         return known
