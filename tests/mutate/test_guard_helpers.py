@@ -163,6 +163,51 @@ def test_helpers_are_mutated_unless_the_depth_is_0(tmp_path):
         assert {result.mutant.target.function for result in incident.results} == expected
 
 
+DECORATED = """
+import functools
+
+from tools import PAID
+from tools import refund as pay
+
+
+def limited(most):
+    def wrap(function):
+        @functools.wraps(function)
+        def inner(order, cents):
+            if cents > most():
+                return {"status": "blocked"}
+            return function(order, cents)
+
+        return inner
+
+    return wrap
+
+
+def most_cents():
+    return 4900
+
+
+@limited(most_cents)
+def refund(order: str, cents: int) -> dict:
+    return pay(order, cents)
+"""
+
+
+@pytest.mark.slow
+def test_the_decorator_of_what_is_swapped_in_is_mutated(tmp_path):
+    folder = tmp_path / "refund"
+    folder.mkdir()
+    record_incident(folder, guarded=DECORATED)
+    command = mutate(tmp_path, folder, "--out", tmp_path / "out")
+    assert command.status == 0, command.said
+    (incident,) = read_study(tmp_path / "out").incidents
+    mutated = {result.mutant.target.function for result in incident.results}
+    assert mutated >= {"limited.<locals>.wrap.<locals>.inner", "most_cents"}
+    unsafe = [result for result in incident.results if result.is_unsafe]
+    assert {result.mutant.target.function for result in unsafe} >= {"limited.<locals>.wrap.<locals>.inner"}
+    assert all(result.verdicts["cut-point"].is_killed for result in unsafe)
+
+
 @pytest.mark.slow
 def test_a_tool_that_the_fix_keeps_from_running_is_refused(tmp_path):
     """The fix is a decorator, so that the tool that crossed never runs: its mutants say nothing of the fix."""

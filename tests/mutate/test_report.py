@@ -15,7 +15,9 @@ from autochron.mutate.model import (
     Input,
     Kind,
     MutantVerdict,
+    MutationTarget,
     Result,
+    Sensitivity,
     family_of,
 )
 from autochron.mutate.operators import operator_names
@@ -30,6 +32,7 @@ from autochron.mutate.report.tallies import (
     is_equivalent,
     is_refuted,
     kinds,
+    place,
     refusal,
     suspicious,
     tally,
@@ -433,6 +436,36 @@ def test_suspicious_inputs_are_at_the_top_of_the_report():
             "the fix of refund accepts what looks wrong; refuse it, or let a test say that it is right:"
         )
         assert rest[:9] == [*(f"  cents = -{number} (negative)" for number in range(1, 9)), "  and 2 more"]
+
+
+def test_an_argument_that_changes_only_the_result_is_told_apart():
+    """A clamp decides alike for each amount, and pays another one."""
+    subject = with_inputs(["1", "2"])
+    outcomes = ['{"returned":3}', '{"returned":1}', '{"returned":2}']
+    recorded = msgspec.structs.replace(subject.inputs[0], number=2, argument="")
+    inputs = [
+        msgspec.structs.replace(each, outcome=outcome)
+        for each, outcome in zip((recorded, *subject.inputs), outcomes, strict=True)
+    ]
+    subject = msgspec.structs.replace(
+        subject, inputs=tuple(inputs), sensitivity=(Sensitivity("cents", 2, 0), Sensitivity("order", 1, 0))
+    )
+    rows = [
+        line.split(maxsplit=4)[1:] for line in report_text(study(subject)).splitlines() if " never " in line
+    ]
+    assert rows == [
+        ["cents", "2", "0", "never changes, but the result does"],
+        ["order", "1", "0", "never changes"],
+    ]
+
+
+def test_a_place_in_the_project_around_an_incident_begins_there():
+    mutated = mutant(1, 9, "<=", "<")
+    outside = msgspec.structs.replace(mutated, target=MutationTarget("../../src/desk.py", "pay"))
+    assert place("refund", Result(mutant=outside, verdicts={})) == f"src/desk.py:{outside.line}"
+    assert (
+        place("refund", Result(mutant=mutated, verdicts={})) == f"refund/{mutated.target.file}:{mutated.line}"
+    )
 
 
 def test_mutants_are_of_families():

@@ -144,6 +144,15 @@ def killers(result: Result) -> tuple[str, ...]:
     return tuple(method for method in ordered(result.verdicts) if result.verdicts[method].is_killed)
 
 
+def changes_result(incident: StudiedIncident, argument: str) -> bool:
+    """Return whether an argument changes what the fix returns, as an amount does where the fix clamps it."""
+    recorded = {each.address: each.outcome for each in incident.inputs if not each.argument}
+    return any(
+        each.argument == argument and each.outcome != recorded.get(each.address, each.outcome)
+        for each in incident.inputs
+    )
+
+
 def is_equivalent(result: Result) -> bool:
     """Return whether a mutant is explained as equivalent, and nothing contradicts that."""
     return bool(result.proof) and not is_refuted(result)
@@ -236,7 +245,11 @@ def _is_file_name(line: str, first: int) -> bool:
 
 def place(incident: str, result: Result) -> str:
     """Return where a mutant is: `refund/guarded.py:9`."""
-    return f"{file_of(incident, result.mutant.target.file)}:{result.mutant.line}"
+    file = result.mutant.target.file
+    while file.startswith("../"):  # it is in the project around the incident
+        file = file.removeprefix("../")
+    is_inside = file == result.mutant.target.file
+    return f"{file_of(incident, file) if is_inside else file}:{result.mutant.line}"
 
 
 def file_of(incident: str, file: str) -> str:

@@ -181,6 +181,8 @@ def _sensitivity_rows(study: Study) -> Iterator[tuple[str, ...]]:
     for incident in study.incidents:
         for sensitivity in incident.sensitivity:
             decision = "can change" if sensitivity.flips else "never changes"
+            if not sensitivity.flips and tallies.changes_result(incident, sensitivity.argument):
+                decision = "never changes, but the result does"
             example = cut(clean(sensitivity.example), _MAX_WIDTH // 2)
             yield (
                 incident.name,

@@ -46,20 +46,32 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[M
         return task.targets, 0
     targets: dict[MutationTarget, None] = {}
     guards: list[FunctionType] = []
+    inner: list[FunctionType] = []
+    is_own = _ownership(tests)
     for test in tests:
         swaps = test.options.swap or {}
         for old, new in swaps.items():
             function = Swap(old, new, test.root).function()
+            layers = [function]
             while hasattr(function, "__wrapped__"):
                 function = function.__wrapped__
+                layers.append(function)
             code = getattr(function, "__code__", None)
             if code is None:
                 raise PlanError(
                     f"{_shown(new)} has no code of Python's that could be mutated; write the guard in Python, or name a"
                     " function of yours with --tool FILE:NAME"
                 )
+            own = [
+                each
+                for each in layers
+                if isinstance(each, FunctionType) and is_own(each.__code__.co_filename)
+            ]
+            if own and task.depth:  # a decorator may be the guard, and may never call what it decorates
+                code = own[0].__code__
             targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
-            guards += [function] if isinstance(function, FunctionType) else []
+            guards += own or [each for each in layers[-1:] if isinstance(each, FunctionType)]
+            inner += own[1:] if task.depth else []
         record, plan = test.handle.planned()
         for envelope in () if swaps else suspects(record, plan):
             file, qualname, _ = parts_of(envelope.site)
@@ -72,7 +84,7 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[M
             "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
         )
     named = len(targets)
-    for helper in _helpers_of(guards, tests, task.depth):
+    for helper in (*inner, *_helpers_of(guards, tests, task.depth)):
         code = helper.__code__
         targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
     return tuple(targets), len(targets) - named
@@ -88,8 +100,6 @@ def _helpers_of(
 ) -> Iterator[FunctionType]:
     """Yield the helpers of guards; the tools that guards stand before, and what else crossed in a record, are none."""
     excluded: set[tuple[str, str]] = set()
-    roots = tuple(os.path.join(os.path.realpath(test.root), "") for test in tests)
-    libraries = os.path.join(os.path.realpath(sys.prefix), "")
     for test in tests:
         for old in test.options.swap or {}:
             with suppress(Exception):  # a module that can't be imported; the test says so
@@ -100,12 +110,20 @@ def _helpers_of(
             file, qualname, _ = parts_of(envelope.site)
             excluded.add((os.path.join(test.root, file), qualname))
 
+    for guard in guards:
+        yield from helpers_of(guard, depth, _ownership(tests), excluded)
+
+
+def _ownership(tests: Sequence[ReplayedTest]) -> Callable[[str], bool]:
+    """Return a function that returns whether a file belongs to a project of the tests."""
+    roots = tuple(os.path.join(os.path.realpath(test.root), "") for test in tests)
+    libraries = os.path.join(os.path.realpath(sys.prefix), "")
+
     def is_own(file: str) -> bool:
         path = os.path.realpath(file)
         return path.startswith(roots) and not path.startswith(libraries) and "site-packages" not in path
 
-    for guard in guards:
-        yield from helpers_of(guard, depth, is_own, excluded)
+    return is_own
 
 
 def _functions_of(path: str, qualname: str, root: str) -> list[FunctionType]:
