@@ -116,9 +116,7 @@ class IncidentStudy:
         baseline = self._baseline(cut, fix)
         canaries = self._canaries(cut, targets, baseline)
         replies = self._collect_replies(mutants, baseline)
-        results = [
-            self._score(mutant_text, replies[mutant_text.mutant.id], baseline) for mutant_text in mutants
-        ]
+        results = [self._score(each, replies[each.mutant.id], baseline) for each in mutants]
         self._refuse_flaky(fix)
         inputs, sensitivity = scoring.summarize_inputs(baseline, results)
         return StudiedIncident(
