@@ -1,4 +1,4 @@
-"""A mutation study as one HTML file: the standard page of mutation testing, which needs no network."""
+"""A mutation study as one HTML file: tables of our own above the standard page of mutation testing. It needs no network."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import json
 from autochron._runtime.unpatched import os
 from autochron.escaping import html_json
 from autochron.mutate.model import Study
+from autochron.mutate.report.mutant_table import tables
 from autochron.mutate.report.schema import schema_report
 from autochron.report.writing import write_whole
 
@@ -35,6 +36,7 @@ def encode_page(study: Study, method: str | None = None) -> bytes:
     """Return the page; the arguments and errors are those of `write_page`."""
     parts = {
         "style": _read(os.path.join(_TEMPLATES, "mutation.css")),
+        "tables": tables(study),
         "report": html_json(json.encode(schema_report(study, method), order="sorted").decode()),
         "elements": _read(_ELEMENTS),
         "script": _read(os.path.join(_TEMPLATES, "mutation.js")),

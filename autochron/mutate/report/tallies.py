@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from msgspec import Struct
@@ -151,6 +151,16 @@ def changes_result(incident: StudiedIncident, argument: str) -> bool:
         each.argument == argument and each.outcome != recorded.get(each.address, each.outcome)
         for each in incident.inputs
     )
+
+
+def sensitivity_rows(study: Study) -> Iterator[tuple[str, ...]]:
+    """Yield for each argument: incident, argument, values tried, how many changed the decision, words for it, an example."""
+    for incident in study.incidents:
+        for each in incident.sensitivity:
+            decision = "can change" if each.flips else "never changes"
+            if not each.flips and changes_result(incident, each.argument):
+                decision = "never changes, but the result does"
+            yield incident.name, each.argument, str(each.tried), str(each.flips), decision, each.example
 
 
 def is_equivalent(result: Result) -> bool:

@@ -91,7 +91,8 @@ def _write_tables(study: Study, page: Page) -> None:
     page.line("how the killed ones ended", "bold")
     _write_grid(page, ("method", *_end_kinds(study), "survived", "not tried"), list(_end_rows(study)))
     page.line("")
-    rows = list(_sensitivity_rows(study))
+    decisions = tallies.sensitivity_rows(study)
+    rows = [(*row[:-1], cut(clean(row[-1]), _MAX_WIDTH // 2)) for row in decisions]
     if rows:
         page.line("which argument can change what the fix decides, the others as in the incident", "bold")
         left = frozenset({"argument", "decision", "example"})
@@ -175,23 +176,6 @@ def _end_rows(study: Study) -> Iterator[tuple[str, ...]]:
         kill_count = tallies.tally(results, method)
         numbers = [*(counts[kind] for kind in _end_kinds(study)), kill_count.tried - kill_count.killed]
         yield method, *map(str, [*numbers, len(results) - kill_count.tried])
-
-
-def _sensitivity_rows(study: Study) -> Iterator[tuple[str, ...]]:
-    for incident in study.incidents:
-        for sensitivity in incident.sensitivity:
-            decision = "can change" if sensitivity.flips else "never changes"
-            if not sensitivity.flips and tallies.changes_result(incident, sensitivity.argument):
-                decision = "never changes, but the result does"
-            example = cut(clean(sensitivity.example), _MAX_WIDTH // 2)
-            yield (
-                incident.name,
-                sensitivity.argument,
-                str(sensitivity.tried),
-                str(sensitivity.flips),
-                decision,
-                example,
-            )
 
 
 def _write_grid(
