@@ -49,6 +49,18 @@ class ModuleState:
                 effects += members(place, [], [current])
         return effects
 
+    def count(self, most: int) -> int:
+        """Return how many values the last reading has, or `most` if it has more."""
+        pending, count = list(self._seen.values()), 0
+        while pending and count < most:
+            value = pending.pop()
+            count += 1
+            if isinstance(value, dict):
+                pending += value.values()
+            elif isinstance(value, (list, tuple)):
+                pending += value
+        return count
+
     def _read(self) -> dict[str, Any]:
         modules = list(project_modules(self._project))
         reader = _StateReader({module.__name__ for module in modules})

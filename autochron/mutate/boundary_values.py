@@ -16,7 +16,9 @@ from enum import Enum
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from autochron.effects.held import attributes_of
 from autochron.mutate.definitions import functions_of
+from autochron.mutate.suspicion import EMPTY
 
 _NUMBERS = (int, float, Decimal)
 _MAX_DEPTH = 3
@@ -89,7 +91,7 @@ def with_receiver(constants: Constants, function: FunctionType, receiver: object
         function: the function.
         receiver: the object, or the class of a class method; None for a function that is no method.
     """
-    held = {} if receiver is None else {**_attributes_of(type(receiver)), **_attributes_of(receiver)}
+    held = {} if receiver is None else {**_attributes_of(type(receiver)), **attributes_of(receiver)}
     values = ((f"self.{name}", held.get(name)) for name in function.__code__.co_names)
     return with_values(constants, values)
 
@@ -112,8 +114,8 @@ def joined(several: Iterable[Constants]) -> Constants:
     return gathered.constants()
 
 
-def _attributes_of(owner: object) -> Mapping[str, Any]:
-    """Return the attributes that an object holds itself, without running any code of it."""
+def _attributes_of(owner: type) -> Mapping[str, Any]:
+    """Return the attributes that a class holds itself, without running any code of it."""
     held = getattr(owner, "__dict__", None)
     return held if isinstance(held, Mapping) else {}
 
@@ -192,16 +194,16 @@ def candidates(arguments: Mapping[str, Any], constants: Constants, most: int) ->
     """
     recorded = dict(arguments)
     inputs = [Candidate("", None, "recorded", recorded)]
-    shares = [list(_candidates_for(name, value, recorded, constants)) for name, value in arguments.items()]
+    shares = [_candidates_for(name, value, recorded, constants) for name, value in arguments.items()]
     seen = {_key(recorded)}
-    while any(shares) and len(inputs) < most:
-        for share in shares:
-            while share:
-                candidate = share.pop(0)
-                if _key(candidate.arguments) not in seen:
-                    seen.add(_key(candidate.arguments))
-                    inputs.append(candidate)
-                    break
+    while shares and len(inputs) < most:
+        for share in list(shares):
+            candidate = next((each for each in share if _key(each.arguments) not in seen), None)
+            if candidate is None:
+                shares.remove(share)
+                continue
+            seen.add(_key(candidate.arguments))
+            inputs.append(candidate)
             if len(inputs) >= most:
                 break
     return inputs
@@ -248,7 +250,7 @@ def _variations(
                 yield inner_path, (new, {**value, key: changed}), source
     elif isinstance(value, list | tuple):
         kind = type(value) if type(value) in {list, tuple} else list
-        yield path, ("(empty)", kind()), "empty"
+        yield path, (EMPTY, kind()), "empty"
         for index, inner in enumerate(value[:_MAX_PER_TABLE]):
             rest = [*value[:index], *value[index + 1 :]]
             if rest:

@@ -8,6 +8,9 @@ from autochron.mutate.model import Input
 
 _HUGE = 1e12
 
+EMPTY = "(empty)"
+"""How the value of an input is written that is an empty list."""
+
 
 def suspicion(edge_input: Input) -> str:
     """Return why no call should have an input that the fix accepts; empty if nothing speaks against it."""
@@ -17,8 +20,10 @@ def suspicion(edge_input: Input) -> str:
 
 def _suspicion(text: str) -> str:
     """Return why a value, given in Python's notation, is suspicious; empty where it is not."""
-    if text.startswith("float("):
+    if text.startswith("float(") or text in {"nan", "inf", "-inf"}:
         return "no number"
+    if text == repr(EMPTY):
+        return "empty"
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -15,6 +15,9 @@ from autochron._runtime.unpatched import os
 _HIGH: Final = 100
 """Hidden descriptors have numbers from here on."""
 
+_STANDARD: Final = frozenset({0, 1, 2})
+"""All that some systems list, whatever is open."""
+
 _LISTS: Final = ("/proc/self/fd", "/dev/fd")
 _SUFFIXES: Final = ("", "-wal", "-shm")
 
@@ -101,7 +104,7 @@ class OwnDescriptors:
         self._known = tuple((number, open_now[number]) for number in open_now.keys() - before)
         # The program may have closed them before we could list them. But SQLite may also have taken some that it had opened
         # for an earlier connection, and kept for the sake of its locks; then it is not known which ones are ours.
-        self._were_found = bool(open_now) or not now
+        self._were_found = bool(open_now) or now <= _STANDARD
 
     def are_ours(self) -> bool:
         """Return whether all of them still lead to the same files."""

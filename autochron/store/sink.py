@@ -259,7 +259,10 @@ class SqliteSink:
             try:
                 self.use(self._open_or_find(connection, self._waiting), None)
             except BaseException:
-                connection.close()
+                if self._descriptors is not None and not self._descriptors.are_ours():
+                    abandon(connection)
+                else:
+                    connection.close()
                 raise
         return connection
 

@@ -58,7 +58,8 @@ def spawn(module: str, *arguments: object, keep: Collection[int]) -> None:
         child = os.posix_spawn(sys.executable, words, dict(os.environ))
     finally:
         for descriptor in keep:
-            os.set_inheritable(descriptor, False)
+            with contextlib.suppress(OSError):  # the program has closed it meanwhile
+                os.set_inheritable(descriptor, False)
     # ChildProcessError: the program has waited for all its children, and so for this one.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(child, 0)  # it ends as soon as it has started the other process

@@ -240,11 +240,11 @@ def written(study, folder, place="test_{incident}.py"):
     return write_tests(study, str(folder / place), folders, notes.append), notes
 
 
-def pytest_summary(folder):
+def pytest_summary(folder, *options):
     """Run pytest in a folder, and return the last line without the time."""
     done = subprocess.run(
         # Without bytecode: a mutant of the same length, written in the same second, would load the fix's bytecode.
-        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
         cwd=folder,
         capture_output=True,
         text=True,

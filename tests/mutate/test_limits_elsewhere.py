@@ -1,8 +1,14 @@
 """Edge inputs come near limits that are not in the guard itself, and tell mutants by what a call does to the modules."""
 
+import os
+
 import pytest
+from msgspec import json
 
 from autochron.mutate.merging import read_study
+from autochron.mutate.model import Receiver
+from autochron.mutate.server.guard_constants import held_while
+from autochron.mutate.server.module_state import receiver_of
 from tests.mutate.desks import TEST, mutate, record_incident
 
 pytestmark = pytest.mark.timeout(400)
@@ -135,6 +141,11 @@ QUIET = (
 )
 
 
+BY_CHANCE = QUIET.replace("import os\n", "import os\nimport uuid\n\nASKED = {}\n").replace(
+    "    if cents", "    ASKED[uuid.uuid4().hex] = order\n    if cents"
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("test", [TEST, RERUN], ids=["in process", "own process"])
 def test_a_mutant_that_answers_the_same_is_told_by_what_it_does(test, tmp_path):
@@ -155,3 +166,52 @@ def test_a_mutant_that_answers_the_same_is_told_by_what_it_does(test, tmp_path):
     ]
     assert strict.behaviour == "other-input"
     assert [each.value for each in incident.inputs if each.number in strict.inputs] == ["731"]
+
+
+@pytest.mark.slow
+def test_changes_at_places_that_chance_names_tell_nothing(tmp_path):
+    folder = tmp_path / "refund"
+    folder.mkdir()
+    record_incident(folder, guarded=BY_CHANCE)
+    command = mutate(tmp_path, folder, "--out", tmp_path / "out")
+    assert command.status == 0, command.said
+    (incident,) = read_study(tmp_path / "out").incidents
+    (strict,) = [
+        result
+        for result in incident.results
+        if any(line.startswith("+") and "cents < 731" in line for line in result.diff.splitlines())
+    ]
+    assert (strict.inputs, strict.behaviour) == ((), "same")
+
+
+SECRET = "sk-" + "proj-4fJ9aQ2mZ7xV1bN8kL3cR6tY5wP0sD"
+
+
+def test_what_functions_hold_while_they_run_is_taken_without_secrets(tmp_path):
+    def most():
+        limits = {"A1": 731, "key": SECRET}
+        return limits["A1"] + 1
+
+    place = (most.__code__.co_filename, most.__code__.co_qualname)
+    held = json.decode(held_while(most, {place}))
+    assert held == [
+        ["int", "731", "limits of most['A1']"],
+        ["int", "732", "what most returns"],
+        ["str", "A1", "a key of limits of most"],
+        ["str", "key", "a key of limits of most"],
+    ]
+    assert json.decode(held_while(most, set())) == []
+
+
+def test_an_object_that_holds_a_secret_is_not_written():
+    desk = Desk(731, "")
+    receiver = receiver_of({"self": desk, "cents": 1}, os.path.dirname(__file__))
+    assert receiver == Receiver("self", "test_limits_elsewhere.py", "Desk", {"most": "731", "key": "''"})
+    assert receiver_of({"self": Desk(731, SECRET)}, os.path.dirname(__file__)) is None
+    assert receiver_of({"self": Desk(object(), "")}, os.path.dirname(__file__)) is None
+    assert receiver_of({"cents": 1}, os.path.dirname(__file__)) is None
+
+
+class Desk:
+    def __init__(self, most, key):
+        self.most, self.key = most, key

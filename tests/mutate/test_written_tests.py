@@ -157,7 +157,7 @@ def test_what_no_call_should_have_is_not_asked_for(tmp_path):
     )
     (path,), notes = written(study, tmp_path)
     assert notes == [
-        f"{path}: left out is cents = -1 (negative); pay accepts what no call should have, so a test must not ask for it"
+        f"{path}: pay accepts what no call should have, so a test must not ask for it: cents = -1 (negative)"
     ]
     assert pytest_summary(tmp_path) == "1 passed"
 
@@ -181,3 +181,47 @@ def test_a_project_that_is_too_large_gets_no_written_test(tmp_path):
         f"{tmp_path}/test_shop.py is not written: each case works on a copy of the project, and {tmp_path} holds more than"
         " 2,000 files or 50 MB"
     )
+
+
+LOGGED = """\
+from pathlib import Path
+
+def pay(cents):
+    with open(Path(__file__).parent / "data" / "log.txt", "a") as file:
+        file.write("called")
+    return "paid" if cents < 5 else "refused"
+"""
+
+
+def test_links_and_what_is_no_file_do_not_lead_out_of_the_copy(tmp_path):
+    project = tmp_path / "project"
+    write(project, {"autochron.toml": "version = 1\n", "desk.py": LOGGED, "real/log.txt": ""})
+    (project / "data").symlink_to(project / "real")
+    (project / "around").symlink_to(project)
+    (project / "away").symlink_to(tmp_path)
+    (project / "lock").symlink_to("host:1234")
+    os.mkfifo(project / "fifo")
+    inputs = (
+        _input(0, "{'cents': 4}", '{"returned":"paid"}'),
+        _input(1, "{'cents': 5}", '{"returned":"refused"}'),
+    )
+    assert written(study_of("desk.py", "pay", LOGGED, *inputs), project, "tests/test_{incident}.py")[1] == []
+    (tmp_path / "link").symlink_to(project)
+    (project / "tests" / "conftest.py").write_text("import sys\nsys.path.insert(0, 'LINK')\nimport desk\n")
+    text = (project / "tests" / "conftest.py").read_text().replace("LINK", str(tmp_path / "link"))
+    (project / "tests" / "conftest.py").write_text(text)
+    assert pytest_summary(tmp_path / "link", "tests") == "2 passed"
+    assert pytest_summary(project, "tests") == "2 passed"
+    assert (project / "real" / "log.txt").read_text() == ""
+
+
+def test_a_copy_is_removed_and_may_lie_in_the_project(tmp_path):
+    (tmp_path / "desk.py").write_text(LOGGED)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "keep").touch()
+    (tmp_path / "build").mkdir()
+    study = study_of("desk.py", "pay", LOGGED, _input(0, "{'cents': 4}", '{"returned":"paid"}'))
+    assert written(study, tmp_path, "tests/test_{incident}.py")[1] == []
+    assert pytest_summary(tmp_path, "--basetemp=build/cases") == "1 passed"
+    assert [*(tmp_path / "build").rglob("desk.py")] == []
+    assert [*(tmp_path / "data").iterdir()] == [tmp_path / "data" / "keep"]

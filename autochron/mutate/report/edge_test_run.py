@@ -40,7 +40,7 @@ def failures(text: str, path: str, count: int) -> dict[int, str]:
     try:
         with tempfile.TemporaryDirectory(prefix="autochron-") as scratch:
             report = os.path.join(scratch, "report.xml")
-            said = _run_pytest(trial, report)
+            said = _run_pytest(trial, report, f"--basetemp={scratch}/cases")
             ended = _failed_cases(report) if os.path.isfile(report) else None
     finally:
         os.unlink(trial)
@@ -52,7 +52,7 @@ def failures(text: str, path: str, count: int) -> dict[int, str]:
     return {number: ended[number] for number in range(count) if ended.get(number, said)}
 
 
-def _run_pytest(trial: str, report: str) -> str:
+def _run_pytest(trial: str, report: str, *more: str) -> str:
     """Run pytest, and return the last line that it writes."""
     options = (
         "-q",
@@ -65,7 +65,7 @@ def _run_pytest(trial: str, report: str) -> str:
     )
     try:
         process = subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", *options, trial],
+            [sys.executable, "-B", "-m", "pytest", *options, *more, trial],
             cwd=os.path.dirname(trial),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -22,6 +22,9 @@ _MOST_FILES = 2_000
 _MOST_BYTES = 50 << 20
 """The largest project that is copied for each case."""
 
+_MOST_SHOWN = 8
+"""Inputs that a note names."""
+
 Note = Callable[[str], None]
 """Is called with each line on what was not written, and why."""
 
@@ -125,9 +128,10 @@ def _write(place: _Place, folders: Mapping[str, Path], note: Note) -> bool:
     test = EdgeTestText(place.incident, place.target, folder, project, where)
     cases, doubted = test.cases(), test.doubted()
     if doubted:
+        more = f" and {len(doubted) - _MOST_SHOWN} more" if len(doubted) > _MOST_SHOWN else ""
         note(
-            f"{place.path}: left out is {', '.join(doubted)}; {place.target.function} accepts what no call should have, so a"
-            " test must not ask for it"
+            f"{place.path}: {place.target.function} accepts what no call should have, so a test must not ask for it:"
+            f" {', '.join(doubted[:_MOST_SHOWN])}{more}"
         )
     if not cases:
         note(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import get_args
+from typing import Any, get_args
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from autochron.errors import UsageError
 from autochron.judging.agreement import clustered
@@ -146,11 +146,18 @@ def killers(result: Result) -> tuple[str, ...]:
 
 def changes_result(incident: StudiedIncident, argument: str) -> bool:
     """Return whether an argument changes what the fix returns, as an amount does where the fix clamps it."""
-    recorded = {each.address: each.outcome for each in incident.inputs if not each.argument}
+    recorded = {each.address: _result_of(each.outcome) for each in incident.inputs if not each.argument}
     return any(
-        each.argument == argument and each.outcome != recorded.get(each.address, each.outcome)
+        each.argument == argument and _result_of(each.outcome) != recorded.get(each.address)
         for each in incident.inputs
+        if each.address in recorded
     )
+
+
+def _result_of(outcome: str) -> tuple[Any, Any]:
+    """Return what an outcome returned and raised, without what it changed."""
+    tree = json.decode(outcome) if outcome else {}
+    return tree.get("returned"), tree.get("raised")
 
 
 def sensitivity_rows(study: Study) -> Iterator[tuple[str, ...]]:

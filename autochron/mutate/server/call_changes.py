@@ -13,6 +13,12 @@ from autochron.effects.redirection import in_force
 from autochron.model import StateEffect
 from autochron.project import Project
 
+CHANGES = ("modules", "files")
+"""The keys of changes in an outcome."""
+
+_MOST_VALUES = 20_000
+"""From how many values on the modules are not compared: they are read after each call."""
+
 
 class CallChanges:
     """The changes of several calls, which all start from the state that there is now."""
@@ -27,10 +33,13 @@ class CallChanges:
         self._backup = ModuleBackup(self._project)
         self._modules = ModuleState(self._project)
         self._modules.changes()
+        self._is_large = self._modules.count(_MOST_VALUES) >= _MOST_VALUES
         scope = in_force()
         self._scratch = None if scope is None else scope.scratch
         self._origin = "" if self._scratch is None else self._scratch.folder
         self._written = {} if self._scratch is None else self._scratch.written
+        self._is_clean = False
+        """Whether the copy of the scratch folder is as it was made."""
         self._watch: ScratchWatch | None = None
         if self._scratch is not None:
             self._scratch.flush()
@@ -39,7 +48,7 @@ class CallChanges:
 
     def begin(self) -> None:
         """Begin a call, in a fork: its changes of files go into a copy of the scratch folder."""
-        if self._scratch is not None:
+        if self._scratch is not None and not self._is_clean:
             self._scratch.folder, self._scratch.written = self._origin, dict(self._written)
             self._scratch.fork()
 
@@ -58,17 +67,21 @@ class CallChanges:
             self._scratch.discard_fork()
 
     def _module_changes(self) -> list[StateEffect]:
+        if self._is_large:
+            return []
         changes = self._modules.changes()
         if changes:
             self._backup.put_back()
             self._modules.changes()
-        return changes
+        return [change for change in changes if change.path != "os.environ"]  # its values may be secrets
 
     def _file_changes(self) -> list[StateEffect]:
         if self._scratch is None or self._watch is None:
             return []
         self._scratch.flush()
-        return self._watch.copy().changes()
+        changes = self._watch.copy().changes()
+        self._is_clean = not changes
+        return changes
 
 
 def _shown(changes: list[StateEffect]) -> dict[str, list[Any]]:

@@ -29,7 +29,7 @@ from autochron.mutate.boundary_values import (
 )
 from autochron.mutate.model import Input, MutationTarget
 from autochron.mutate.protocol import Knows, ServerTask, TrialReply
-from autochron.mutate.server.call_changes import CallChanges
+from autochron.mutate.server.call_changes import CHANGES, CallChanges
 from autochron.mutate.server.guard_constants import GuardConstants, Triple, held_while
 from autochron.mutate.server.module_state import computed_globals, files_at_call, receiver_of, state_at_call
 from autochron.mutate.server.outcomes import call_outcome
@@ -96,9 +96,15 @@ class FixOutcomes:
 
 def _without_volatile(outcome: str, volatile: frozenset[str]) -> str:
     """Return an outcome without the values that differ from run to run."""
-    return (
-        json.encode(_replace_volatile(json.decode(outcome), volatile, "")).decode() if volatile else outcome
-    )
+    if not volatile:
+        return outcome
+    tree = _replace_volatile(json.decode(outcome), volatile, "")
+    return json.encode(tree | {kind: _VOLATILE for kind in CHANGES if kind in volatile}).decode()
+
+
+def _with_other_keys(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """Return the kinds of changes of which two runs made some at different places: then chance names these."""
+    return [kind for kind in CHANGES if first.get(kind, {}).keys() != second.get(kind, {}).keys()]
 
 
 def _replace_volatile(tree: Any, volatile: frozenset[str], path: str) -> Any:
@@ -263,10 +269,17 @@ class Explorer:
         except TypeError:  # the real call raises it as well
             return
         name, suffix = self._label
-        address = f"{name}[{self._calls}]{suffix}"
-        receiver = next((arguments[each] for each in ("self", "cls") if each in arguments), None)
         with paused():
             self._changes = CallChanges(self._root)
+        try:
+            self._explore_at(f"{name}[{self._calls}]{suffix}", arguments)
+        finally:
+            self._changes.discard()
+        self.on_explored()
+
+    def _explore_at(self, address: str, arguments: dict[str, Any]) -> None:
+        """Try edge inputs at the address of a call, which has these arguments."""
+        receiver = next((arguments[each] for each in ("self", "cls") if each in arguments), None)
         constants = self._constants.at_call(
             inspect.unwrap(self._function), self._target.function, receiver, lambda: self._held(arguments)
         )
@@ -285,8 +298,6 @@ class Explorer:
             self._explore_fix(address, inputs)
         else:
             self._explore_mutant(address, inputs, self._fix_outcomes)
-        self._changes.discard()
-        self.on_explored()
 
     def _held(self, arguments: dict[str, Any]) -> list[Triple]:
         """Return what the functions hold during a call with the recorded input; what a second call has not is chance."""
@@ -313,21 +324,20 @@ class Explorer:
             raw_sequence = []
         first = [self._outcome_in_fork(candidate) for candidate in inputs[: len(raw_sequence)]]
         second = [self._outcome_in_fork(candidate) for candidate in inputs[: len(raw_sequence)]]
-        volatile = frozenset(
-            place.indexed
-            for outcome, repeated in zip(first, second, strict=True)
-            for place in differences_between(
-                json.decode(outcome), json.decode(repeated), pair=pair_equal_lengths
-            )
-        )
+        volatile: set[str] = set()
+        for texts in zip(first, second, strict=True):
+            outcome, repeated = map(json.decode, texts)
+            places = differences_between(outcome, repeated, pair=pair_equal_lengths)
+            volatile |= {*(place.indexed for place in places), *_with_other_keys(outcome, repeated)}
         self.outcomes[f"volatile {address}"] = json.encode(sorted(volatile)).decode()
         # Where one call changes the outcome of the next, a sequence shows nothing: mutants are tried input by input.
-        sequence = [_without_volatile(outcome, volatile) for outcome in raw_sequence]
-        depends_on_order = sequence != [_without_volatile(outcome, volatile) for outcome in first]
+        masked = [_without_volatile(outcome, frozenset(volatile)) for outcome in first]
+        sequence = [_without_volatile(outcome, frozenset(volatile)) for outcome in raw_sequence]
+        depends_on_order = sequence != masked
         self.outcomes[f"row {address}"] = json.encode([] if depends_on_order else sequence).decode()
-        for number, outcome in enumerate(first):
+        for number, outcome in enumerate(masked):
             self.inputs.append(self._input_record(number, address, inputs[number]))
-            self.outcomes[f"{address}.{number}"] = _without_volatile(outcome, volatile)
+            self.outcomes[f"{address}.{number}"] = outcome
 
     def _input_record(self, number: int, address: str, candidate: Candidate) -> Input:
         receiver = receiver_of(candidate.arguments, self._task.folder)

@@ -24,6 +24,7 @@ from autochron.mutate.boundary_values import (
     with_receiver,
     with_values,
 )
+from autochron.mutate.server.shown_secrets import shows_secret
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -89,7 +90,9 @@ def held_while(work: Callable[[], object], places: Places) -> bytes:
         work()
     finally:
         sys.setprofile(None)
-    texts = tuple(each for each in found.texts if len(each.value) <= _MOST_CHARACTERS)
+    texts = tuple(
+        each for each in found.texts if len(each.value) <= _MOST_CHARACTERS and not shows_secret(each.value)
+    )
     return json.encode(triples_of(Constants(found.numbers, texts))[:_MOST_HELD])
 
 
@@ -100,7 +103,7 @@ def _held_in(frame: FrameType, returned: object) -> Iterator[tuple[str, object]]
     count = code.co_argcount + code.co_kwonlyargcount + sum(bool(code.co_flags & flag) for flag in flags)
     names = set(code.co_varnames[count:])
     values = frame.f_locals
-    yield from ((f"{name} of {code.co_name}", values[name]) for name in sorted(names & values.keys()))
+    yield from ((f"{name} of {code.co_name}", values[name]) for name in sorted(names.intersection(values)))
     yield f"what {code.co_name} returns", returned
 
 

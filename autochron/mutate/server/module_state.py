@@ -15,8 +15,8 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.pausing import paused
 from autochron.effects.held import attributes_of
 from autochron.effects.redirection import in_force
-from autochron.model import Rules
 from autochron.mutate.model import Receiver
+from autochron.mutate.server.shown_secrets import shows_secret
 
 ModuleState: TypeAlias = dict[str, dict[str, str]]
 """By the file of a module, its path starting from the incident's folder: the values of globals in Python's notation."""
@@ -82,6 +82,7 @@ def _globals(
                 if not name.startswith("__")
                 and name in space
                 and (text := notation(space[name]))
+                and not shows_secret(f"{name}={text}")
                 and is_taken(first, text, before.get(name, ""))
             }
             if taken:
@@ -189,7 +190,8 @@ def receiver_of(arguments: Mapping[str, Any], folder: str) -> Receiver | None:
         return None
     fields = {} if cls is value else {key: notation(held) for key, held in attributes_of(value).items()}
     path = os.path.relpath(os.path.realpath(file), os.path.realpath(folder)).replace(os.sep, "/")
-    return Receiver(name, path, cls.__qualname__, fields) if all(fields.values()) else None
+    is_shown = all(text and not shows_secret(f"{key}={text}") for key, text in fields.items())
+    return Receiver(name, path, cls.__qualname__, fields) if is_shown else None
 
 
 def files_at_call(root: str, folder: str) -> dict[str, str]:
@@ -228,6 +230,4 @@ def _read(path: str) -> str:
         text = content.decode() if len(content) <= _MAX_CHARACTERS else ""
     except (OSError, UnicodeDecodeError):
         return ""
-    from autochron.redaction.redactor import Redactor  # lazy: few calls read files
-
-    return text if Redactor.of(Rules()).mask_text(text) == text else ""
+    return "" if shows_secret(text) else text

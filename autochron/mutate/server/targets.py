@@ -84,7 +84,7 @@ def targets_of(task: ServerTask, tests: Sequence[ReplayedTest]) -> tuple[tuple[M
             "the live tools are defined in a library; name the function of yours to mutate with --tool FILE:NAME"
         )
     named = len(targets)
-    for helper in (*inner, *_helpers_of(guards, tests, task.depth)):
+    for helper in _helpers_of(guards, inner, tests, task.depth):
         code = helper.__code__
         targets[_target(task.folder, code.co_filename, code.co_qualname)] = None
     return tuple(targets), len(targets) - named
@@ -96,9 +96,19 @@ def _shown(new: Any) -> str:
 
 
 def _helpers_of(
-    guards: Sequence[FunctionType], tests: Sequence[ReplayedTest], depth: int
+    guards: Sequence[FunctionType],
+    inner: Sequence[FunctionType],
+    tests: Sequence[ReplayedTest],
+    depth: int,
 ) -> Iterator[FunctionType]:
-    """Yield the helpers of guards; the tools that guards stand before, and what else crossed in a record, are none."""
+    """Yield the helpers of guards; the tools that guards stand before, and what else crossed in a record, are none.
+
+    Args:
+        guards: the functions.
+        inner: what is below decorators that are guards; helpers as well.
+        tests: the tests that replay a trace.
+        depth: as for `helpers_of`.
+    """
     excluded: set[tuple[str, str]] = set()
     for test in tests:
         for old in test.options.swap or {}:
@@ -110,6 +120,10 @@ def _helpers_of(
             file, qualname, _ = parts_of(envelope.site)
             excluded.add((os.path.join(test.root, file), qualname))
 
+    for function in inner:
+        code = function.__code__
+        if (code.co_filename, code.co_qualname) not in excluded:
+            yield function
     for guard in guards:
         yield from helpers_of(guard, depth, _ownership(tests), excluded)
 
@@ -121,6 +135,8 @@ def _ownership(tests: Sequence[ReplayedTest]) -> Callable[[str], bool]:
 
     def is_own(file: str) -> bool:
         path = os.path.realpath(file)
+        if not os.path.isfile(path):  # generated code
+            return False
         return path.startswith(roots) and not path.startswith(libraries) and "site-packages" not in path
 
     return is_own
