@@ -76,7 +76,9 @@ def assert_right(incident):
     by_kind = {entry.argument: (entry.tried > 0, entry.flips > 0) for entry in incident.sensitivity}
     assert by_kind["order"] == (True, False)
     assert 0 < sum(entry.is_kept for entry in incident.inputs) <= 4
-    assert {each.target for each in incident.inputs} == set(incident.targets)
+    # A decorator gets its inputs as a part of the function that it stands before.
+    targets = {target for target in incident.targets if "<locals>" not in target.function}
+    assert {each.target for each in incident.inputs} == targets
 
 
 ASYNC = {
