@@ -207,24 +207,32 @@ def test_case_1_another_order_with_the_same_counts_is_a_divergence(live, block):
     assert errors[0].message == "one[2] came before other[1]; when it was recorded other[1] came first"
 
 
+taken = [threading.Event() for _ in range(7)]
+"""Set when the loop has the result of that number."""
+
+
 @autochron.boundary
 def dawdle(number):
-    time.sleep(0.03 * number)
+    assert taken[number - 1].wait(30)
     return number
 
 
 def test_results_of_threads_reach_the_event_loop_in_the_recorded_order(block):
     # A loop that finds several tasks done at once takes them in the order of a set, as LlamaIndex does with its tools.
     async def collect():
+        asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(6))
         pending = {asyncio.create_task(asyncio.to_thread(dawdle, number)) for number in range(6, 0, -1)}
         results = []
         while pending:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             results += [task.result() for task in done]
+            for number in results:
+                taken[number].set()
         return results
 
+    taken[0].set()
     results, trace = block.record(lambda: asyncio.run(collect()))
-    assert sorted(results) == [*range(1, 7)]  # on a busy machine two are done at once
+    assert results == [*range(1, 7)]
     # Not each time: on a busy machine the loop may be asleep for longer than the next thread waits for it.
     replays = [block.replay(trace, lambda: asyncio.run(collect())) for _ in range(20)]
     assert replays.count((results, ())) > 16
