@@ -355,9 +355,12 @@ def read_content(content: bytes, content_type: str = "") -> Any:
     """
     if content_type.partition(";")[0].strip().lower() == "application/json":
         try:
-            return _from_json(content)
+            read = _from_json(content)
         except _ERRORS:
             pass  # what is no JSON is read as its stored form is
+        else:
+            if isinstance(read, (dict, list)):  # a lone value with blanks around it is stored as a text
+                return read
     return read_body(store_body(content, content_type))
 
 

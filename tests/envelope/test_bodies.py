@@ -42,6 +42,14 @@ _lines = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\n"])
+@pytest.mark.parametrize("value", ["null", "true", "1.50", '"a"', "{}", "[1]"])
+def test_a_body_is_read_as_its_stored_form_is(value, blank):
+    for content in (f"{blank}{value}".encode(), f"{value}{blank}".encode()):
+        stored = store_body(content, "application/json")
+        assert read_content(content, "application/json") == read_body(stored)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.binary() | st.text().map(str.encode) | st.lists(_lines).map("".join).map(str.encode), _types)
 def test_any_bytes_are_restored(content: bytes, content_type: str) -> None:
