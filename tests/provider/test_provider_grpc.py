@@ -21,6 +21,9 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 MORE = Script(
     (
         *WEATHER.steps,
+        Step(
+            when=("story",), text="{random} {random} {random} {random}"
+        ),  # by chance it would tell none at times
         *(
             Step(when=(f"status {status}",), fault=str(status))
             for status in (400, 401, 403, 404, 418, 429, 500)
