@@ -89,6 +89,10 @@ class ModuleState:
         return state
 
 
+_NOT_OF_PROGRAMS = ("PYTEST_", "AUTOCHRON_")
+"""How the names of variables begin that tools set beside a program."""
+
+
 class _Environment:
     """Reads the environment variables, and decodes them anew only where they have changed."""
 
@@ -97,12 +101,12 @@ class _Environment:
         self._decoded: dict[str, str] = {}
 
     def read(self) -> dict[str, str]:
-        """Return the variables, without those of pytest."""
+        """Return the variables, without those of pytest and our own."""
         raw = getattr(os.environ, "_data", None)  # a program may put another mapping there
         if raw is None or raw != self._raw:
             self._raw = None if raw is None else dict(raw)
             self._decoded = {
-                name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")
+                name: text for name, text in os.environ.items() if not name.startswith(_NOT_OF_PROGRAMS)
             }
         return self._decoded
 
