@@ -246,8 +246,12 @@ class Replayer(Protocol):
     def pause(self) -> None:
         """Stop listening to child processes, until a fork takes the place of this process."""
 
-    def take_over(self) -> None:
-        """Go on in this fork, in the place of the process that paused."""
+    def take_over(self, scratch: str | None = None) -> None:
+        """Go on in this fork, in the place of the process that paused.
+
+        Args:
+            scratch: path of its scratch folder; by default one beside that of the process that paused.
+        """
 
     def clear(self) -> None:
         """Remove the files that such a fork could not remove itself, before the next one makes them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from autochron._runtime import unpatched
@@ -51,6 +52,17 @@ def _after_fork_in_child() -> None:
     while _in_force:
         _in_force.pop()()
     _after_fork()
+
+
+@contextmanager
+def kept_in_forks() -> Iterator[None]:
+    """Keep our signal handlers in a fork that is made in this block: it goes on in the place of this process."""
+    kept = _in_force[:]
+    _in_force.clear()
+    try:
+        yield
+    finally:
+        _in_force.extend(kept)
 
 
 def _hook_forks() -> None:

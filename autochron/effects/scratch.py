@@ -285,9 +285,13 @@ class Scratch:
         self._note(target)
         self.remove(path)
 
-    def fork(self) -> None:
-        """Continue in a forked process with a copy of the folder, so that later forks start from the same state."""
-        before, self.folder = self.folder, f"{self.folder}.fork"
+    def fork(self, folder: str | None = None) -> None:
+        """Continue in a forked process with a copy of the folder, so that later forks start from the same state.
+
+        Args:
+            folder: path of the copy; by default one beside the folder, so that only one fork at a time can have it.
+        """
+        before, self.folder = self.folder, folder or f"{self.folder}.fork"
         self._process = unpatched.getpid()
         self._files, self._gone = os.path.join(self.folder, "files"), os.path.join(self.folder, "gone")
         with undisturbed():

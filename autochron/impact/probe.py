@@ -17,7 +17,7 @@ from autochron._runtime.unpatched import os
 from autochron.detect.line_hash import hash_of
 from autochron.impact.order_perturbation import NOTHING, Ordering, OrderReport, ProjectSources
 from autochron.impact.tape import Perturbing, Tape
-from autochron.isolation.tls import skip_ca_loading
+from autochron.isolation.tls import defer_ca_loading
 from autochron.model import Finding
 from autochron.program.main_module import Program, end_process
 from autochron.program.run import weave_into
@@ -157,7 +157,7 @@ class Probe:
         """Replay in this process, pass the outcome to `send`, and end the process. Other arguments are those of `forked`."""
         activation, modules_before = self._activation, set(sys.modules)
         values = self._perturb(tape, variants)
-        skip_ca_loading()
+        defer_ca_loading()
         ordering = Ordering(values)
         if self.sources is not None:
             ordering.begin()

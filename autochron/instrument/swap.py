@@ -40,7 +40,7 @@ class Swap:
         module: module or file of the old function.
         qualname: qualified name of the old function.
         target: module or file of the replacement, and its qualified name; None if it is a callable.
-        before_call: called before the replacement.
+        before_call: called before the replacement, and before its module is imported.
     """
 
     def __init__(self, old: str, new: str | Callable[..., Any], root: str) -> None:
@@ -60,6 +60,7 @@ class Swap:
         if self.target is not None:
             self._check(*self.target)
         self._function: Callable[..., Any] | None = None
+        self._is_known_missing = False
         self.before_call: Callable[[], None] | None = None
 
     def _check(self, module: str, qualname: str) -> None:
@@ -137,6 +138,14 @@ class Swap:
                             del sys.modules[name]
         return self._function
 
+    def look_up(self) -> None:
+        """Find out now whether the replacement's module is loaded, right before `function` is called in several forks.
+
+        Looking at a thousand modules copies a page for each of them in a fork.
+        """
+        if self._function is None and self.target is not None and self.target[0].endswith(".py"):
+            self._is_known_missing = _loaded(os.path.realpath(self._path(self.target[0]))) is None
+
     def _find(self, module: str, qualname: str) -> Callable[..., Any]:
         owner: Any = self._module(module)
         for step in qualname.split("."):
@@ -163,7 +172,8 @@ class Swap:
             except ModuleNotFoundError as error:
                 raise PlanError(f"swap {self.old}={self.new}: {error}") from None
         path = os.path.realpath(self._path(module))
-        loaded = _loaded(path)
+        is_known_missing, self._is_known_missing = self._is_known_missing, False
+        loaded = None if is_known_missing else _loaded(path)
         if loaded is not None:
             return loaded
         import importlib.util  # lazy: as above

@@ -59,16 +59,17 @@ class Swapped:
 
     def _call(self) -> Any:
         """Call the replacement. Whatever is wrong with it is raised here, so that the crossing ends with that error."""
-        swap, function = self._swap, self._swap.function()
+        swap = self._swap
+        if swap.before_call is not None:
+            swap.before_call()
+        function = swap.function()
         try:
             positional, keywords = call_arguments(function, self._point, self._arguments)
         except TypeError as error:
             swap.fault = f"swap {swap.old}={swap.new}: it can't be called as the old one was: {error}"
             raise PlanError(swap.fault) from None
-        self._swap.calls += 1
-        self._swap.reached.append(0)
-        if self._swap.before_call is not None:
-            self._swap.before_call()
+        swap.calls += 1
+        swap.reached.append(0)
         try:
             return function(*positional, **keywords)
         except BaseException as error:

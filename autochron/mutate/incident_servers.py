@@ -79,25 +79,30 @@ class IncidentServers:
         """Whether processes of tests are forks of one that has imported what the agent needs."""
         return self._prepared is not None
 
-    def rerun(self, cut: Ready) -> None:
+    def rerun(self, cut: Ready) -> str:
         """Have the tests' processes be forks of a prepared one from now on, if the fix gives the same reply there.
 
         Args:
             cut: the `Ready` of the server that starts each process anew.
+
+        Returns:
+            Why each of these forks runs the whole agent; empty where they go on from the cut, or where there are none.
         """
         self.reruns = True
         fix = cut.fix_reply()
         if any(is_in_library(str(self._folder / target.file)) for target in cut.targets):
-            return  # libraries are imported before there is a mutant
+            return ""  # libraries are imported before there is a mutant
         self._prepared = PreparedProcess(fix.hash_seed)
         self._end_pool("cut")
         try:
-            reply = self.pool_for("cut").first().fix_reply()
+            ready = self.pool_for("cut").first()
         except UsageError:
-            reply = TrialReply(id="fix", variant="fix", kind="crash")
-        if msgspec.structs.replace(reply, seconds=fix.seconds) != fix:
-            self._end_pool("cut")
-            self._drop_prepared()
+            ready = Ready(fix=TrialReply(id="fix", variant="fix", kind="crash"))
+        if msgspec.structs.replace(ready.fix_reply(), seconds=fix.seconds) == fix:
+            return ready.why_whole
+        self._end_pool("cut")
+        self._drop_prepared()
+        return ""
 
     def _end_pool(self, server: str) -> None:
         """End the servers of a kind; the next that are asked for start with what is known by then."""

@@ -143,8 +143,10 @@ class IncidentStudy:
     def _note_speed(self, cut: Ready, fix: TrialReply) -> None:
         """Show why trials take long, where they do; have processes that the tests start prepared."""
         if fix.reran:
-            self._servers.rerun(cut)
-            self._progress(self.name, _SLOW if self._servers.is_prepared else _SLOWER, 0, 0)
+            why_whole = self._servers.rerun(cut)
+            slow = f"{_SLOW}, and {why_whole}" if why_whole else ""
+            if slow := slow if self._servers.is_prepared else _SLOWER:
+                self._progress(self.name, slow, 0, 0)
         elif cut.why_whole:
             self._progress(self.name, f"each trial runs the whole test, since {cut.why_whole}", 0, 0)
 
@@ -455,10 +457,7 @@ class IncidentStudy:
                 )
 
 
-_SLOW = (
-    "each trial runs the whole agent, since the test calls replay.run(); a test that calls the agent in its own process is"
-    " faster"
-)
+_SLOW = "each trial runs the whole agent, since the test calls replay.run()"
 _SLOWER = (
     "each trial starts Python anew, since the test calls replay.run(), and the fix gives another result in a fork; a test"
     " that calls the agent in its own process is many times faster"

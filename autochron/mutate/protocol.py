@@ -68,6 +68,8 @@ class TrialReply(Struct, frozen=True, kw_only=True):
         knows: the constants that the edge inputs are made of; only of the fix.
         canary_ran: whether the body of a canary ran in this process.
         reran: whether the test ran the agent in a process of its own.
+        why_whole: why this process did not go on from the first call of a mutated function; empty where it did, or was not
+            to.
         hash_seed: the hash seed of the run that was recorded, if such a process replays it; empty if any will do.
         must_rebuild: why the code can't be replaced in the loaded modules; empty where it can.
         fault: why nothing was tried.
@@ -86,6 +88,7 @@ class TrialReply(Struct, frozen=True, kw_only=True):
     knows: Knows = {}
     canary_ran: bool = False
     reran: bool = False
+    why_whole: str = ""
     hash_seed: str = ""
     must_rebuild: str = ""
     fault: str = ""
@@ -182,6 +185,10 @@ def digest_of(path: str) -> str:
             return hashlib.sha256(file.read()).hexdigest()[:16]
     except OSError:
         return ""
+
+
+EDGE_INPUTS_REQUEST = "AUTOCHRON_EDGE_INPUTS"
+"""Environment variable with the path of the request that an agent's process tries edge inputs by."""
 
 
 class ServerPipes(Struct, frozen=True):

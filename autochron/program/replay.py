@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from autochron._runtime import exit_hooks, hashseed, unpatched
+from autochron._runtime import exit_hooks, hashseed
 from autochron._runtime.finalization import keep_modules_at_exit
-from autochron._runtime.recursion import enough_frames
 from autochron._runtime.unpatched import os
 from autochron.ambient.synthesis import variation_of
 from autochron.config import default_store, find_rule_file
@@ -23,10 +21,10 @@ from autochron.instrument.activation import Activation, activate
 from autochron.instrument.swap import swaps_for, with_swaps
 from autochron.isolation.environment import set_environment
 from autochron.isolation.live_observation import StateScope
-from autochron.model import Command, ReplaySummary, Rules, Severity
+from autochron.model import Command, Rules
 from autochron.program.main_module import Program, end_process, say_exit
 from autochron.program.run import Options, weave_into, with_own_code
-from autochron.program.standstill import Standstill
+from autochron.program.running_replay import ReportReplay, RunningReplay
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.command_trust import refuse_foreign
 from autochron.replaying.environment import PLACES, PLAN, REPORT, SCRATCH
@@ -39,10 +37,9 @@ from autochron.stdio.capture import Capture
 from autochron.store import open_store
 
 if TYPE_CHECKING:
-    from autochron.ports import Record, Replayer
+    from autochron.ports import Record
     from autochron.program.replayed_output import Writers
     from autochron.replaying.plan import ReplayPlan, Selector
-    from autochron.stdio.transcript import Transcript
 
 
 class ReplayRequest(NamedTuple):
@@ -66,9 +63,6 @@ class ReplayRequest(NamedTuple):
 
 
 NOTHING_LIVE = ReplayRequest()
-
-ReportReplay: TypeAlias = "Callable[[ReplaySummary, Replayer], None]"
-"""Shows the user the summary of a replay."""
 
 
 def load_record(options: Options, reference: str) -> tuple[Record, Rules]:
@@ -106,6 +100,7 @@ def run_replayed(
     allow_unwoven: bool,
     words: Sequence[str] = (),
     trusted: str | None = None,
+    before_run: Callable[[RunningReplay], None] | None = None,
 ) -> int:
     """Replay a recorded program.
 
@@ -118,6 +113,7 @@ def run_replayed(
         allow_unwoven: whether to replay although the model asked for a tool that no rule wove.
         words: the command line, for messages.
         trusted: digest of a recorded command that may be run.
+        before_run: called when everything is ready, right before the program runs.
 
     Returns:
         0 if replay and record agree, else 1.
@@ -135,25 +131,26 @@ def run_replayed(
     plan = _plan_of(record, wanted)
     _refuse_unwoven_tools(record, rules, plan, allow_unwoven=allow_unwoven)
     places = places_of(options, reference, rules)
-    program, ending = _set_up(record, rules, plan, command, wanted, places, report)
-    replaying = ending.replaying
-    undo = exit_hooks.guard(ending.cut_short)
-    replaying.before_exec = lambda: ending.cut_short(None)
-    ending.capture.serve_recorded(record.footer)
-    writers = ending.writers = _writers_of(replaying)
-    ending.capture.start(None if writers is None else writers.note, errors=rules.stderr)
-    _begin(replaying, ending, watches=options.watch)
-    process = unpatched.getpid()
+    program, running = _set_up(record, rules, plan, command, wanted, places, report)
+    replaying = running.replaying
+    undo = exit_hooks.guard(running.cut_short)
+    replaying.before_exec = lambda: running.cut_short(None)
+    running.capture.serve_recorded(record.footer)
+    writers = running.writers = _writers_of(replaying)
+    running.capture.start(None if writers is None else writers.note, errors=rules.stderr)
+    _begin(replaying, running, watches=options.watch)
+    if before_run is not None:
+        before_run(running)
     status = program.run(weave_into(replaying.activation, program))  # type: ignore[arg-type]
-    if unpatched.getpid() != process:
+    if running.is_forked:
         return _end_forked(replaying, program, status)
     _exit_as_python(program)
     undo()
-    if ending.report_file is not None:
-        ending.broke = _crash_of(program, replaying.activation)
-        ending.stopped = _is_stopped(program)
+    if running.report_file is not None:
+        running.broke = _crash_of(program, replaying.activation)
+        running.stopped = _is_stopped(program)
     program.let_go()
-    return ending.finish(status, program.uncaught)
+    return running.finish(status, program.uncaught)
 
 
 def prepare_replay(options: Options, reference: str, wanted: ReplayRequest) -> None:
@@ -189,8 +186,8 @@ def _set_up(
     wanted: ReplayRequest,
     places: tuple[SnapshotFolder, ...],
     report: ReportReplay,
-) -> tuple[Program, _ReplayEnding]:
-    """Enter the recorded folder and weave; return the program, and what ends its replay.
+) -> tuple[Program, RunningReplay]:
+    """Enter the recorded folder and weave; return the program, and its replay.
 
     Args:
         record: the record that is served.
@@ -215,15 +212,15 @@ def _set_up(
     capture = Capture()
     capture.hold()
     replaying = Replaying(activation, record, Redactor.of(rules), plan, swaps=swaps, scope=scope)
-    return program, _ReplayEnding(replaying, capture, report, report_file, strict=wanted.strict)
+    return program, RunningReplay(replaying, capture, report, report_file, strict=wanted.strict)
 
 
-def _begin(replaying: Replaying, ending: _ReplayEnding, *, watches: bool) -> None:
+def _begin(replaying: Replaying, running: RunningReplay, *, watches: bool) -> None:
     """Begin to serve; `watches` says whether to look for calls that escape the record."""
     replaying.begin()
     if watches:
         replaying.watch()
-    ending.watch_standstill()
+    running.watch_standstill()
 
 
 def _refuse_unwoven_tools(record: Record, rules: Rules, plan: ReplayPlan, *, allow_unwoven: bool) -> None:
@@ -320,153 +317,6 @@ def _command_of(record: Record, command: Command | None) -> Command:
             "give the program after --, or replay it in Python with autochron.replay"
         )
     return chosen
-
-
-class _ReplayEnding:
-    """The end of a replayed program: it compares exit status and output, reports, and sets our own exit status.
-
-    Attributes:
-        replaying: the session.
-        capture: the captured standard streams.
-        report_file: file for the report to the process that started this one; None if a user did.
-        writers: who printed what; None if the output is not compared.
-        broke: how the program crashed, if no refusal ended it.
-        stopped: whether an error of autochron ended the program.
-    """
-
-    def __init__(
-        self,
-        replaying: Replaying,
-        capture: Capture,
-        report: ReportReplay,
-        report_file: str | None,
-        *,
-        strict: bool = False,
-    ) -> None:
-        self.replaying = replaying
-        self._strict = strict
-        self.report_file = report_file
-        if report_file is not None:
-            open(report_file, "wb").close()  # tells that process that the program began
-        self.capture = capture
-        self._report = report
-        self._process = unpatched.getpid()
-        self.writers: Writers | None = None
-        self.broke: str | None = None
-        self.stopped = False
-        self._standstill: Standstill | None = None
-        self._has_ended = True
-        """Whether the program ends by itself, and not because it stands still."""
-
-    def watch_standstill(self) -> None:
-        """Watch for a standstill of the program, and end it then."""
-        self._standstill = Standstill(self.replaying.director, self._stand_still)
-        self._standstill.begin()
-
-    def _stand_still(self) -> None:
-        """End a program that waits for ever. It has no exit status to compare."""
-        self._has_ended = False
-        self.cut_short(1)
-
-    def finish(self, status: int | None, uncaught: str | None = None, *, flushes: bool = True) -> int:
-        """Compare, and report.
-
-        Args:
-            status: exit status of the program; None if exec replaces it.
-            uncaught: type of the exception that ended the program, if one did.
-            flushes: whether the program's end flushes standard output.
-
-        Returns:
-            0 if replay and record agree, else 1.
-        """
-        with enough_frames():
-            return self._finish(status, uncaught, flushes=flushes)
-
-    def _finish(self, status: int | None, uncaught: str | None, *, flushes: bool) -> int:
-        replaying = self.replaying
-        if self._standstill is not None:
-            self._standstill.over()
-        self.capture.stop(flushes=flushes)
-        if replaying.watching is not None:
-            replaying.watching.end()
-        replaying.finish()
-        replaying.uncaught = uncaught
-        replaying.broke = self.broke
-        replaying.stopped = self.stopped
-        transcript = self.capture.transcript()
-        self.capture.let_go()
-        if self._has_ended:
-            compare_ending(replaying, status, self.capture, transcript, uncaught, self.writers)
-        replaying.excuse_refusals()
-        summary = replaying.summary(status or 0)
-        if self.report_file is not None:
-            from autochron.session.subprocess_replay import (
-                write_report,
-            )  # lazy: few replays have to write one
-
-            write_report(
-                self.report_file, summary, [replayed for replayed, _ in replaying.director.replayed()]
-            )
-        self._report(summary, replaying)
-        if self._strict and summary.not_compared:
-            return 1
-        return 0 if summary.same else 1
-
-    def cut_short(self, status: int | None) -> None:
-        """Compare and report before the process ends without clean-up, and end it with our own status."""
-        if unpatched.getpid() != self._process:
-            self.replaying.leave()
-            return
-        result = self.finish(status, flushes=False)
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError, AttributeError):
-                pass
-        unpatched.immediate_exit(result)
-
-
-def compare_ending(
-    replaying: Replaying,
-    status: int | None,
-    capture: Capture,
-    transcript: Transcript,
-    uncaught: str | None,
-    writers: Writers | None,
-) -> None:
-    """Note differences of exit status and output.
-
-    Args:
-        replaying: the session.
-        status: exit status of the program; None if exec replaced it.
-        capture: the captured standard streams.
-        transcript: what went through them.
-        uncaught: type of the exception that ended the program, if one did.
-        writers: who printed what; None if that is not known.
-    """
-    footer = replaying.record.footer
-    if footer is None:
-        return
-    director = replaying.director
-    # The output is a consequence of what was live. But a program that breaks now is not fixed.
-    severity: Severity = "error" if replaying.plan.is_full else "consequence"
-    breaks = uncaught is not None and not footer.status
-    failed: Severity = "error" if replaying.plan.is_full or breaks else "warning"
-    cause = f"; it broke on an uncaught {uncaught}" if uncaught else ""
-    if footer.status is not None and footer.status != status:
-        director.note(
-            "status",
-            "exit status",
-            f"the program ended with status {status}; when it was recorded, with {footer.status}{cause}",
-            severity=failed,
-            recorded=str(footer.status),
-            replayed=str(status),
-        )
-    from autochron.program.replayed_output import (
-        compare_transcript,
-    )  # lazy: needed only at the end of a program
-
-    compare_transcript(replaying, footer, capture, transcript, severity, writers)
 
 
 def enter_folder(rules: Rules, command: Command) -> None:

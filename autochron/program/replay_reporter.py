@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autochron.model import Divergence, ReplaySummary
     from autochron.ports import Replayer
-    from autochron.program.replay import ReportReplay
+    from autochron.program.running_replay import ReportReplay
     from autochron.report.tree import Drawing
 
 

@@ -125,8 +125,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def __repr__(self) -> str:
         trace = self._reference
-        reference = trace.header.id if isinstance(trace, Trace) else str(trace)
-        return f"<replay of {reference}>"
+        return f"<replay of {trace.header.id if isinstance(trace, Trace) else trace}>"
 
     def __enter__(self) -> Self:
         refuse_second()
@@ -237,7 +236,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
             DivergenceError: they disagree.
             UsageError: the replay has not begun.
         """
-        _ = self._begun  # raises if the replay has not begun
+        _ = self.session  # raises if the replay has not begun
         errors = self.unexplained()
         if errors:
             raise DivergenceError(errors[0].message, errors, self.tree())
@@ -270,7 +269,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """
         from autochron.session.subprocess_replay import Refusing, run_again  # lazy: most tests run in process
 
-        session = self._begun
+        session = self.session
         if len(session.director.state.log):
             raise UsageError("replay.run() after the agent was called in this process; do one or the other")
         if not self._ran:
@@ -309,7 +308,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """
         from autochron.session.calling import call_again  # lazy: for traces of calls
 
-        session = self._begun
+        session = self.session
         if self._ran or self.is_over:
             after = "replay.run()" if self._ran else "the replay has ended"
             raise UsageError(
@@ -357,7 +356,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
 
     def _replayed(self) -> ReplayedBlock:
         """Return the results of this replay so far, for the judge."""
-        return ReplayedBlock(self._begun, self._rerun, self.crossings, self.divergences)
+        return ReplayedBlock(self.session, self._rerun, self.crossings, self.divergences)
 
     def observation(self) -> Observation | None:
         """Return what was observed of live crossings; None if the replay has not begun."""
@@ -388,7 +387,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Raises:
             NotCrossedError: it did not happen in this replay, or several crossings have that name.
         """
-        return crossing_at(self.crossings, address, self._begun.record.find)
+        return crossing_at(self.crossings, address, self.session.record.find)
 
     def called(self, name: str, /, **arguments: Any) -> Called:
         """Return the crossings of a name whose inputs include these arguments. The result is true if there is one."""
@@ -422,7 +421,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         """The crossings of this replay so far, in order of start."""
         if self._rerun is not None:
             return self._rerun.crossings
-        director = self._begun.director
+        director = self.session.director
         state = len(director.state.log) + director.state.schedule.progress + len(director.divergences)
         if self._crossings is None or self._crossings[0] != state:
             self._crossings = (state, gathered(director.replayed(), director.divergences))
@@ -444,7 +443,7 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Raises:
             UsageError: the replay began without `watch=True`.
         """
-        watching = self._begun.watching
+        watching = self.session.watching
         if watching is None:
             raise UsageError("this replay does not look for findings; begin it with watch=True")
         return watching.findings()
@@ -473,12 +472,21 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
         Raises:
             UsageError: the replay has not begun.
         """
-        return self._begun
+        if self._session is None:
+            raise UsageError(
+                "the replay has not begun; ask inside or after `with autochron.replay(...) as replay:`"
+            )
+        return self._session
 
     @property
     def reran(self) -> bool:
         """Whether the replay took place in a process of its own, by `run()`."""
         return self._ran
+
+    @property
+    def why_whole(self) -> str:
+        """Why the process of `run()` did not go on from the cut; empty where it did, or was not to."""
+        return self._rerun.why_whole if self._rerun is not None else ""
 
     @property
     def has_begun(self) -> bool:
@@ -488,12 +496,4 @@ class replay:  # noqa: N801 - reads as a verb: `with autochron.replay(...)`
     @property
     def record(self) -> Record:
         """The record that is served."""
-        return self._begun.record
-
-    @property
-    def _begun(self) -> Replaying:
-        if self._session is None:
-            raise UsageError(
-                "the replay has not begun; ask inside or after `with autochron.replay(...) as replay:`"
-            )
-        return self._session
+        return self.session.record

@@ -117,6 +117,10 @@ class ReplayGuard:
             if address is not None:
                 self._refusals.refuse_connection(self._place(), address)
 
+    def take_over(self) -> None:
+        """Go on in a fork, in the place of the process that was guarded so far."""
+        self._process = unpatched.getpid()
+
     def _place(self) -> str:
         return place_in(self._activation.project)
 

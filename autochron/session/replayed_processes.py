@@ -270,16 +270,26 @@ class ReplayedProcesses:
         """
         if self._folder is not None and self.children is not None:
             self._folder.remove()
-            self._folder = self._make_folder()
-            self.children.context = self._context(self._folder)
-            self.children.before_first = self._folder.fill
-            self.children.begin()
+            self._lay_out_anew(self.children)
             processes.attend(None)
 
-    def resume(self) -> None:
-        """Pay attention to processes again, in a fork of the process that paused."""
+    def resume(self, *, anew: bool = False) -> None:
+        """Pay attention to processes again, in a fork of the process that paused.
+
+        Args:
+            anew: whether this fork gets a folder of its own, because others may go on at the same time.
+        """
         if self.children is not None:
+            if anew and self._folder is not None:
+                self._lay_out_anew(self.children)
             processes.attend(self.children)
+
+    def _lay_out_anew(self, children: Children) -> None:
+        """Choose another folder, and have the processes that the program starts use it."""
+        self._folder = self._make_folder()
+        children.context = self._context(self._folder)
+        children.before_first = self._folder.fill
+        children.begin()
 
     def clear(self) -> None:
         """Remove the folder of a fork that could not: a process that it started may have gone on writing there."""

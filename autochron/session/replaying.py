@@ -315,12 +315,17 @@ class Replaying(Session):
         """Pay no attention to child processes until a fork goes on in the place of this process."""
         self.processes.pause()
 
-    def take_over(self) -> None:
-        """Go on in a fork, in the place of the process that paused."""
+    def take_over(self, scratch: str | None = None) -> None:
+        """Go on in a fork, in the place of the process that paused.
+
+        Args:
+            scratch: path of its scratch folder; by default one beside that of the process that paused.
+        """
         self.director.take_over()
+        self._guard.take_over()
         if self._live.state is not None:
-            self._live.state.scratch.fork()
-        self.processes.resume()
+            self._live.state.scratch.fork(scratch)
+        self.processes.resume(anew=scratch is not None)
 
     def clear(self) -> None:
         """Remove what a fork has left because it could not remove it."""

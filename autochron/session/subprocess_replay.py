@@ -22,7 +22,14 @@ from autochron.session.replayed_view import Crossings, gathered
 from autochron.store.tracefile import write_trace
 from autochron.workers.commands import start_python
 from autochron.workers.ending import kill_group
-from autochron.workers.prepared import PREPARED_REPLAYS, NotPreparedError, PreparedReplay, run_prepared
+from autochron.workers.prepared import (
+    FROM_CUT,
+    PREPARED_REPLAYS,
+    NotPreparedError,
+    PreparedEnd,
+    PreparedReplay,
+    run_prepared,
+)
 
 LIMIT = "AUTOCHRON_LIMIT"
 """Environment variable with the seconds that a replay may take while an incident is being tried."""
@@ -51,6 +58,8 @@ class Rerun(Struct, frozen=True):
         stderr: its standard error.
         summary: the summary of the replay.
         crossings: the crossings of the replay.
+        why_whole: why it did not go on from the first call of a swapped-in function, as the trials of mutants do where they
+            can; empty where it did, or was not to.
     """
 
     status: int
@@ -58,6 +67,7 @@ class Rerun(Struct, frozen=True):
     stderr: str
     summary: ReplaySummary
     crossings: Crossings
+    why_whole: str = ""
 
 
 class Refusing:
@@ -118,9 +128,8 @@ def run_again(
         report, plan_file = os.path.join(folder, "report.json"), os.path.join(folder, "plan.json")
         with open(plan_file, "wb") as file:
             file.write(msgspec.json.encode(plan))
-        environment = {
-            key: value for key, value in os.environ.items() if key not in {VARIABLE, PREPARED_REPLAYS}
-        }
+        ours = {VARIABLE, PREPARED_REPLAYS, FROM_CUT}
+        environment = {key: value for key, value in os.environ.items() if key not in ours}
         environment |= {REPORT: report, PLAN: plan_file, SCRATCH: os.path.join(folder, "scratch")}
         environment[PLACES] = os.pathsep.join(place.path for place in places)
         replay = PreparedReplay(
@@ -132,11 +141,12 @@ def run_again(
             hash_seed=record.header.hash_seed,
             environment=environment,
             folder=os.getcwd(),
+            from_cut=FROM_CUT in os.environ,
         )
-        status, stdout, stderr = _run_in_time(replay, command, timeout)
-        summary, replayed = _read_report(report, status, stderr)
+        end, stdout, stderr = _run_in_time(replay, command, timeout)
+        summary, replayed = _read_report(report, end.status, stderr)
     crossings = gathered(((crossing, None) for crossing in replayed), summary.divergences)
-    return Rerun(summary.status, stdout, stderr, summary, crossings)
+    return Rerun(summary.status, stdout, stderr, summary, crossings, end.why_whole)
 
 
 def _command_line(replay: PreparedReplay, command: Sequence[str]) -> list[str]:
@@ -150,11 +160,11 @@ def _command_line(replay: PreparedReplay, command: Sequence[str]) -> list[str]:
 
 def _run_in_time(
     replay: PreparedReplay, command: Sequence[str], timeout: float | None
-) -> tuple[int, str, str]:
+) -> tuple[PreparedEnd, str, str]:
     """Replay to the end, within `timeout` or the limit for trying an incident, both in seconds.
 
     Returns:
-        Its status, standard output and standard error.
+        How it ended, its standard output and its standard error.
 
     Raises:
         InconclusiveError: it exceeded the limit for trying an incident.
@@ -163,7 +173,7 @@ def _run_in_time(
     limit = os.environ.get(LIMIT) if timeout is None else None
     seconds = timeout if limit is None else float(limit)
     try:
-        status, *streams = _replayed(replay, command, seconds)
+        end, *streams = _replayed(replay, command, seconds)
     except subprocess.TimeoutExpired:
         if limit is None:
             raise
@@ -171,12 +181,12 @@ def _run_in_time(
             f"the program had not ended after {float(limit):,.0f} s, far longer than the recorded run took, and was stopped"
         ) from None
     stdout, stderr = (stream.decode("utf-8", "replace") for stream in streams)
-    return status, stdout, stderr
+    return end, stdout, stderr
 
 
 def _replayed(
     replay: PreparedReplay, command: Sequence[str], timeout: float | None
-) -> tuple[int, bytes, bytes]:
+) -> tuple[PreparedEnd, bytes, bytes]:
     """Replay in a fork of a prepared process if there is one for it, and else in a new interpreter."""
     address = os.environ.get(PREPARED_REPLAYS)
     if address and not command:
@@ -222,8 +232,8 @@ def _describe_end(status: int) -> str:
 
 def _finished(
     words: list[str], environment: dict[str, str], timeout: float | None
-) -> tuple[int, bytes, bytes]:
-    """Run an interpreter to its end; return its status, standard output and standard error.
+) -> tuple[PreparedEnd, bytes, bytes]:
+    """Run an interpreter to its end; return how it ended, its standard output and its standard error.
 
     After `timeout` seconds the process and all that it has started are killed.
     """
@@ -234,7 +244,7 @@ def _finished(
             if not kill_group(process.pid):
                 process.kill()
             raise
-    return process.returncode, stdout, stderr
+    return PreparedEnd(process.returncode), stdout, stderr
 
 
 def _new_name(swap: Swap) -> str:

@@ -150,6 +150,10 @@ class Capture:
         while self._undo:
             self._undo.pop()()
 
+    def take_over(self) -> None:
+        """Go on in a fork, in whose place of standard output is another file with the same content."""
+        self.output.take_over()
+
     def let_go(self) -> None:
         """Restore the descriptor of standard output."""
         self.output.stop()

@@ -78,11 +78,7 @@ class OutputDescriptor:
         if fcntl.fcntl(OUTPUT, fcntl.F_GETFL) & os.O_APPEND:
             self._start = size
         self._is_fresh = self._start == size
-        opened = os.open(f"/proc/self/fd/{OUTPUT}", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            self._file = hidden(opened)
-        finally:
-            os.close(opened)
+        self._file = _opened_anew()
         self.kind = "file"
 
     def _start_relay(self) -> None:
@@ -103,6 +99,13 @@ class OutputDescriptor:
                 os.close(descriptor)
             except OSError:
                 pass
+
+    def take_over(self) -> None:
+        """Go on in a fork, in whose place of standard output is another file with the same content."""
+        self._process = unpatched.getpid()
+        if self._file >= 0:
+            before, self._file = self._file, _opened_anew()
+            os.close(before)
 
     def position(self) -> int:
         """Return how many bytes were written so far; 0 if that can't be found out."""
@@ -162,6 +165,15 @@ class OutputDescriptor:
             rest.update(piece)
             position += len(piece)
         return kept if rest is None else with_rest(kept, position - self._start - LIMIT, rest.hexdigest())
+
+
+def _opened_anew() -> int:
+    """Return a descriptor of the file that standard output leads to, with an offset of its own."""
+    opened = os.open(f"/proc/self/fd/{OUTPUT}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return hidden(opened)
+    finally:
+        os.close(opened)
 
 
 def with_rest(kept: bytes, more: int, digest: str) -> bytes:

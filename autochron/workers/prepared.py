@@ -1,7 +1,7 @@
 """Ask a process that has everything imported to run a command of ours in a fork of it, in the place of a new interpreter.
 
-The request goes over a Unix socket, with the descriptors of standard output and standard error. One line comes back: the
-exit status, or nothing where the process does not take the request.
+The request goes over a Unix socket, with the descriptors of standard output and standard error. A line of JSON comes back,
+or nothing where the process does not take the request.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from autochron.workers.pipes import deadline_after
 
 PREPARED_REPLAYS = "AUTOCHRON_PREPARED"
 """Environment variable with the path of the socket."""
+
+FROM_CUT = "AUTOCHRON_FROM_CUT"
+"""Environment variable that is set where a replay may go on from the first call of a swapped-in function."""
 
 _PART = 1 << 16
 """Bytes of one read, at most."""
@@ -34,6 +37,7 @@ class PreparedReplay(Struct, frozen=True, kw_only=True):
         hash_seed: hash seed of the recorded run; empty if any will do.
         environment: the environment of the command.
         folder: its working folder.
+        from_cut: whether it may go on in a fork of another replay, from the first call of a swapped-in function.
         limits: by number of a resource, the soft and the hard limit; `run_prepared` sets those of the asking process.
     """
 
@@ -45,14 +49,29 @@ class PreparedReplay(Struct, frozen=True, kw_only=True):
     hash_seed: str
     environment: dict[str, str]
     folder: str
+    from_cut: bool = False
     limits: dict[int, tuple[int, int]] = {}
+
+
+class PreparedEnd(Struct, frozen=True):
+    """The end of a replay that was asked for.
+
+    Attributes:
+        status: its exit status, as `subprocess` returns it.
+        why_whole: why it did not go on from the first call of a swapped-in function; empty where it did, or was not to.
+    """
+
+    status: int
+    why_whole: str = ""
 
 
 class NotPreparedError(Exception):
     """There is no process that takes the request."""
 
 
-def run_prepared(address: str, request: PreparedReplay, timeout: float | None) -> tuple[int, bytes, bytes]:
+def run_prepared(
+    address: str, request: PreparedReplay, timeout: float | None
+) -> tuple[PreparedEnd, bytes, bytes]:
     """Have a request carried out.
 
     Args:
@@ -61,7 +80,7 @@ def run_prepared(address: str, request: PreparedReplay, timeout: float | None) -
         timeout: limit in seconds; None for no limit. At its end the command is killed, with all that it has started.
 
     Returns:
-        Its exit status, as `subprocess` returns it, and what it wrote to standard output and to standard error.
+        How it ended, and what it wrote to standard output and to standard error.
 
     Raises:
         NotPreparedError: nothing was run.
@@ -86,7 +105,7 @@ def run_prepared(address: str, request: PreparedReplay, timeout: float | None) -
         descriptors = (connection.fileno(), out_reading, err_reading)
         line, stdout, stderr = _read_all(descriptors, timeout)
     try:
-        return json.decode(line, type=int), stdout, stderr
+        return json.decode(line, type=PreparedEnd), stdout, stderr
     except DecodeError:
         raise NotPreparedError from None
 

@@ -1,7 +1,6 @@
 """A replay in a fork of a prepared process gives what one in a new interpreter gives."""
 
 import contextlib
-import json
 import os
 import subprocess
 import time
@@ -10,24 +9,7 @@ import pytest
 
 import autochron
 from autochron.mutate.prepared_process import PreparedProcess
-from autochron.workers.prepared import PREPARED_REPLAYS
-from tests.cli.processes import autochron as command
-from tests.cli.processes import write
-
-RULES = """version = 1
-packs = ["openai"]
-[[boundary]]
-name = "{__name__}"
-kind = "tool"
-define = "tools:*"
-"""
-
-TOOLS = """
-import time
-
-def look(number):
-    return {"number": number, "at": time.time()}
-"""
+from tests.mutate.replays import TOOLS, recorded, results
 
 PROGRAMS = {
     "prints": """
@@ -102,38 +84,6 @@ if __name__ == "__main__":
         print(pool.map(work, [1, 2]))
 """,
 }
-
-
-def results(folder, trace="trace.jsonl", **options):
-    """Return what a replay of the recorded command gives."""
-    with autochron.replay(
-        str(folder / trace), check=False, rules=str(folder / "autochron.toml"), **options
-    ) as replay:
-        rerun = replay.run()
-    crossings = [(each.address, each.live, repr(each.result)) for each in rerun.crossings]
-    return rerun.status, rerun.stdout, rerun.stderr, crossings, rerun.summary.divergences
-
-
-def recorded(folder, program):
-    write(folder, {"autochron.toml": RULES, "tools.py": TOOLS, "agent.py": program})
-    command(folder, "run", "--quiet", "agent.py")
-    command(folder, "traces", "export", "last", "trace.jsonl")
-    return json.loads((folder / "trace.jsonl").read_text().splitlines()[0])["header"]["hash_seed"]
-
-
-@pytest.fixture
-def prepare(monkeypatch):
-    """Return a function that starts a prepared process, which is ended after the test."""
-    started = []
-
-    def begin(seed):
-        started.append(PreparedProcess(seed))
-        monkeypatch.setenv(PREPARED_REPLAYS, started[-1].address)
-        return started[-1]
-
-    yield begin
-    for process in started:
-        process.end()
 
 
 FAST = {"its surroundings", "a process of its own"}

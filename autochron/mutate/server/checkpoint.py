@@ -13,21 +13,18 @@ waited.
 
 from __future__ import annotations
 
-import signal
-import stat
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from autochron._runtime import unpatched
-from autochron._runtime.unpatched import getframe, os
+from autochron._runtime.unpatched import os
 from autochron.crossing.pausing import paused
-from autochron.isolation.denials import Isolation
 from autochron.mutate.protocol import Job, TrialReply
 from autochron.mutate.server.endings import reply_from
+from autochron.mutate.server.fork_obstacles import ForkObstacles, restore_random
 from autochron.workers.ending import kill_child
 from autochron.workers.fork import (
     Fork,
@@ -163,13 +160,8 @@ class ForkPoint:
         self._limits = limits
         self._codes = codes
         self._targets = {id(function.__code__) for function in functions}
-        self._descriptors_before: dict[int, tuple[Any, ...]] = {}
-        self._isolation: Isolation | None = None
+        self._obstacles: ForkObstacles | None = None
         self._replayer: Replayer | None = None
-        self._obstacle = ""
-        """Why a fork would not inherit all of the test's state; empty as long as it would."""
-        self._random_state: Any = None
-        """The state of `random` when the test's function was called."""
         self._lift_limit: Callable[[], None] | None = None
         self._fork: Fork | None = None
         self._job: Job | None = None
@@ -190,74 +182,37 @@ class ForkPoint:
             swaps: the functions that stand in the place of the recorded ones.
         """
         self._replayer = replayer
-        self._isolation = Isolation(("network", "subprocess", "files"), project)
-        events = self._isolation.events
-
-        def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
-            if self._isolation is not None and event in events:
-                self._on_audit_event(event, arguments)
-
-        sys.addaudithook(on_audit_event)
-        self._descriptors_before = _descriptors()
-        random: Any = sys.modules.get("random")
-        self._random_state = random.getstate() if random is not None else None
+        self._obstacles = ForkObstacles(project, "the test")
+        self._obstacles.begin()
         if sys.getprofile() is not None:
-            self._obstacle = "a profiler"
+            self._obstacles.noted = "a profiler"
         sys.setprofile(self._on_profile_event)
         for swap in swaps:
             swap.before_call = self._serve
 
     def _on_profile_event(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Note that a mutated function runs before the checkpoint."""
-        if event == "call" and id(frame.f_code) in self._targets:
-            self._obstacle = "a mutated function has run"
-
-    def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note an access to the network, a process, a file or a database."""
-        isolation, self._isolation = self._isolation, None  # events of the check itself are not the test's
-        assert isolation is not None  # noqa: S101 - the caller has checked it
-        if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
-            self._obstacle = f"the test reaches outside of its process ({event})"
-        self._isolation = isolation
-
-    def _what_keeps_from_forking(self) -> str:
-        """Return why a fork made here would not inherit all of the test's state; empty if it would."""
-        asyncio: Any = sys.modules.get("asyncio.events")
-        if self._obstacle:
-            return self._obstacle
-        if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001 - the public function raises where there is none
-            return "an event loop runs"
-        if len(os.listdir("/proc/self/task")) > 1:
-            return f"there is another thread ({_names_of_threads()})"
-        if _descriptors() != self._descriptors_before:
-            return "a file was opened, read or written"
-        if any(
-            signal.getitimer(timer)[0]
-            for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-        ):
-            return "a timer runs"
-        return ""
+        if event == "call" and id(frame.f_code) in self._targets and self._obstacles is not None:
+            self._obstacles.noted = "a mutated function has run"
 
     def _serve(self) -> None:
         """Stop here, read jobs, and fork a trial for each; return only in a trial, which continues with the test.
 
         Ends the process where a fork would not inherit all of the test's state, and when there are no more jobs.
         """
-        if self._replayer is None:
+        obstacles = self._obstacles
+        if self._replayer is None or obstacles is None:
             return
         replayer, self._replayer = self._replayer, None
         if sys.getprofile() != self._on_profile_event:
-            self._obstacle = "another profiler"
+            obstacles.noted = "another profiler"
         sys.setprofile(None)
-        obstacle = self._what_keeps_from_forking()
-        self._isolation = None
+        obstacle = obstacles.end()
         if obstacle:
             replayer.put_away()
             os.write(self._replies, " ".join(obstacle.split()).encode() + b"\n")
             unpatched.immediate_exit(0)
-        random: Any = sys.modules.get("random")
-        random_state = random.getstate() if random is not None else None
-        random_state = None if random_state == self._random_state else random_state
+        random_state = obstacles.changed_random_state()
         replayer.pause()
         self._lift_limit = prepare_for_forks(self._limits)
         os.write(self._replies, b"\n")
@@ -267,8 +222,7 @@ class ForkPoint:
                 codes = self._codes(job)
                 reply = codes if isinstance(codes, TrialReply) else self._fork_trial(job, codes, replayer)
                 if reply is None:
-                    if random_state is not None:
-                        random.setstate(random_state)  # Python seeds `random` anew in a fork
+                    restore_random(random_state)
                     replayer.take_over()
                     return
                 os.write(self._replies, msgspec.json.encode(reply) + b"\n")
@@ -291,35 +245,3 @@ class ForkPoint:
         """Send the reply that `make_reply` returns for this trial's job, and end the process."""
         assert self._fork is not None and self._job is not None  # noqa: S101, PT018 - the caller has checked it
         self._fork.end(msgspec.json.encode(make_reply(self._job)))
-
-
-def _names_of_threads() -> str:
-    """Return the names that the system has for the other threads of this process."""
-    names = set()
-    for thread in os.listdir("/proc/self/task"):
-        if int(thread) != os.getpid():
-            with (
-                suppress(OSError),
-                open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file,
-            ):
-                names.add(file.read().strip())
-    return ", ".join(sorted(names))
-
-
-def _descriptors() -> dict[int, tuple[Any, ...]]:
-    """Describe each open descriptor of this process.
-
-    Returns:
-        By descriptor, the device and the inode; for a regular file also the position in it, its size in bytes, and the
-        time of its last change in nanoseconds.
-    """
-    descriptions: dict[int, tuple[Any, ...]] = {}
-    for descriptor in map(int, os.listdir("/proc/self/fd")):
-        with suppress(OSError):  # the descriptor of the listing is closed by now
-            status = os.fstat(descriptor)
-            is_file = stat.S_ISREG(status.st_mode)
-            position = (
-                (os.lseek(descriptor, 0, os.SEEK_CUR), status.st_size, status.st_mtime_ns) if is_file else ()
-            )
-            descriptions[descriptor] = (status.st_dev, status.st_ino, *position)
-    return descriptions

@@ -94,3 +94,11 @@ def first_line(error: BaseException) -> str:
         return name
     lines = [_ADDRESS.sub("", line) for line in text.splitlines() if line.strip()]
     return f"{name}: {lines[0].strip()[:200]}" if lines else name
+
+
+def reason_in(output: str) -> str:
+    """Return the line of pytest's output that gives the reason, at most 300 characters of it."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
+    reasons = reasons or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
+    return reasons[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]

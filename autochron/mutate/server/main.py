@@ -22,7 +22,7 @@ import pytest
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.instrument import source_overlay
-from autochron.isolation.tls import skip_ca_loading
+from autochron.isolation.tls import defer_ca_loading
 from autochron.mutate.protocol import ForkServerStart, Job, Ready, ServerPipes, ServerTask, TrialReply
 from autochron.mutate.server.endings import kind_of, run_trial
 from autochron.mutate.server.plugin_conflicts import ConflictDisabler
@@ -85,7 +85,7 @@ class RebuildingServer:
     def serve(self) -> None:
         """Try the fix, send a `Ready`, and answer each job with a reply until there are no more jobs."""
         self._import()
-        skip_ca_loading()
+        defer_ca_loading()
         fix_reply = self._try_in_fork(Job(id="fix", variant="fix"))
         self._fix_reply = fix_reply
         self._limits = limits_of(self._task, fix_reply)

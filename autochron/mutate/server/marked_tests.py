@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from autochron._runtime.unpatched import os
 from autochron.mutate.protocol import ServerKind
 from autochron.pytest_plugin import MARKER, PREPARED
 from autochron.pytest_plugin.marks import Part, marker_options
@@ -45,15 +44,3 @@ def replayed_test_of(item: pytest.Item) -> ReplayedTest:
     test = prepare_session(marker_options(marker, item, trace), "replay", item)
     assert isinstance(test, ReplayedTest)  # noqa: S101 - the mode is `replay`
     return test
-
-
-def swaps_of(test: ReplayedTest) -> dict[str, str]:
-    """Return the swaps of a test that are given by name, with absolute paths."""
-
-    def absolute(name: str) -> str:
-        module, _, qualname = name.rpartition(":")
-        return f"{os.path.join(test.root, module)}:{qualname}" if module.endswith(".py") else name
-
-    return {
-        absolute(old): absolute(new) for old, new in (test.options.swap or {}).items() if isinstance(new, str)
-    }

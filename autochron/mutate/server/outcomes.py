@@ -14,13 +14,24 @@ from autochron.envelope import codec
 from autochron.model import Abandoned, Closed, Envelope, Raised, Returned, Streamed
 from autochron.mutate.model import MutationTarget
 from autochron.mutate.protocol import LiveOutcome, ServerTask
-from autochron.mutate.server.marked_tests import swaps_of
 
 if TYPE_CHECKING:
     from autochron.pytest_plugin.sessions import ReplayedTest
 
 _NOT_COMPARED = frozenset({"model", "ambient"})
 """Kinds of crossings that are never the guarded tool."""
+
+
+def swaps_of(test: ReplayedTest) -> dict[str, str]:
+    """Return the swaps of a test that are given by name, with absolute paths."""
+
+    def absolute(name: str) -> str:
+        module, _, qualname = name.rpartition(":")
+        return f"{os.path.join(test.root, module)}:{qualname}" if module.endswith(".py") else name
+
+    return {
+        absolute(old): absolute(new) for old, new in (test.options.swap or {}).items() if isinstance(new, str)
+    }
 
 
 def live_outcomes(test: ReplayedTest, suffix: str) -> Iterator[LiveOutcome]:

@@ -20,12 +20,9 @@ from autochron.crossing.pausing import paused
 from autochron.errors import PlanError
 from autochron.instrument.swap import Swap
 from autochron.mutate.model import Input, MutationTarget
-from autochron.mutate.protocol import Knows, ServerTask, TrialReply
+from autochron.mutate.protocol import EDGE_INPUTS_REQUEST, Knows, ServerTask, TrialReply
 from autochron.mutate.server.edge_inputs import EdgeInputs, Explorer
 from autochron.weaving.heap import every_function
-
-REQUEST = "AUTOCHRON_EDGE_INPUTS"
-"""Environment variable with the path of the request."""
 
 PREFIX = "target_"
 """How the names of the functions begin that swaps name; the number of the swap follows."""
@@ -87,10 +84,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
         AttributeError: it names none.
         PlanError: the function that is mutated is not loaded.
     """
-    if not name.startswith(PREFIX) or REQUEST not in os.environ:
+    if not name.startswith(PREFIX) or EDGE_INPUTS_REQUEST not in os.environ:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name not in _explorers:
-        with paused(), open(os.environ[REQUEST], "rb") as file:
+        with paused(), open(os.environ[EDGE_INPUTS_REQUEST], "rb") as file:
             request = msgspec.json.decode(file.read(), type=RerunRequest)
             _explorers[name] = _explorer(request, request.swaps[int(name.removeprefix(PREFIX))])
     return _explorers[name].callable()

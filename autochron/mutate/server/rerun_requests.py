@@ -12,11 +12,10 @@ import pytest
 from autochron._runtime.unpatched import os
 from autochron.instrument.swap import Swap
 from autochron.mutate.model import Input, MutationTarget
-from autochron.mutate.protocol import Knows, ServerTask, TrialReply
+from autochron.mutate.protocol import EDGE_INPUTS_REQUEST, Knows, ServerTask, TrialReply
 from autochron.mutate.server.marked_tests import change_marker
 from autochron.mutate.server.rerun_inputs import (
     PREFIX,
-    REQUEST,
     RerunFindings,
     RerunRequest,
     RerunSwap,
@@ -72,7 +71,7 @@ class RerunInputs:
             request = RerunRequest(self._task, tuple(self._swaps), self._fix, folder)
             with open(path, "wb") as file:
                 file.write(msgspec.json.encode(request))
-            os.environ[REQUEST] = path
+            os.environ[EDGE_INPUTS_REQUEST] = path
             reply = run()
             found = [_read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if "." in name]
         inputs: list[Input] = []

@@ -16,21 +16,20 @@ from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, PlanError
 from autochron.instrument import source_overlay
 from autochron.instrument.swap import Swap
-from autochron.isolation.tls import skip_ca_loading
+from autochron.isolation.tls import defer_ca_loading
 from autochron.mutate.model import Kind, MutationTarget
 from autochron.mutate.protocol import Job, Ready, ServerTask, TrialReply, digest_of
 from autochron.mutate.server.canary_flag import has_run
 from autochron.mutate.server.checkpoint import CheckpointLostError, CheckpointProcess, Codes, ForkPoint
 from autochron.mutate.server.edge_inputs import EdgeInputs, with_findings
-from autochron.mutate.server.endings import first_line, kind_of, kind_of_end, run_trial
+from autochron.mutate.server.endings import first_line, kind_of, kind_of_end, reason_in, run_trial
 from autochron.mutate.server.marked_tests import (
     change_marker,
     part_of,
     part_tried_by,
     replayed_test_of,
-    swaps_of,
 )
-from autochron.mutate.server.outcomes import live_outcomes, recorded_literals, recorded_outcomes
+from autochron.mutate.server.outcomes import live_outcomes, recorded_literals, recorded_outcomes, swaps_of
 from autochron.mutate.server.phases import PhaseRunner
 from autochron.mutate.server.preload import (
     file_of,
@@ -47,6 +46,7 @@ from autochron.pytest_plugin.marks import EXAMPLE
 from autochron.pytest_plugin.sessions import ReplayedTest
 from autochron.workers.fork import forked
 from autochron.workers.limits import Limits, has_grown
+from autochron.workers.prepared import FROM_CUT
 
 
 class Trials:
@@ -75,8 +75,8 @@ class Trials:
         self._rerun_inputs: RerunInputs | None = None
         self._is_served = False
         self._uses_checkpoint = False
-        self._why_whole = ""
         """Whether trials continue from the checkpoint."""
+        self._why_whole = ""
         self._checkpoint: CheckpointProcess | None = None
         self._fork_point: ForkPoint | None = None
         """Set in the process that runs up to the checkpoint, and in its trials."""
@@ -98,7 +98,7 @@ class Trials:
         """Keep the reason why a module could not be collected."""
         if report.failed and not self._fault:
             self._fault = (
-                f"{report.nodeid or 'the tests'} can't be collected: {_last_line(str(report.longrepr))}"
+                f"{report.nodeid or 'the tests'} can't be collected: {reason_in(str(report.longrepr))}"
             )
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -189,7 +189,7 @@ class Trials:
         output = io.StringIO()
         with redirect_stderr(output), redirect_stdout(io.StringIO()):
             pytest.main([*pytest_arguments(self._task), "--collect-only"])
-        return f"pytest ends with status {status} there: {_last_line(output.getvalue())}"
+        return f"pytest ends with status {status} there: {reason_in(output.getvalue())}"
 
     # --- preparing ------------------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class Trials:
             raise PlanError(f"the test can't be tried: {kind_of_end(ended, self._limits)[1]}")
         self._loaded = msgspec.json.decode(ended.output, type=dict[str, str])
         preload(self._loaded, self._task.folder)
-        skip_ca_loading()
+        defer_ca_loading()
         self._functions.parse()
         for item, test in zip(self._items, self._tests, strict=False):
             test.handle.prepare()
@@ -244,11 +244,14 @@ class Trials:
         gc.freeze()
         has_grown()
         fix_reply = self._try_in_fork(fix)
+        reruns_whole = self._why_reruns_whole(fix_reply) if self._task.prepared else ""
         for inputs in (self._edge_inputs, self._rerun_inputs):
             if inputs is not None:
                 inputs.learn_from(fix_reply)
         self._limits = limits_of(self._task, fix_reply)
         self._uses_checkpoint = self._checkpoint_agrees(fix_reply)
+        if self._task.prepared:
+            self._why_whole = reruns_whole
         return self._ready(targets, fix_reply)
 
     @property
@@ -273,7 +276,7 @@ class Trials:
             limit=self._limits.seconds,
             process=os.getpid(),
             files=self._files(),
-            at_cut=self._uses_checkpoint,
+            at_cut=self._uses_checkpoint or (bool(self._task.prepared) and not self._why_whole),
             why_whole=self._why_whole,
         )
 
@@ -427,6 +430,15 @@ class Trials:
         self._checkpoint = None
         return False
 
+    def _why_reruns_whole(self, fix_reply: TrialReply) -> str:
+        """Have the agent's processes go on from a checkpoint of their own, and return why they don't, if so."""
+        os.environ[FROM_CUT] = "1"
+        reply = self._try_in_fork(Job(id=fix_reply.id, variant=fix_reply.variant))
+        if msgspec.structs.replace(reply, seconds=fix_reply.seconds, why_whole="") == fix_reply:
+            return reply.why_whole
+        del os.environ[FROM_CUT]
+        return "the fix gives another result from there"
+
     def _run_job(self, job: Job, codes: Codes = []) -> TrialReply:  # noqa: B006 - it is only read
         """Put a job's code in place, run the tests, and return the reply; runs in the fork."""
         for function, code in codes:
@@ -463,7 +475,10 @@ class Trials:
             ),
             canary_ran=has_run(),
             reran=any(test.handle.reran for _, test in replayed),
-            hash_seed=next((_seed_of(test) for _, test in replayed if test.handle.reran), ""),
+            why_whole=next((test.handle.why_whole for _, test in replayed if test.handle.why_whole), ""),
+            hash_seed=next(
+                (test.handle.planned()[0].header.hash_seed for _, test in replayed if test.handle.reran), ""
+            ),
         )
 
     def _suffix_of(self, item: pytest.Item) -> str:
@@ -472,20 +487,6 @@ class Trials:
             return ""
         files = {other.path for other in self._items}
         return f" of {item.path.name if len(files) > 1 else ''}::{item.nodeid.partition('::')[2]}"
-
-
-def _seed_of(test: ReplayedTest) -> str:
-    """Return the hash seed of the run that a test replays."""
-    record, _ = test.handle.planned()
-    return record.header.hash_seed
-
-
-def _last_line(text: str) -> str:
-    """Return the line of pytest's output that gives the reason, at most 300 characters of it."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    reasons = [line for line in lines if line.startswith(("E  ", "ERROR")) and "usage:" not in line]
-    reasons = reasons or [line for line in lines if ": error: " in line] or lines or ["no reason is given"]
-    return reasons[-1].removeprefix("E  ").removeprefix("ERROR:").strip()[:300]
 
 
 def send(descriptor: int, message: Ready | TrialReply) -> None:

@@ -1,0 +1,158 @@
+"""Find out why a fork would not inherit all of a program's state: what it has opened, started or changed until now.
+
+A fork inherits memory. It does not inherit threads and timers, it shares the positions of open files with its parent, and
+whatever was changed outside of the process is changed for all forks.
+"""
+
+from __future__ import annotations
+
+import signal
+import stat
+import sys
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import getframe, os
+from autochron.isolation.denials import Isolation
+from autochron.project import Project
+
+_PATIENCE = 50
+"""Looks for other threads, a millisecond apart: a thread of ours that was joined may still be about to end."""
+
+
+class ForkObstacles:
+    """What keeps a fork from inheriting all of a program's state, watched from `begin` on.
+
+    Attributes:
+        noted: an obstacle that was noted since; empty if there is none.
+    """
+
+    def __init__(self, project: Project, who: str, own_streams: Collection[int] = ()) -> None:
+        """Make one.
+
+        Args:
+            project: tells the program's own code from libraries.
+            who: what is watched, in words for messages, such as `the test`.
+            own_streams: descriptors of files that each fork replaces by one of its own, with the same content.
+        """
+        self.noted = ""
+        self._who = who
+        self._own_streams = own_streams
+        self._isolation: Isolation | None = Isolation(("network", "subprocess", "files"), project)
+        self._descriptors: dict[int, tuple[Any, ...]] = {}
+        self._shared_memory: list[str] = []
+        self._random_state: Any = None
+
+    def begin(self) -> None:
+        """Watch from now on."""
+        events = () if self._isolation is None else self._isolation.events
+
+        def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
+            if self._isolation is not None and event in events:
+                self._on_audit_event(event, arguments)
+
+        sys.addaudithook(on_audit_event)
+        self._descriptors = self._open_descriptors()
+        self._shared_memory = _shared_memory()
+        self._random_state = _random_state()
+
+    def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note an access to the network, a process, a file or a database."""
+        isolation, self._isolation = self._isolation, None  # events of the check itself are not the program's
+        assert isolation is not None  # noqa: S101 - the caller has checked it
+        if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
+            self.noted = f"{self._who} reaches outside of its process ({event})"
+        self._isolation = isolation
+
+    def end(self) -> str:
+        """Stop watching; return why a fork made now would not inherit all of the state, or an empty text."""
+        obstacle = self._found()
+        self._isolation = None
+        return obstacle
+
+    def changed_random_state(self) -> Any:
+        """Return the state of `random` if the program has changed it; Python seeds `random` anew in a fork."""
+        state = _random_state()
+        return None if state == self._random_state else state
+
+    def _found(self) -> str:
+        asyncio: Any = sys.modules.get("asyncio.events")
+        if self.noted:
+            return self.noted
+        if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001 - the public function raises where there is none
+            return "an event loop runs"
+        if _has_other_threads():
+            return f"there is another thread ({_names_of_threads()})"
+        if self._open_descriptors() != self._descriptors:
+            return "a file was opened, read or written"
+        if _shared_memory() != self._shared_memory:
+            return "memory is shared with other processes"
+        if any(
+            signal.getitimer(timer)[0]
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+        ):
+            return "a timer runs"
+        return ""
+
+    def _open_descriptors(self) -> dict[int, tuple[Any, ...]]:
+        """Describe each open descriptor of this process that leads to no stream of its own.
+
+        Returns:
+            By descriptor, the device and the inode; for a regular file also the position in it, its size in bytes, and the
+            time of its last change in nanoseconds.
+        """
+        descriptions: dict[int, tuple[Any, ...]] = {}
+        streams = [os.fstat(descriptor) for descriptor in self._own_streams]
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
+            with suppress(OSError):  # the descriptor of the listing is closed by now
+                status = os.fstat(descriptor)
+                if any(os.path.samestat(status, stream) for stream in streams):
+                    continue
+                is_file = stat.S_ISREG(status.st_mode)
+                position = (
+                    (os.lseek(descriptor, 0, os.SEEK_CUR), status.st_size, status.st_mtime_ns)
+                    if is_file
+                    else ()
+                )
+                descriptions[descriptor] = (status.st_dev, status.st_ino, *position)
+        return descriptions
+
+
+def restore_random(state: Any) -> None:
+    """Restore what `changed_random_state` returned, in a fork."""
+    if state is not None:
+        sys.modules["random"].setstate(state)
+
+
+def _random_state() -> Any:
+    random: Any = sys.modules.get("random")
+    return None if random is None else random.getstate()
+
+
+def _shared_memory() -> list[str]:
+    """Return the parts of this process's memory that it shares with its forks, as the kernel lists them."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        return [line.split(None, 1)[0] for line in file if line.split(None, 2)[1][1:4:2] == "ws"]
+
+
+def _has_other_threads() -> bool:
+    for _ in range(_PATIENCE):
+        if len(os.listdir("/proc/self/task")) == 1:
+            return False
+        unpatched.sleep(0.001)
+    return True
+
+
+def _names_of_threads() -> str:
+    """Return the names that the system has for the other threads of this process."""
+    names = set()
+    for thread in os.listdir("/proc/self/task"):
+        if int(thread) != os.getpid():
+            with (
+                suppress(OSError),
+                open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file,
+            ):
+                names.add(file.read().strip())
+    return ", ".join(sorted(names))

@@ -1,0 +1,287 @@
+"""Replay a program up to the first call of a swapped-in function, and go on from there in a fork for each request.
+
+Up to that call nothing of a mutant has run, provided that its module is imported with the call, as the modules of swaps
+are. So all replays with the same plan are alike until then. A fork can go on there only if it inherits all of the program's
+state; `fork_obstacles` finds out whether it would.
+
+The process that listens for requests starts a checkpoint process for requests that differ only in what `key_of` leaves out,
+and passes them on to it. After a while another one takes its place, because the program must not see how long it has waited.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
+from autochron.crossing.pausing import paused
+from autochron.effects.undisturbed import undisturbed
+from autochron.envelope.bodies import restore_body
+from autochron.instrument import source_overlay
+from autochron.instrument.swap import Swap
+from autochron.mutate.protocol import EDGE_INPUTS_REQUEST
+from autochron.mutate.server.fork_obstacles import ForkObstacles, restore_random
+from autochron.mutate.server.libraries import is_in_library
+from autochron.mutate.server.replay_calls import ReplayCall, fork_of_ours, reap, run_to_end
+from autochron.program.running_replay import RunningReplay
+from autochron.replaying.environment import PLAN, REPORT, SCRATCH
+from autochron.workers.fork import fork_process
+from autochron.workers.prepared import PreparedReplay
+from autochron.workers.silence import flush
+
+_MAX_AGE = 3_000_000_000
+"""Nanoseconds that a checkpoint process is used for, from when it has reached the cut. The clocks that a replayed agent reads
+are served or invented, so that it sees nothing of this time; what a library reads of the real clock is not."""
+
+_OLD = 2_000_000_000
+"""Nanoseconds after which the next one is started, so that no request has to wait for it."""
+
+_OF_ONE = frozenset({REPORT, PLAN, SCRATCH, EDGE_INPUTS_REQUEST, source_overlay.VARIABLE})
+"""Environment variables with other values in each request."""
+
+
+class CutReport(Struct, frozen=True):
+    """What a checkpoint process reports when it has reached the cut, or can't stop there.
+
+    Attributes:
+        obstacle: why it can't go on in forks; empty if it can.
+        files: the real paths of the project's modules that were loaded before, each with the time of its last change in
+            nanoseconds since 1970.
+    """
+
+    obstacle: str = ""
+    files: dict[str, int] = {}
+
+
+def key_of(request: PreparedReplay) -> bytes:
+    """Return a digest of what decides how a replay runs up to the cut.
+
+    Raises:
+        OSError: the trace or the plan can't be read.
+    """
+    environment = dict(request.environment)
+    plan = environment.get(PLAN, "")
+    common = {name: value for name, value in environment.items() if name not in _OF_ONE}
+    alike = msgspec.structs.replace(request, trace="", environment=common, limits={})
+    digest = blake2b(msgspec.json.encode(alike, order="sorted"), digest_size=16)
+    for path in (request.trace, plan):
+        with open(path, "rb") as file:
+            digest.update(blake2b(file.read()).digest())
+    return digest.digest()
+
+
+def changed_files(request: PreparedReplay) -> set[str]:
+    """Return the real paths of the files that a request replaces the text of."""
+    return set(json.loads(request.environment.get(source_overlay.VARIABLE, "{}")))
+
+
+class CheckpointReplay:
+    """A checkpoint process, as the process sees it that has started it.
+
+    Attributes:
+        channel: the socket that requests are passed on by.
+        waiting: requests that wait for it to reach the cut.
+        reached: what it has reported; None until then.
+        is_started: whether `start` was called.
+    """
+
+    def __init__(self, request: PreparedReplay) -> None:
+        """Make one that is not started, for requests that are replayed like this one up to the cut."""
+        self.channel, self._theirs = socket.socketpair()
+        self.waiting: list[ReplayCall] = []
+        self.reached: CutReport | None = None
+        self.is_started = False
+        self._request = request
+        self._reached_at = 0
+
+    def start(self, folder: str, close_ours: Callable[[], None]) -> None:
+        """Fork, and replay in the fork up to the cut.
+
+        Args:
+            folder: an empty folder for files of the fork's own.
+            close_ours: closes in the fork what it must not keep open.
+        """
+        self.is_started = True
+        if fork_process() == 0:
+            try:
+                close_ours()
+                _Cut(self._theirs).replay(self._request, folder)
+            finally:
+                unpatched.immediate_exit(1)
+        self._theirs.close()
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether it has waited at the cut for too long to be used."""
+        return self._age > _MAX_AGE
+
+    @property
+    def is_old(self) -> bool:
+        """Whether another one should be started, which takes its place."""
+        return self._age > _OLD
+
+    @property
+    def _age(self) -> int:
+        """Nanoseconds that it has waited at the cut."""
+        return 0 if self.reached is None else unpatched.perf_counter_ns() - self._reached_at
+
+    def receive(self) -> CutReport:
+        """Read what it reports, once there is something to read, and return that."""
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            part = self.channel.recv(1 << 16)
+            if not part:
+                break
+            line += part
+        try:
+            self.reached = msgspec.json.decode(bytes(line), type=CutReport)
+        except msgspec.DecodeError:
+            self.reached = CutReport("its process ended before the call")
+        self._reached_at = unpatched.perf_counter_ns()
+        return self.reached
+
+    def why_not(self, call: ReplayCall) -> str:
+        """Return why a request can't be replayed from the cut; empty if it can."""
+        assert self.reached is not None  # noqa: S101 - the caller has waited for it
+        if self.reached.obstacle:
+            return self.reached.obstacle
+        if not changed_files(call.request).isdisjoint(self.reached.files):
+            return "the agent has imported what is mutated before the call"
+        if any(_changed_at(file) != changed for file, changed in self.reached.files.items()):
+            return "a file that the agent has imported before the call was changed"
+        return ""
+
+    def end(self) -> None:
+        """Have it end; requests that it has taken are answered nevertheless."""
+        self.channel.close()
+
+
+class _Cut:
+    """The checkpoint, as the process that stops there and its forks see it."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._running: RunningReplay | None = None
+        self._process = unpatched.getpid()
+        self._obstacles: ForkObstacles | None = None
+
+    def replay(self, request: PreparedReplay, folder: str) -> None:
+        """Replay in this process, and end it. A fork that goes on from the cut ends here, too."""
+        os.setsid()
+        for descriptor, name in enumerate(("stdout", "stderr"), 1):
+            output = os.memfd_create(name)
+            os.dup2(output, descriptor)
+            os.close(output)
+        environment = {name: value for name, value in request.environment.items() if name not in _OF_ONE}
+        environment |= {
+            PLAN: request.environment[PLAN],
+            REPORT: os.path.join(folder, "report.json"),
+            SCRATCH: os.path.join(folder, "scratch"),
+        }
+        run_to_end(request, environment, before_run=self._watch, at_end=self._not_reached)
+
+    def _watch(self, running: RunningReplay) -> None:
+        """Prepare to stop at the first call of a swapped-in function; the program is about to run."""
+        self._running = running
+        replaying = running.replaying
+        obstacles = self._obstacles = ForkObstacles(replaying.activation.project, "the agent", (1, 2))
+        footer = replaying.record.footer
+        if footer is not None and restore_body(footer.stdin):
+            obstacles.noted = "standard input is served, of which each fork would take a part"
+        obstacles.begin()
+        for swap in replaying.swaps:
+            swap.before_call = partial(self._stop, swap)
+
+    def _not_reached(self) -> None:
+        """Report that the program has ended without a call. In a fork that has gone on, there is nothing to report."""
+        if unpatched.getpid() == self._process:
+            self._report(CutReport("the agent does not call what is swapped in"))
+
+    def _report(self, reached: CutReport) -> None:
+        self._channel.sendall(msgspec.json.encode(reached) + b"\n")
+
+    def _stop(self, swap: Swap) -> None:
+        """Stop here, and fork for each request; return only in a fork, which goes on with the program.
+
+        Ends this process where a fork would not inherit all of the program's state, and when there are no more requests.
+        """
+        running, self._running = self._running, None
+        if running is None or unpatched.getpid() != self._process:
+            return
+        try:
+            with paused(), undisturbed():  # what is done here is not the program's
+                self._fork_for_requests(running, swap)
+        except BaseException:
+            sys.__excepthook__(
+                *sys.exc_info()
+            )  # not the program's, which would take it for one of its own errors
+            flush()
+            unpatched.immediate_exit(1)
+
+    def _fork_for_requests(self, running: RunningReplay, swap: Swap) -> None:
+        """Do what `_stop` says."""
+        obstacles = self._obstacles
+        assert obstacles is not None  # noqa: S101 - set with the replay
+        running.pause()
+        obstacle = obstacles.end()
+        if obstacle:
+            self._report(CutReport(" ".join(obstacle.split())))
+        else:
+            random_state = obstacles.changed_random_state()
+            swap.look_up()
+            self._report(CutReport("", _loaded_files()))
+            while (call := self._received()) is not None:
+                if fork_of_ours() == 0:
+                    if not call.fork():
+                        unpatched.immediate_exit(0)
+                    self._go_on(call, running)
+                    restore_random(random_state)
+                    return
+                call.close()
+                reap()
+        running.replaying.put_away()
+        unpatched.immediate_exit(0)
+
+    def _received(self) -> ReplayCall | None:
+        try:
+            return ReplayCall.received(self._channel)
+        except (EOFError, OSError, msgspec.MsgspecError):
+            return None
+
+    def _go_on(self, call: ReplayCall, running: RunningReplay) -> None:
+        """Make this fork the process of a request."""
+        self._channel.close()
+        call.enter(keeps_output=True)
+        environment = call.request.environment
+        for name in (EDGE_INPUTS_REQUEST, source_overlay.VARIABLE):
+            if name in environment:
+                os.environ[name] = environment[name]
+        if source_overlay.VARIABLE in environment:
+            source_overlay.take_over()
+        running.take_over(environment[REPORT], environment[SCRATCH])
+
+
+def _loaded_files() -> dict[str, int]:
+    """Return the files that modules were loaded from, without those of libraries, as a `CutReport` has them."""
+    files = {
+        os.path.realpath(file)
+        for module in list(sys.modules.values())
+        if isinstance(file := getattr(module, "__file__", None), str)
+    }
+    return {file: _changed_at(file) for file in sorted(files) if not is_in_library(file)}
+
+
+def _changed_at(file: str) -> int:
+    """Return the time of a file's last change in nanoseconds since 1970; -1 if there is no such file."""
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return -1
