@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -45,13 +47,13 @@ class Journal:
 
         Args:
             path: the path of its file.
-            digest: identifies the study.
+            digest: identifies the study; replies of other code of autochron are of another study, too.
 
         Raises:
             UsageError: the file can't be written.
         """
         self._path = path
-        self._head = _Head(digest)
+        self._head = _Head(f"{digest} {_digest_of_ours()}")
         self._ready: dict[str, Ready] = {}
         self._replies: dict[tuple[str, str], TrialReply] = {}
         self._agreed: dict[str, bool] = {}
@@ -129,6 +131,19 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+@lru_cache(maxsize=1)
+def _digest_of_ours() -> str:
+    """Return a digest of autochron's own code."""
+    digest = hashlib.sha256()
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(name for name in names if name.endswith(".py")):
+            with open(os.path.join(folder, name), "rb") as file:
+                digest.update(f"{name}\0".encode() + file.read() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _read_entries(path: str) -> Iterator[_Entry]:

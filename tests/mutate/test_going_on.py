@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from autochron.mutate import journal
+from autochron.mutate.journal import Journal
 from tests.cli.processes import finish
 from tests.mutate.desks import GUARDED, copy_incident, mutate, start_study
 
@@ -67,6 +69,17 @@ def test_a_finished_study_tries_nothing_again(desk, complete, tmp_path):
     before = trials(complete)
     assert mutate(tmp_path, desk, "--out", complete).status == 0
     assert trials(complete) == before
+
+
+def test_a_journal_of_other_code_of_autochron_is_not_used(tmp_path, monkeypatch):
+    path = str(tmp_path / "journal" / "refund.jsonl")
+    for entries in (0, 1):
+        first = Journal(path, "study")
+        assert (first.agreed("mutant") is not None) == bool(entries)
+        first.agree("mutant", killed=True)
+        first.close()
+    monkeypatch.setattr(journal, "_digest_of_ours", lambda: "other")
+    assert Journal(path, "study").agreed("mutant") is None
 
 
 def test_a_journal_of_another_study_is_not_used(desk, complete, tmp_path):
