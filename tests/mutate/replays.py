@@ -1,7 +1,10 @@
 """Recorded programs, and what a replay of them by `replay.run()` gives."""
 
+import contextlib
 import json
+import os
 import re
+import time
 
 import autochron
 from tests.cli.processes import autochron as command
@@ -51,3 +54,19 @@ def recorded(folder, program):
     command(folder, "run", "--quiet", "agent.py")
     command(folder, "traces", "export", "last", "trace.jsonl")
     return json.loads((folder / "trace.jsonl").read_text().splitlines()[0])["header"]["hash_seed"]
+
+
+def processes_left(prepared, most):
+    """Return how many processes of a prepared one are left, once there are no more than `most`, or after 20 seconds."""
+    deadline = time.monotonic() + 20
+    while (number := _processes_of(prepared)) > most and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return number
+
+
+def _processes_of(prepared):
+    number = 0
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+            number += prepared.address.encode() in file.read()
+    return number

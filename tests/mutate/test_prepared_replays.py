@@ -1,15 +1,13 @@
 """A replay in a fork of a prepared process gives what one in a new interpreter gives."""
 
-import contextlib
 import os
 import subprocess
-import time
 
 import pytest
 
 import autochron
 from autochron.mutate.prepared_process import PreparedProcess
-from tests.mutate.replays import TOOLS, recorded, results
+from tests.mutate.replays import TOOLS, processes_left, recorded, results
 
 PROGRAMS = {
     "prints": """
@@ -115,15 +113,6 @@ signal.pause()
 """
 
 
-def processes_of(prepared):
-    """Return the processes that are a prepared one or forks of it."""
-    found = []
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
-            found += [name] if prepared.address.encode() in file.read() else []
-    return found
-
-
 def test_one_that_takes_too_long_is_killed_with_all_that_it_has_started(tmp_path, prepare):
     prepared = prepare(recorded(tmp_path, PROGRAMS["prints"]))
     results(tmp_path)
@@ -132,10 +121,7 @@ def test_one_that_takes_too_long_is_killed_with_all_that_it_has_started(tmp_path
     with autochron.replay(str(tmp_path / "trace.jsonl"), check=False, rules=rules) as replay:
         with pytest.raises(subprocess.TimeoutExpired):
             replay.run(timeout=3)
-    deadline = time.monotonic() + 20
-    while len(processes_of(prepared)) > 1 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert len(processes_of(prepared)) == 1
+    assert processes_left(prepared, 1) == 1
 
 
 def test_a_changed_module_of_the_project_is_loaded_anew(tmp_path, prepare):

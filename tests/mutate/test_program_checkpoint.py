@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from autochron.instrument import source_overlay
 from autochron.workers.prepared import FROM_CUT
 from tests.cli.processes import ROOT, write
-from tests.mutate.replays import recorded, replayed
+from tests.mutate.replays import processes_left, recorded, replayed
 
 GUARD = """
 import os, tools
@@ -193,22 +194,35 @@ def test_each_replay_has_its_own_text_of_what_is_swapped_in(cut):
     assert [cut(text=text) for text in texts] == [(f"before\n{n}\n", "") for n in (51, 61, 71)]
 
 
+READS = {
+    "imports it": "import guard\n",
+    "imports it, and forgets it": "import guard, sys\ndel sys.modules['guard']\n",
+    "runs it": "import runpy\nrunpy.run_path('guard.py')\n",
+    "reads it": "open('guard.py').close()\n",
+}
+
+
 @pytest.mark.slow
-def test_what_is_mutated_and_was_imported_before_the_call_takes_a_whole_replay(cut):
-    cut.begin(BEFORE + "import guard\nprint(tools.look(1)['number'])\n")
-    out, reason = cut(text=GUARD.replace("40", "50"))
-    assert (out, reason) == ("before\n51\n", "the agent has imported what is mutated before the call")
+@pytest.mark.parametrize("reads", READS)
+def test_what_is_mutated_and_was_read_before_the_call_takes_a_whole_replay(reads, cut):
+    cut.begin(f"{BEFORE}{READS[reads]}print(tools.look(1)['number'])\n")
+    expected = "the agent has read what is mutated before the call"
+    for _ in range(2):  # the second time, bytecode of it may be there
+        assert cut(text=GUARD.replace("40", "50")) == ("before\n51\n", expected)
     out, reason = cut(file="agent.py", text="import tools\nprint(tools.look(1)['number'] + 1)\n")
-    assert (out, reason) == ("42\n", "the agent has imported what is mutated before the call")
+    assert (out, reason) == ("42\n", expected)
 
 
 @pytest.mark.slow
-def test_a_file_that_was_changed_on_the_disk_takes_a_whole_replay(cut, tmp_path):
+@pytest.mark.parametrize(
+    "reads", ["import helper\nmore = helper.MORE", "more = int(open('helper.py').read()[7:])"]
+)
+def test_a_file_that_was_changed_on_the_disk_takes_a_whole_replay(reads, cut, tmp_path):
     write(tmp_path, {"helper.py": "MORE = 100\n"})
-    cut.begin(BEFORE + "import helper\nprint(tools.look(1)['number'] + helper.MORE)\n")
+    cut.begin(f"{BEFORE}{reads}\nprint(tools.look(1)['number'] + more)\n")
     assert cut() == ("before\n141\n", "")
     write(tmp_path, {"helper.py": "MORE = 2000\n"})
-    assert cut() == ("before\n2041\n", "a file that the agent has imported before the call was changed")
+    assert cut() == ("before\n2041\n", "a file that the agent has read before the call was changed")
 
 
 @pytest.mark.slow
@@ -255,3 +269,39 @@ def test_a_replay_that_takes_too_long_is_killed_and_the_next_one_goes_on(cut, tm
     with pytest.raises(subprocess.TimeoutExpired):
         cut(text=late, timeout=3)
     assert cut() == ("before\n41\n", "")
+
+
+@pytest.mark.slow
+def test_an_agent_that_does_not_come_to_the_call_is_killed(tmp_path, prepare, monkeypatch):
+    program = "import os\nwhile os.path.exists('stop'): pass\n" + BEFORE + "print(tools.look(1)['number'])\n"
+    write(tmp_path, {"guard.py": GUARD})
+    prepared = prepare(recorded(tmp_path, program))
+    replayed(tmp_path, live="kind:tool", swap=SWAP)
+    write(tmp_path, {"stop": ""})
+    monkeypatch.setenv(FROM_CUT, "1")
+    with pytest.raises(subprocess.TimeoutExpired):
+        replayed(tmp_path, live="kind:tool", swap=SWAP, timeout=2)
+    (tmp_path / "stop").unlink()
+    (_, out, *_), reason = replayed(tmp_path, live="kind:tool", swap=SWAP)
+    assert (out, reason) == ("before\n41\n", "the agent takes too long to come to the call")
+    assert processes_left(prepared, 1) == 1
+    prepared.end()
+    assert processes_left(prepared, 0) == 0
+
+
+@pytest.mark.slow
+def test_nothing_is_left_at_the_end(tmp_path, prepare, monkeypatch):
+    write(tmp_path, {"guard.py": GUARD})
+    seed = recorded(tmp_path, PROGRAMS["prints"])
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    prepared = prepare(seed)
+    replayed(tmp_path, live="kind:tool", swap=SWAP)
+    monkeypatch.setenv(FROM_CUT, "1")
+    assert replayed(tmp_path, live="kind:tool", swap=SWAP)[1] == ""
+    assert processes_left(prepared, 2) == 2
+    prepared.end()
+    assert processes_left(prepared, 0) == 0
+    assert list(temporary.iterdir()) == []

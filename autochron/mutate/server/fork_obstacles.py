@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Collection
 from contextlib import suppress
+from importlib.util import source_from_cache
 from typing import Any
 
 from autochron._runtime import unpatched
@@ -27,6 +28,7 @@ class ForkObstacles:
 
     Attributes:
         noted: an obstacle that was noted since; empty if there is none.
+        opened: the absolute paths of the files that were opened since; of bytecode, that of its source.
     """
 
     def __init__(self, project: Project, who: str, own_streams: Collection[int] = ()) -> None:
@@ -38,6 +40,7 @@ class ForkObstacles:
             own_streams: descriptors of files that each fork replaces by one of its own, with the same content.
         """
         self.noted = ""
+        self.opened: set[str] = set()
         self._who = who
         self._own_streams = own_streams
         self._isolation: Isolation | None = Isolation(("network", "subprocess", "files"), project)
@@ -62,9 +65,18 @@ class ForkObstacles:
         """Note an access to the network, a process, a file or a database."""
         isolation, self._isolation = self._isolation, None  # events of the check itself are not the program's
         assert isolation is not None  # noqa: S101 - the caller has checked it
+        if event == "open":
+            self._note_opened(arguments[0])
         if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
             self.noted = f"{self._who} reaches outside of its process ({event})"
         self._isolation = isolation
+
+    def _note_opened(self, path: Any) -> None:
+        if isinstance(path, int) or path is None:
+            return
+        with suppress(TypeError, ValueError):
+            text = os.path.abspath(os.fsdecode(path))
+            self.opened.add(source_from_cache(text) if text.endswith(".pyc") else text)
 
     def end(self) -> str:
         """Stop watching; return why a fork made now would not inherit all of the state, or an empty text."""

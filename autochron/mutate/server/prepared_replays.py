@@ -73,6 +73,8 @@ class ReplayServer:
             for key, checkpoint in [*self._checkpoints.items(), *self._next.items()]:
                 if checkpoint.channel.fileno() in ready:
                     self._have_reached(key, checkpoint)
+                elif any(call.fileno() in ready for call in checkpoint.waiting):
+                    self._forget_gone(key, checkpoint, ready)
             for key, checkpoint in list(self._checkpoints.items()):
                 if checkpoint.is_expired:
                     self._drop(key)
@@ -88,6 +90,8 @@ class ReplayServer:
         for checkpoint in (*self._checkpoints.values(), *self._next.values()):
             if checkpoint.reached is None:
                 poll.register(checkpoint.channel, select.POLLIN)
+                for call in checkpoint.waiting:
+                    poll.register(call, select.POLLIN)
         return {descriptor for descriptor, _ in poll.poll()}
 
     def _accept(self) -> None:
@@ -161,11 +165,20 @@ class ReplayServer:
         if report.obstacle:
             self._drop(key)
 
+    def _forget_gone(self, key: bytes, checkpoint: CheckpointReplay, ready: set[int]) -> None:
+        """Close the requests whose asking processes have gone; kill a checkpoint process that nobody waits for any more."""
+        for call in [call for call in checkpoint.waiting if call.fileno() in ready]:
+            checkpoint.waiting.remove(call)
+            call.close()
+        if not checkpoint.waiting:
+            self._obstacles[key] = "the agent takes too long to come to the call"
+            self._checkpoints.pop(key).kill()
+
     def _drop(self, key: bytes) -> None:
         """Have the checkpoint process of a key end, if there is one."""
         checkpoint = self._checkpoints.pop(key, None)
         if checkpoint is not None:
-            checkpoint.end()
+            checkpoint.close()
 
     def _pass_on(self, call: ReplayCall, key: bytes, checkpoint: CheckpointReplay) -> None:
         """Have a request answered from the cut, or from the beginning where that can't be."""
@@ -186,7 +199,7 @@ class ReplayServer:
         self._listener.close()
         os.close(self._lifeline)
         for checkpoint in (*self._checkpoints.values(), *self._next.values()):
-            checkpoint.end()
+            checkpoint.close()
             for call in checkpoint.waiting:
                 call.close()
 

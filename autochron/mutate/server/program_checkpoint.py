@@ -20,6 +20,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct
 
+import autochron
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.crossing.pausing import paused
@@ -33,6 +34,7 @@ from autochron.mutate.server.libraries import is_in_library
 from autochron.mutate.server.replay_calls import ReplayCall, fork_of_ours, reap, run_to_end
 from autochron.program.running_replay import RunningReplay
 from autochron.replaying.environment import PLAN, REPORT, SCRATCH
+from autochron.workers.ending import kill_child
 from autochron.workers.fork import fork_process
 from autochron.workers.prepared import PreparedReplay
 from autochron.workers.silence import flush
@@ -44,6 +46,11 @@ are served or invented, so that it sees nothing of this time; what a library rea
 _OLD = 2_000_000_000
 """Nanoseconds after which the next one is started, so that no request has to wait for it."""
 
+_KERNEL = ("/dev/", "/proc/", "/sys/")
+
+_OURS = os.path.realpath(os.path.dirname(autochron.__file__)) + os.sep
+"""Autochron's own folder, which need not be among those of libraries."""
+
 _OF_ONE = frozenset({REPORT, PLAN, SCRATCH, EDGE_INPUTS_REQUEST, source_overlay.VARIABLE})
 """Environment variables with other values in each request."""
 
@@ -53,8 +60,8 @@ class CutReport(Struct, frozen=True):
 
     Attributes:
         obstacle: why it can't go on in forks; empty if it can.
-        files: the real paths of the project's modules that were loaded before, each with the time of its last change in
-            nanoseconds since 1970.
+        files: the real paths of the files that were read before, without those of libraries, each with the time of its last
+            change in nanoseconds since 1970.
     """
 
     obstacle: str = ""
@@ -90,7 +97,6 @@ class CheckpointReplay:
         channel: the socket that requests are passed on by.
         waiting: requests that wait for it to reach the cut.
         reached: what it has reported; None until then.
-        is_started: whether `start` was called.
     """
 
     def __init__(self, request: PreparedReplay) -> None:
@@ -98,7 +104,7 @@ class CheckpointReplay:
         self.channel, self._theirs = socket.socketpair()
         self.waiting: list[ReplayCall] = []
         self.reached: CutReport | None = None
-        self.is_started = False
+        self._process = 0
         self._request = request
         self._reached_at = 0
 
@@ -109,14 +115,19 @@ class CheckpointReplay:
             folder: an empty folder for files of the fork's own.
             close_ours: closes in the fork what it must not keep open.
         """
-        self.is_started = True
-        if fork_process() == 0:
+        self._process = fork_process()
+        if self._process == 0:
             try:
                 close_ours()
                 _Cut(self._theirs).replay(self._request, folder)
             finally:
                 unpatched.immediate_exit(1)
         self._theirs.close()
+
+    @property
+    def is_started(self) -> bool:
+        """Whether `start` was called."""
+        return self._process != 0
 
     @property
     def is_expired(self) -> bool:
@@ -154,14 +165,19 @@ class CheckpointReplay:
         if self.reached.obstacle:
             return self.reached.obstacle
         if not changed_files(call.request).isdisjoint(self.reached.files):
-            return "the agent has imported what is mutated before the call"
+            return "the agent has read what is mutated before the call"
         if any(_changed_at(file) != changed for file, changed in self.reached.files.items()):
-            return "a file that the agent has imported before the call was changed"
+            return "a file that the agent has read before the call was changed"
         return ""
 
-    def end(self) -> None:
-        """Have it end; requests that it has taken are answered nevertheless."""
+    def close(self) -> None:
+        """Close what this process and its forks have open of it. At the cut, it ends then, when its forks have ended."""
         self.channel.close()
+
+    def kill(self) -> None:
+        """Kill it on its way to the cut. What it has started is killed with the group of the process that has started it."""
+        self.close()
+        kill_child(self._process, with_group=False)
 
 
 class _Cut:
@@ -175,7 +191,6 @@ class _Cut:
 
     def replay(self, request: PreparedReplay, folder: str) -> None:
         """Replay in this process, and end it. A fork that goes on from the cut ends here, too."""
-        os.setsid()
         for descriptor, name in enumerate(("stdout", "stderr"), 1):
             output = os.memfd_create(name)
             os.dup2(output, descriptor)
@@ -237,7 +252,7 @@ class _Cut:
         else:
             random_state = obstacles.changed_random_state()
             swap.look_up()
-            self._report(CutReport("", _loaded_files()))
+            self._report(CutReport("", _times_of(obstacles.opened | _module_files())))
             while (call := self._received()) is not None:
                 if fork_of_ours() == 0:
                     if not call.fork():
@@ -269,14 +284,20 @@ class _Cut:
         running.take_over(environment[REPORT], environment[SCRATCH])
 
 
-def _loaded_files() -> dict[str, int]:
-    """Return the files that modules were loaded from, without those of libraries, as a `CutReport` has them."""
-    files = {
-        os.path.realpath(file)
-        for module in list(sys.modules.values())
-        if isinstance(file := getattr(module, "__file__", None), str)
+def _module_files() -> set[str]:
+    """Return the files of all loaded modules; some were loaded before the program began."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {file for file in files if isinstance(file, str)}
+
+
+def _times_of(files: set[str]) -> dict[str, int]:
+    """Return the files of a `CutReport`; the kernel's, which change all the time, are left out, too."""
+    real = {os.path.realpath(file) for file in files if not file.startswith(_KERNEL)}
+    return {
+        file: _changed_at(file)
+        for file in sorted(real)
+        if not (is_in_library(file) or file.startswith(_OURS))
     }
-    return {file: _changed_at(file) for file in sorted(files) if not is_in_library(file)}
 
 
 def _changed_at(file: str) -> int:

@@ -78,6 +78,10 @@ class ReplayCall:
         channel.sendall(msgspec.json.encode(self.request) + b"\n")
         self.close()
 
+    def fileno(self) -> int:
+        """Return the descriptor of the connection. It can be read when the asking process has gone."""
+        return self._connection.fileno()
+
     def close(self) -> None:
         """Close what the request came with."""
         while self._pipes:
