@@ -243,8 +243,12 @@ class Replayer(Protocol):
     def summary(self, status: int) -> ReplaySummary:
         """Return the result of the replay; `status` is the program's exit status."""
 
-    def pause(self) -> None:
-        """Stop listening to child processes, until a fork takes the place of this process."""
+    def pause(self, *, for_several: bool = False) -> None:
+        """Stop listening to child processes, until a fork takes the place of this process.
+
+        Args:
+            for_several: whether several forks may do so at one time.
+        """
 
     def take_over(self, scratch: str | None = None) -> None:
         """Go on in this fork, in the place of the process that paused.

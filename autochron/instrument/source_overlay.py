@@ -9,6 +9,8 @@ import importlib.machinery
 import json
 from typing import Any
 
+import msgspec
+
 from autochron import project
 from autochron._runtime.unpatched import os
 
@@ -30,8 +32,15 @@ def lay(path: str, text: str) -> None:
 
 def take_over() -> None:
     """Replace the texts that the parent process has replaced."""
-    texts: dict[str, str] = json.loads(os.environ[VARIABLE])
-    project.OVERLAYS.update({path: text.encode() for path, text in texts.items()})
+    replace_by(os.environ[VARIABLE])
+
+
+def replace_by(texts: str) -> None:
+    """Replace texts in this process; `texts` is a value of the environment variable."""
+    replacements = msgspec.json.decode(
+        texts, type=dict[str, str]
+    )  # not `json`, which a program may have patched
+    project.OVERLAYS.update({path: text.encode() for path, text in replacements.items()})
     _change_loader()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from autochron._runtime import unpatched
 from autochron._runtime.recursion import enough_frames
+from autochron._runtime.unpatched import os
 from autochron.model import ReplaySummary, Severity
 from autochron.program.standstill import Standstill
 from autochron.session.replaying import Replaying
@@ -72,7 +73,7 @@ class RunningReplay:
         """Stop what a fork would not inherit, until one goes on in the place of this process."""
         if self._standstill is not None:
             self._standstill.over()
-        self.replaying.pause()
+        self.replaying.pause(for_several=True)
 
     def take_over(self, report_file: str, scratch: str) -> None:
         """Go on in a fork, in the place of the process that paused.
@@ -83,7 +84,9 @@ class RunningReplay:
         """
         self._process = unpatched.getpid()
         self.report_file = report_file
-        open(report_file, "wb").close()
+        os.close(
+            os.open(report_file, os.O_WRONLY | os.O_CREAT, 0o644)
+        )  # tells that the program began, as above
         self.capture.take_over()
         self.replaying.take_over(scratch)
         self.watch_standstill()

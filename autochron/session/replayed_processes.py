@@ -89,6 +89,8 @@ class ReplayedProcesses:
         self._problem = problem
         self._folder: ReplayFolder | None = None
         """The folder that processes read the replay from and report to. Only the first process has it."""
+        self._is_laid_out = True
+        """Whether the folder is that of this process, and not of the one that it was forked from."""
         self._snapshots: list[str] = []
         self._report: ChildReport | None = None
         """The report of this process to the first one; None in the first one."""
@@ -263,33 +265,35 @@ class ReplayedProcesses:
         self._report = ChildReport(self.children.context.place, lane)
         self._director.serve_child(self._report, lane)
 
-    def pause(self) -> None:
+    def pause(self, *, for_several: bool = False) -> None:
         """Pay no attention to processes until a fork of this process goes on.
 
         The forks are ours and no part of the program. Each of them gets a new folder.
+
+        Args:
+            for_several: whether several may go on at one time, so that each has to make its folder itself.
         """
         if self._folder is not None and self.children is not None:
             self._folder.remove()
-            self._lay_out_anew(self.children)
+            self._is_laid_out = not for_several
+            if not for_several:
+                self._lay_out_anew(self.children)
             processes.attend(None)
 
-    def resume(self, *, anew: bool = False) -> None:
-        """Pay attention to processes again, in a fork of the process that paused.
-
-        Args:
-            anew: whether this fork gets a folder of its own, because others may go on at the same time.
-        """
+    def resume(self) -> None:
+        """Pay attention to processes again, in a fork of the process that paused."""
         if self.children is not None:
-            if anew and self._folder is not None:
+            if self._folder is not None and not self._is_laid_out:
                 self._lay_out_anew(self.children)
             processes.attend(self.children)
 
     def _lay_out_anew(self, children: Children) -> None:
         """Choose another folder, and have the processes that the program starts use it."""
-        self._folder = self._make_folder()
+        self._folder, self._is_laid_out = self._make_folder(), True
         children.context = self._context(self._folder)
         children.before_first = self._folder.fill
-        children.begin()
+        if processes.VARIABLE in os.environ:  # the program may have removed it
+            children.begin()
 
     def clear(self) -> None:
         """Remove the folder of a fork that could not: a process that it started may have gone on writing there."""

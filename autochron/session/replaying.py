@@ -311,9 +311,13 @@ class Replaying(Session):
         self._live.discard()
         self.processes.remove()
 
-    def pause(self) -> None:
-        """Pay no attention to child processes until a fork goes on in the place of this process."""
-        self.processes.pause()
+    def pause(self, *, for_several: bool = False) -> None:
+        """Pay no attention to child processes until a fork goes on in the place of this process.
+
+        Args:
+            for_several: whether several forks may go on at one time.
+        """
+        self.processes.pause(for_several=for_several)
 
     def take_over(self, scratch: str | None = None) -> None:
         """Go on in a fork, in the place of the process that paused.
@@ -325,7 +329,7 @@ class Replaying(Session):
         self._guard.take_over()
         if self._live.state is not None:
             self._live.state.scratch.fork(scratch)
-        self.processes.resume(anew=scratch is not None)
+        self.processes.resume()
 
     def clear(self) -> None:
         """Remove what a fork has left because it could not remove it."""

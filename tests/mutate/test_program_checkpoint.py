@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,14 @@ signal.signal(signal.SIGUSR1, lambda *_: print("signalled"))
 tools.look(1)
 os.kill(os.getpid(), signal.SIGUSR1)
 """,
+    "an empty environment": "import os, tools\nos.environ.clear()\ntools.look(1)\nprint(dict(os.environ))\n",
+    "functions that it has replaced": """
+import builtins, json, select, socket, tools
+kept = builtins.open, json.loads, select.poll, socket.socket
+builtins.open = json.loads = select.poll = socket.socket = None
+print(tools.look(1))
+builtins.open, json.loads, select.poll, socket.socket = kept
+""",
     "a clock": BEFORE + "import time\na = time.time()\ntools.look(1)\nprint(time.time() - a < 60)\n",
     "a file that it has read": BEFORE
     + "text = open('autochron.toml').read()\nprint(tools.look(1), len(text))\n",
@@ -144,6 +153,41 @@ WHOLE = {
     "shared memory": (
         "import mmap\nshared = mmap.mmap(-1, 8)\nshared[:1] = b'1'\nprint(tools.look(1), shared[:1])\n",
         "memory is shared",
+    ),
+    "a copy of a stream": (
+        "import os, sys\nkept = os.dup(2)\nprint(tools.look(1))\nos.write(kept, b'end')\n",
+        "a file was opened",
+    ),
+    "its process": (
+        "import os\nkept = os.getpid()\ntools.look(1)\nprint(kept == os.getpid())\n",
+        "os.getpid()",
+    ),
+    "a process to be started": (
+        (
+            "import multiprocessing\nprocess = multiprocessing.get_context('fork').Process(target=print)\n"
+            "print(tools.look(1), flush=True)\nprocess.start()\nprocess.join()\n"
+        ),
+        "multiprocessing were set up",
+    ),
+    "its own limits": (
+        "import resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nprint(tools.look(1))\n",
+        "limits, a tracer",
+    ),
+    "a tracer": ("import sys\nsys.setprofile(lambda *_: None)\nprint(tools.look(1))\n", "limits, a tracer"),
+    "an audit hook": (
+        "import sys\nsys.addaudithook(lambda *_: None)\nprint(tools.look(1))\n",
+        "an audit hook",
+    ),
+    "a hook of forks": (
+        "import os\nos.register_at_fork(before=lambda: print('fork'))\nprint(tools.look(1))\n",
+        "functions for forks",
+    ),
+    "a pending signal": (
+        (
+            "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\nsignal.raise_signal(signal.SIGUSR1)\n"
+            "tools.look(1)\nprint(signal.sigpending())\n"
+        ),
+        "a signal is pending",
     ),
     "no call": ("print(tools.rest())\n", "does not call what is swapped in"),
     "an end before": ("import os\ntools.rest()\nos._exit(0)\n", "its process ended before the call"),
@@ -290,12 +334,12 @@ def test_an_agent_that_does_not_come_to_the_call_is_killed(tmp_path, prepare, mo
 
 
 @pytest.mark.slow
-def test_nothing_is_left_at_the_end(tmp_path, prepare, monkeypatch):
+def test_nothing_is_left_at_the_end(tmp_path, prepare, monkeypatch, request):
     write(tmp_path, {"guard.py": GUARD})
     seed = recorded(tmp_path, PROGRAMS["prints"])
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
+    temporary = tempfile.mkdtemp(prefix="a")  # short, as the path of a socket must be
+    request.addfinalizer(lambda: shutil.rmtree(temporary))
+    monkeypatch.setenv("TMPDIR", temporary)
     monkeypatch.setattr(tempfile, "tempdir", None)
     prepared = prepare(seed)
     replayed(tmp_path, live="kind:tool", swap=SWAP)
@@ -304,4 +348,4 @@ def test_nothing_is_left_at_the_end(tmp_path, prepare, monkeypatch):
     assert processes_left(prepared, 2) == 2
     prepared.end()
     assert processes_left(prepared, 0) == 0
-    assert list(temporary.iterdir()) == []
+    assert os.listdir(temporary) == []

@@ -6,18 +6,30 @@ whatever was changed outside of the process is changed for all forks.
 
 from __future__ import annotations
 
+import functools
+import resource
 import signal
 import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from importlib.util import source_from_cache
 from typing import Any
 
 from autochron._runtime import unpatched
-from autochron._runtime.unpatched import getframe, os
+from autochron._runtime.unpatched import getframe, os, program_os
 from autochron.isolation.denials import Isolation
 from autochron.project import Project
+
+_LIMITS = tuple(getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_"))
+
+_COUNTERS = (
+    ("multiprocessing.process", "_process_counter", "count(1)"),
+    ("multiprocessing.util", "_finalizer_counter", "count(0)"),
+)
+"""What counts the objects of `multiprocessing`, each of which remembers its process: module, name, and text at the start."""
+
+_HOOKS = "sys.addaudithook"
 
 _PATIENCE = 50
 """Looks for other threads, a millisecond apart: a thread of ours that was joined may still be about to end."""
@@ -45,21 +57,44 @@ class ForkObstacles:
         self._own_streams = own_streams
         self._isolation: Isolation | None = Isolation(("network", "subprocess", "files"), project)
         self._descriptors: dict[int, tuple[Any, ...]] = {}
+        self._project = project
         self._shared_memory: list[str] = []
         self._random_state: Any = None
+        self._surroundings: tuple[Any, ...] = ()
+        self._undo: Callable[[], None] = lambda: None
 
     def begin(self) -> None:
         """Watch from now on."""
         events = () if self._isolation is None else self._isolation.events
 
         def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
-            if self._isolation is not None and event in events:
+            if self._isolation is not None and (event in events or event == _HOOKS):
                 self._on_audit_event(event, arguments)
 
         sys.addaudithook(on_audit_event)
         self._descriptors = self._open_descriptors()
         self._shared_memory = _shared_memory()
         self._random_state = _random_state()
+        self._surroundings = _surroundings()
+        self._undo = self._note_fork_hooks()
+
+    def _note_fork_hooks(self) -> Callable[[], None]:
+        """Note that the program registers functions for forks: they would be called for ours. Return the undo function."""
+        original = program_os.register_at_fork
+
+        @functools.wraps(original)
+        def register_at_fork(**functions: Any) -> None:
+            if self._project.owns(getframe(1).f_code.co_filename):
+                self.noted = f"{self._who} has registered functions for forks"
+            original(**functions)
+
+        program_os.register_at_fork = register_at_fork
+
+        def undo() -> None:
+            if program_os.register_at_fork is register_at_fork:
+                program_os.register_at_fork = original
+
+        return undo
 
     def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note an access to the network, a process, a file or a database."""
@@ -67,7 +102,9 @@ class ForkObstacles:
         assert isolation is not None  # noqa: S101 - the caller has checked it
         if event == "open":
             self._note_opened(arguments[0])
-        if event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
+        if event == _HOOKS:
+            self.noted = f"{self._who} has added an audit hook"
+        elif event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
             self.noted = f"{self._who} reaches outside of its process ({event})"
         self._isolation = isolation
 
@@ -82,6 +119,7 @@ class ForkObstacles:
         """Stop watching; return why a fork made now would not inherit all of the state, or an empty text."""
         obstacle = self._found()
         self._isolation = None
+        self._undo()
         return obstacle
 
     def changed_random_state(self) -> Any:
@@ -101,6 +139,10 @@ class ForkObstacles:
             return "a file was opened, read or written"
         if _shared_memory() != self._shared_memory:
             return "memory is shared with other processes"
+        if _surroundings() != self._surroundings:
+            return "limits, a tracer or processes of multiprocessing were set up"
+        if signal.sigpending():
+            return "a signal is pending"
         if any(
             signal.getitimer(timer)[0]
             for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -109,20 +151,19 @@ class ForkObstacles:
         return ""
 
     def _open_descriptors(self) -> dict[int, tuple[Any, ...]]:
-        """Describe each open descriptor of this process that leads to no stream of its own.
+        """Describe each open descriptor of this process.
 
         Returns:
             By descriptor, the device and the inode; for a regular file also the position in it, its size in bytes, and the
-            time of its last change in nanoseconds.
+            time of its last change in nanoseconds, unless it is one of the streams, which may be written to.
         """
         descriptions: dict[int, tuple[Any, ...]] = {}
         streams = [os.fstat(descriptor) for descriptor in self._own_streams]
         for descriptor in map(int, os.listdir("/proc/self/fd")):
             with suppress(OSError):  # the descriptor of the listing is closed by now
                 status = os.fstat(descriptor)
-                if any(os.path.samestat(status, stream) for stream in streams):
-                    continue
-                is_file = stat.S_ISREG(status.st_mode)
+                is_stream = any(os.path.samestat(status, stream) for stream in streams)
+                is_file = stat.S_ISREG(status.st_mode) and not is_stream
                 position = (
                     (os.lseek(descriptor, 0, os.SEEK_CUR), status.st_size, status.st_mtime_ns)
                     if is_file
@@ -138,6 +179,13 @@ def restore_random(state: Any) -> None:
         sys.modules["random"].setstate(state)
 
 
+def _surroundings() -> tuple[Any, ...]:
+    """Return what a program may have set up that a fork would not have, or that would watch our own work."""
+    limits = tuple(resource.getrlimit(number) for number in _LIMITS)
+    made = tuple(str(getattr(sys.modules.get(module), name, start)) for module, name, start in _COUNTERS)
+    return sys.getprofile(), sys.gettrace(), limits, made
+
+
 def _random_state() -> Any:
     random: Any = sys.modules.get("random")
     return None if random is None else random.getstate()
@@ -145,8 +193,8 @@ def _random_state() -> Any:
 
 def _shared_memory() -> list[str]:
     """Return the parts of this process's memory that it shares with its forks, as the kernel lists them."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-        return [line.split(None, 1)[0] for line in file if line.split(None, 2)[1][1:4:2] == "ws"]
+    lines = _text_of("/proc/self/maps").splitlines()
+    return [line.split(None, 1)[0] for line in lines if line.split(None, 2)[1][1:4:2] == "ws"]
 
 
 def _has_other_threads() -> bool:
@@ -162,9 +210,16 @@ def _names_of_threads() -> str:
     names = set()
     for thread in os.listdir("/proc/self/task"):
         if int(thread) != os.getpid():
-            with (
-                suppress(OSError),
-                open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file,
-            ):
-                names.add(file.read().strip())
+            with suppress(OSError):
+                names.add(_text_of(f"/proc/self/task/{thread}/comm").strip())
     return ", ".join(sorted(names))
+
+
+def _text_of(path: str) -> str:
+    """Return the text of a file of the kernel, whatever the program has made of `open`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = list(iter(lambda: os.read(descriptor, 1 << 20), b""))
+    finally:
+        os.close(descriptor)
+    return b"".join(parts).decode("utf-8", "replace")

@@ -10,10 +10,10 @@ and passes them on to it. After a while another one takes its place, because the
 
 from __future__ import annotations
 
-import json
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 
@@ -40,11 +40,19 @@ from autochron.workers.prepared import PreparedReplay
 from autochron.workers.silence import flush
 
 _MAX_AGE = 3_000_000_000
-"""Nanoseconds that a checkpoint process is used for, from when it has reached the cut. The clocks that a replayed agent reads
-are served or invented, so that it sees nothing of this time; what a library reads of the real clock is not."""
+"""Nanoseconds that a checkpoint process is used for, from when it has reached the cut. A library may have read a clock."""
 
-_OLD = 2_000_000_000
-"""Nanoseconds after which the next one is started, so that no request has to wait for it."""
+_MAX_AGE_OF_CLOCKS = 500_000_000
+"""The same for a program that has read a clock itself, which may see how long it has waited."""
+
+_OLD = 2 / 3
+"""The share of that time after which the next one is started, so that no request has to wait for it."""
+
+_OF_THE_PROCESS = frozenset({
+    *(f"os.{name}" for name in ("getpid", "getppid", "getpgid", "getpgrp", "getsid", "times")),
+    *(f"time.{name}" for name in ("process_time", "process_time_ns", "thread_time", "thread_time_ns")),
+})  # fmt: skip
+"""Calls whose results are others in a fork."""
 
 _KERNEL = ("/dev/", "/proc/", "/sys/")
 
@@ -62,10 +70,12 @@ class CutReport(Struct, frozen=True):
         obstacle: why it can't go on in forks; empty if it can.
         files: the real paths of the files that were read before, without those of libraries, each with the time of its last
             change in nanoseconds since 1970.
+        has_read_clock: whether the program has read a clock.
     """
 
     obstacle: str = ""
     files: dict[str, int] = {}
+    has_read_clock: bool = False
 
 
 def key_of(request: PreparedReplay) -> bytes:
@@ -74,20 +84,25 @@ def key_of(request: PreparedReplay) -> bytes:
     Raises:
         OSError: the trace or the plan can't be read.
     """
-    environment = dict(request.environment)
-    plan = environment.get(PLAN, "")
-    common = {name: value for name, value in environment.items() if name not in _OF_ONE}
-    alike = msgspec.structs.replace(request, trace="", environment=common, limits={})
-    digest = blake2b(msgspec.json.encode(alike, order="sorted"), digest_size=16)
-    for path in (request.trace, plan):
+    alike = msgspec.structs.replace(request, trace="", environment={}, limits={})
+    changing = sorted(_common(request.environment).items()), sorted(request.limits.items())
+    digest = blake2b(msgspec.json.encode((alike, changing)), digest_size=16)
+    for path in (request.trace, request.environment.get(PLAN, "")):
         with open(path, "rb") as file:
             digest.update(blake2b(file.read()).digest())
     return digest.digest()
 
 
+def _common(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with placeholders for what differs in each request."""
+    return {name: "{}" if name in _OF_ONE else value for name, value in environment.items()}
+
+
 def changed_files(request: PreparedReplay) -> set[str]:
     """Return the real paths of the files that a request replaces the text of."""
-    return set(json.loads(request.environment.get(source_overlay.VARIABLE, "{}")))
+    return set(
+        msgspec.json.decode(request.environment.get(source_overlay.VARIABLE, "{}"), type=dict[str, str])
+    )
 
 
 class CheckpointReplay:
@@ -132,12 +147,17 @@ class CheckpointReplay:
     @property
     def is_expired(self) -> bool:
         """Whether it has waited at the cut for too long to be used."""
-        return self._age > _MAX_AGE
+        return self._age > self._max_age
 
     @property
     def is_old(self) -> bool:
         """Whether another one should be started, which takes its place."""
-        return self._age > _OLD
+        return self._age > _OLD * self._max_age
+
+    @property
+    def _max_age(self) -> int:
+        has_read_clock = self.reached is not None and self.reached.has_read_clock
+        return _MAX_AGE_OF_CLOCKS if has_read_clock else _MAX_AGE
 
     @property
     def _age(self) -> int:
@@ -195,8 +215,7 @@ class _Cut:
             output = os.memfd_create(name)
             os.dup2(output, descriptor)
             os.close(output)
-        environment = {name: value for name, value in request.environment.items() if name not in _OF_ONE}
-        environment |= {
+        environment = _common(request.environment) | {
             PLAN: request.environment[PLAN],
             REPORT: os.path.join(folder, "report.json"),
             SCRATCH: os.path.join(folder, "scratch"),
@@ -234,7 +253,9 @@ class _Cut:
         try:
             with paused(), undisturbed():  # what is done here is not the program's
                 self._fork_for_requests(running, swap)
-        except BaseException:
+        except BaseException as error:
+            with suppress(Exception):  # after the fork, the channel is closed
+                self._report(CutReport(f"it can't be forked there ({type(error).__name__}: {error})"))
             sys.__excepthook__(
                 *sys.exc_info()
             )  # not the program's, which would take it for one of its own errors
@@ -246,13 +267,16 @@ class _Cut:
         obstacles = self._obstacles
         assert obstacles is not None  # noqa: S101 - set with the replay
         running.pause()
-        obstacle = obstacles.end()
+        findings = running.replaying.findings()
+        asked = next((each.call for each in findings if each.call in _OF_THE_PROCESS), None)
+        obstacle = obstacles.end() or (f"the agent has asked for {asked}()" if asked else "")
         if obstacle:
             self._report(CutReport(" ".join(obstacle.split())))
         else:
             random_state = obstacles.changed_random_state()
             swap.look_up()
-            self._report(CutReport("", _times_of(obstacles.opened | _module_files())))
+            has_read_clock = any(each.category == "clock" for each in findings)
+            self._report(CutReport("", _times_of(obstacles.opened | _module_files()), has_read_clock))
             while (call := self._received()) is not None:
                 if fork_of_ours() == 0:
                     if not call.fork():
@@ -276,11 +300,11 @@ class _Cut:
         self._channel.close()
         call.enter(keeps_output=True)
         environment = call.request.environment
-        for name in (EDGE_INPUTS_REQUEST, source_overlay.VARIABLE):
-            if name in environment:
-                os.environ[name] = environment[name]
         if source_overlay.VARIABLE in environment:
-            source_overlay.take_over()
+            source_overlay.replace_by(environment[source_overlay.VARIABLE])
+        for name in (EDGE_INPUTS_REQUEST, source_overlay.VARIABLE):
+            if name in os.environ:  # the program may have removed it
+                os.environ[name] = environment[name]
         running.take_over(environment[REPORT], environment[SCRATCH])
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import atexit
 import resource
-import select
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from select import POLLIN, poll
+from socket import recv_fds, send_fds, socket
 
 import msgspec
 
@@ -29,6 +29,9 @@ from autochron.workers.silence import flush
 _PART = 1 << 16
 """Bytes of one read, at most."""
 
+_LENGTH = 8
+"""Bytes before a request that is passed on, which say how many it has."""
+
 _OUTPUTS = (1, 2)
 """The descriptors of standard output and standard error."""
 
@@ -41,7 +44,7 @@ class ReplayCall:
         why_whole: why it is not replayed from the cut; empty where it is, or was not asked for.
     """
 
-    def __init__(self, connection: socket.socket, pipes: list[int], request: PreparedReplay) -> None:
+    def __init__(self, connection: socket, pipes: list[int], request: PreparedReplay) -> None:
         """Take what a request came with."""
         self.request = request
         self.why_whole = ""
@@ -50,32 +53,45 @@ class ReplayCall:
         self._outputs: list[int] = []
 
     @classmethod
-    def accepted(cls, connection: socket.socket) -> ReplayCall:
+    def accepted(cls, connection: socket) -> ReplayCall:
         """Read a request from a new connection.
 
         Raises:
             EOFError, OSError, msgspec.MsgspecError: there is none.
         """
-        _, pipes, _, _ = socket.recv_fds(connection, 1, 2)
+        _, pipes, _, _ = recv_fds(connection, 1, 2)
         return cls(connection, pipes, _read_request(connection))
 
     @classmethod
-    def received(cls, channel: socket.socket) -> ReplayCall | None:
-        """Read a request that was passed on; return None when the channel is closed."""
-        word, descriptors, _, _ = socket.recv_fds(channel, 1, 3)
-        if not word:
-            return None
-        connection, *pipes = descriptors
-        return cls(socket.socket(fileno=connection), pipes, _read_request(channel))
+    def received(cls, channel: socket) -> ReplayCall | None:
+        """Read a request that was passed on; return None when the channel is closed.
 
-    def pass_on(self, channel: socket.socket) -> None:
+        The next one may be there, too, with descriptors of its own. So no more is read than belongs to this one.
+
+        Raises:
+            EOFError, OSError, msgspec.MsgspecError: it is not whole.
+        """
+        head, descriptors, _, _ = recv_fds(channel, _LENGTH, 3)
+        if not head:
+            return None
+        line = bytearray()
+        while len(head) < _LENGTH:
+            head += _part(channel, _LENGTH - len(head))
+        size = int.from_bytes(head)
+        while len(line) < size:
+            line += _part(channel, min(size - len(line), _PART))
+        connection, *pipes = descriptors
+        return cls(socket(fileno=connection), pipes, msgspec.json.decode(bytes(line), type=PreparedReplay))
+
+    def pass_on(self, channel: socket) -> None:
         """Pass the request on to another process, and close it here.
 
         Raises:
             OSError: the process has ended; nothing is closed.
         """
-        socket.send_fds(channel, [b"r"], [self._connection.fileno(), *self._pipes])
-        channel.sendall(msgspec.json.encode(self.request) + b"\n")
+        line = msgspec.json.encode(self.request)
+        send_fds(channel, [len(line).to_bytes(_LENGTH)], [self._connection.fileno(), *self._pipes])
+        channel.sendall(line)
         self.close()
 
     def fileno(self) -> int:
@@ -102,10 +118,10 @@ class ReplayCall:
         if process == 0:
             return True
         watched = os.pidfd_open(process)
-        poll = select.poll()
-        poll.register(watched, select.POLLIN)
-        poll.register(self._connection, select.POLLIN)
-        ready = [descriptor for descriptor, _ in poll.poll()]
+        events = poll()
+        events.register(watched, POLLIN)
+        events.register(self._connection, POLLIN)
+        ready = [descriptor for descriptor, _ in events.poll()]
         os.close(watched)
         if watched not in ready:
             kill_child(process, with_group=True)
@@ -119,7 +135,7 @@ class ReplayCall:
         return False
 
     def enter(self, *, keeps_output: bool = False) -> None:
-        """Become, in the fork, the process of the request: with its streams and its limits.
+        """Become, in the fork, the process of the request, with its streams.
 
         Args:
             keeps_output: whether what was written to the standard streams so far belongs to the replay.
@@ -129,10 +145,9 @@ class ReplayCall:
         for descriptor, output in zip(_OUTPUTS, self._outputs, strict=True):
             if keeps_output:
                 write_all(output, _content(descriptor))
+                os.lseek(output, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
             os.dup2(output, descriptor)
             os.close(output)
-        for number, limit in self.request.limits.items():
-            resource.setrlimit(number, limit)
 
 
 def fork_of_ours() -> int:
@@ -148,20 +163,27 @@ def reap() -> None:
             pass
 
 
-def _read_request(connection: socket.socket) -> PreparedReplay:
+def _part(connection: socket, most: int) -> bytes:
+    part = connection.recv(most)
+    if not part:
+        raise EOFError
+    return part
+
+
+def _read_request(connection: socket) -> PreparedReplay:
     line = bytearray()
     while not line.endswith(b"\n"):
-        part = connection.recv(_PART)
-        if not part:
-            raise EOFError
-        line += part
+        line += _part(connection, _PART)
     return msgspec.json.decode(bytes(line), type=PreparedReplay)
 
 
 def _content(descriptor: int) -> bytes:
     """Return the content of a file that a descriptor leads to."""
-    with open(f"/proc/self/fd/{descriptor}", "rb") as file:
-        return file.read()
+    copy = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(copy, os.fstat(copy).st_size, 0)
+    finally:
+        os.close(copy)
 
 
 def run_to_end(
@@ -185,6 +207,8 @@ def run_to_end(
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(request.folder)
+        for number, limit in request.limits.items():
+            resource.setrlimit(number, limit)
         status = _replay(request, before_run)
     except SystemExit as error:  # of a process that the program has forked
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
