@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autochron._runtime.unpatched import os
 from autochron.crossing.processes import VARIABLE
@@ -192,7 +192,9 @@ def _replayed(
     if address and not command:
         with suppress(NotPreparedError):
             return run_prepared(address, replay, timeout)
-    return _finished(_command_line(replay, command), replay.environment, timeout)
+    end, stdout, stderr = _finished(_command_line(replay, command), replay.environment, timeout)
+    why_whole = "no prepared process takes it" if replay.from_cut else ""
+    return structs.replace(end, why_whole=why_whole), stdout, stderr
 
 
 def _read_report(path: str, status: int, stderr: str) -> tuple[ReplaySummary, tuple[Replayed, ...]]:

@@ -265,7 +265,7 @@ def test_a_file_that_was_changed_on_the_disk_takes_a_whole_replay(reads, cut, tm
     write(tmp_path, {"helper.py": "MORE = 100\n"})
     cut.begin(f"{BEFORE}{reads}\nprint(tools.look(1)['number'] + more)\n")
     assert cut() == ("before\n141\n", "")
-    write(tmp_path, {"helper.py": "MORE = 2000\n"})
+    write(tmp_path, {"helper.py": "MORE = 2000\n", "new.py": ""})
     assert cut() == ("before\n2041\n", "a file that the agent has read before the call was changed")
 
 
@@ -349,3 +349,22 @@ def test_nothing_is_left_at_the_end(tmp_path, prepare, monkeypatch, request):
     prepared.end()
     assert processes_left(prepared, 0) == 0
     assert os.listdir(temporary) == []
+
+
+@pytest.mark.slow
+def test_a_process_with_a_copied_environment_has_the_text_that_was_laid(cut, tmp_path):
+    write(tmp_path, {"child.py": "import guard\nprint('child', guard.look(7)['number'])\n"})
+    cut.begin(
+        "import os, subprocess, sys, tools\n"
+        "kept = dict(os.environ)\nprint(tools.look(1)['number'], flush=True)\n"
+        "subprocess.run([sys.executable, 'child.py'], env=kept)\n"
+    )
+    text = "def look(number):\n    return {'number': number + 50, 'at': 0}\n"
+    assert cut(text=text) == ("51\nchild 57\n", "")
+
+
+@pytest.mark.slow
+def test_a_replay_in_a_new_interpreter_has_a_reason(cut, prepare):
+    cut.begin(BEFORE + "print(tools.look(1)['number'])\n")
+    prepare("1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")  # of another hash seed
+    assert cut()[1] == "no prepared process takes it"

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from importlib.util import source_from_cache
+from types import FrameType
 from typing import Any
 
 from autochron._runtime import unpatched
@@ -29,6 +30,7 @@ _COUNTERS = (
 )
 """What counts the objects of `multiprocessing`, each of which remembers its process: module, name, and text at the start."""
 
+_READS = frozenset({"open", "os.listdir", "os.scandir"})
 _HOOKS = "sys.addaudithook"
 
 _PATIENCE = 50
@@ -40,7 +42,7 @@ class ForkObstacles:
 
     Attributes:
         noted: an obstacle that was noted since; empty if there is none.
-        opened: the absolute paths of the files that were opened since; of bytecode, that of its source.
+        opened: the absolute paths of the files and folders that were read since; of bytecode, that of its source.
     """
 
     def __init__(self, project: Project, who: str, own_streams: Collection[int] = ()) -> None:
@@ -68,7 +70,7 @@ class ForkObstacles:
         events = () if self._isolation is None else self._isolation.events
 
         def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
-            if self._isolation is not None and (event in events or event == _HOOKS):
+            if self._isolation is not None and (event in events or event in _READS or event == _HOOKS):
                 self._on_audit_event(event, arguments)
 
         sys.addaudithook(on_audit_event)
@@ -100,7 +102,7 @@ class ForkObstacles:
         """Note an access to the network, a process, a file or a database."""
         isolation, self._isolation = self._isolation, None  # events of the check itself are not the program's
         assert isolation is not None  # noqa: S101 - the caller has checked it
-        if event == "open":
+        if event in _READS and not (event == "os.listdir" and _is_import(getframe(2))):
             self._note_opened(arguments[0])
         if event == _HOOKS:
             self.noted = f"{self._who} has added an audit hook"
@@ -109,8 +111,9 @@ class ForkObstacles:
         self._isolation = isolation
 
     def _note_opened(self, path: Any) -> None:
-        if isinstance(path, int) or path is None:
+        if isinstance(path, int):
             return
+        path = os.curdir if path is None else path  # of a folder
         with suppress(TypeError, ValueError):
             text = os.path.abspath(os.fsdecode(path))
             self.opened.add(source_from_cache(text) if text.endswith(".pyc") else text)
@@ -177,6 +180,11 @@ def restore_random(state: Any) -> None:
     """Restore what `changed_random_state` returned, in a fork."""
     if state is not None:
         sys.modules["random"].setstate(state)
+
+
+def _is_import(frame: FrameType) -> bool:
+    """Return whether the import system lists a folder. Which modules are there matters only if one is added."""
+    return frame.f_globals.get("__name__") in {"_frozen_importlib_external", "importlib._bootstrap_external"}
 
 
 def _surroundings() -> tuple[Any, ...]:

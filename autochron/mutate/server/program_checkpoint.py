@@ -2,7 +2,8 @@
 
 Up to that call nothing of a mutant has run, provided that its module is imported with the call, as the modules of swaps
 are. So all replays with the same plan are alike until then. A fork can go on there only if it inherits all of the program's
-state; `fork_obstacles` finds out whether it would.
+state; `fork_obstacles` finds out whether it would. A file that is changed between two replays is noticed if it was read or
+listed before the cut, and not if only its state was asked for.
 
 The process that listens for requests starts a checkpoint process for requests that differ only in what `key_of` leaves out,
 and passes them on to it. After a while another one takes its place, because the program must not see how long it has waited.
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +26,7 @@ import autochron
 from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.crossing.pausing import paused
+from autochron.crossing.processes import VARIABLE
 from autochron.effects.undisturbed import undisturbed
 from autochron.envelope.bodies import restore_body
 from autochron.instrument import source_overlay
@@ -56,6 +59,12 @@ _OF_THE_PROCESS = frozenset({
 
 _KERNEL = ("/dev/", "/proc/", "/sys/")
 
+_INHERITED = (VARIABLE, EDGE_INPUTS_REQUEST, source_overlay.VARIABLE)
+"""Variables of ours that the processes of the program need, and that each fork has values of its own for."""
+
+_ENVIRONMENTS = {"subprocess.Popen": 3, "os.posix_spawn": 2, "os.spawn": 3, "os.exec": 2}
+"""Audit events of processes that start, and the index of the environment in their arguments."""
+
 _OURS = os.path.realpath(os.path.dirname(autochron.__file__)) + os.sep
 """Autochron's own folder, which need not be among those of libraries."""
 
@@ -68,13 +77,13 @@ class CutReport(Struct, frozen=True):
 
     Attributes:
         obstacle: why it can't go on in forks; empty if it can.
-        files: the real paths of the files that were read before, without those of libraries, each with the time of its last
-            change in nanoseconds since 1970.
+        files: the real paths of the files and folders that were read before, without those of libraries, each with its size
+            in bytes, and the times of its last change and of that of its attributes in nanoseconds since 1970.
         has_read_clock: whether the program has read a clock.
     """
 
     obstacle: str = ""
-    files: dict[str, int] = {}
+    files: dict[str, tuple[int, ...]] = {}
     has_read_clock: bool = False
 
 
@@ -186,7 +195,7 @@ class CheckpointReplay:
             return self.reached.obstacle
         if not changed_files(call.request).isdisjoint(self.reached.files):
             return "the agent has read what is mutated before the call"
-        if any(_changed_at(file) != changed for file, changed in self.reached.files.items()):
+        if any(_state_of(file) != state for file, state in self.reached.files.items()):
             return "a file that the agent has read before the call was changed"
         return ""
 
@@ -276,7 +285,7 @@ class _Cut:
             random_state = obstacles.changed_random_state()
             swap.look_up()
             has_read_clock = any(each.category == "clock" for each in findings)
-            self._report(CutReport("", _times_of(obstacles.opened | _module_files()), has_read_clock))
+            self._report(CutReport("", _states_of(obstacles.opened | _module_files()), has_read_clock))
             while (call := self._received()) is not None:
                 if fork_of_ours() == 0:
                     if not call.fork():
@@ -300,12 +309,32 @@ class _Cut:
         self._channel.close()
         call.enter(keeps_output=True)
         environment = call.request.environment
+        before = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         if source_overlay.VARIABLE in environment:
             source_overlay.replace_by(environment[source_overlay.VARIABLE])
         for name in (EDGE_INPUTS_REQUEST, source_overlay.VARIABLE):
             if name in os.environ:  # the program may have removed it
                 os.environ[name] = environment[name]
         running.take_over(environment[REPORT], environment[SCRATCH])
+        _renew_copies(before)
+
+
+def _renew_copies(before: Mapping[str, str]) -> None:
+    """Give the processes that the program starts our variables of this fork, where it passes a copy of its environment.
+
+    Args:
+        before: what these variables were at the cut.
+    """
+    renewed = {name: (value, os.environ[name]) for name, value in before.items() if name in os.environ}
+
+    def on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:
+        environment = arguments[_ENVIRONMENTS[event]] if event in _ENVIRONMENTS else None
+        if isinstance(environment, dict):
+            for name, (old, new) in renewed.items():
+                if environment.get(name) == old:
+                    environment[name] = new
+
+    sys.addaudithook(on_audit_event)
 
 
 def _module_files() -> set[str]:
@@ -314,19 +343,18 @@ def _module_files() -> set[str]:
     return {file for file in files if isinstance(file, str)}
 
 
-def _times_of(files: set[str]) -> dict[str, int]:
+def _states_of(files: set[str]) -> dict[str, tuple[int, ...]]:
     """Return the files of a `CutReport`; the kernel's, which change all the time, are left out, too."""
     real = {os.path.realpath(file) for file in files if not file.startswith(_KERNEL)}
     return {
-        file: _changed_at(file)
-        for file in sorted(real)
-        if not (is_in_library(file) or file.startswith(_OURS))
+        file: _state_of(file) for file in sorted(real) if not (is_in_library(file) or file.startswith(_OURS))
     }
 
 
-def _changed_at(file: str) -> int:
-    """Return the time of a file's last change in nanoseconds since 1970; -1 if there is no such file."""
+def _state_of(file: str) -> tuple[int, ...]:
+    """Return what a `CutReport` says of a file; nothing if there is none."""
     try:
-        return os.stat(file).st_mtime_ns
+        status = os.stat(file)
     except OSError:
-        return -1
+        return ()
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
