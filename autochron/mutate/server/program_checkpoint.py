@@ -320,7 +320,7 @@ class _Cut:
 
 
 def _renew_copies(before: Mapping[str, str]) -> None:
-    """Give the processes that the program starts our variables of this fork, where it passes a copy of its environment.
+    """Have the processes that the program starts get our variables of this fork, also with a copy of its environment.
 
     Args:
         before: what these variables were at the cut.
