@@ -102,13 +102,15 @@ class ForkObstacles:
         """Note an access to the network, a process, a file or a database."""
         isolation, self._isolation = self._isolation, None  # events of the check itself are not the program's
         assert isolation is not None  # noqa: S101 - the caller has checked it
-        if event in _READS and not (event == "os.listdir" and _is_import(getframe(2))):
-            self._note_opened(arguments[0])
-        if event == _HOOKS:
-            self.noted = f"{self._who} has added an audit hook"
-        elif event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
-            self.noted = f"{self._who} reaches outside of its process ({event})"
-        self._isolation = isolation
+        try:
+            if event in _READS and not (event == "os.listdir" and _is_import(getframe(2))):
+                self._note_opened(arguments[0])
+            if event == _HOOKS:
+                self.noted = f"{self._who} has added an audit hook"
+            elif event == "sqlite3.connect" or isolation.reached(event, arguments, getframe(2)) is not None:
+                self.noted = f"{self._who} reaches outside of its process ({event})"
+        finally:
+            self._isolation = isolation
 
     def _note_opened(self, path: Any) -> None:
         if isinstance(path, int):
