@@ -204,10 +204,11 @@ class ForkPoint:
         if self._replayer is None or obstacles is None:
             return
         replayer, self._replayer = self._replayer, None
-        if sys.getprofile() != self._on_profile_event:
-            obstacles.noted = "another profiler"
+        profiler = sys.getprofile()  # of this thread
         sys.setprofile(None)
         obstacle = obstacles.end()
+        if profiler != self._on_profile_event:
+            obstacle = obstacle or "another profiler"
         if obstacle:
             replayer.put_away()
             os.write(self._replies, " ".join(obstacle.split()).encode() + b"\n")
