@@ -113,10 +113,20 @@ builtins.open, json.loads, select.poll, socket.socket = kept
     + "text = open('autochron.toml').read()\nprint(tools.look(1), len(text))\n",
 }
 
+COSTS = {"prints": ()} | dict.fromkeys(
+    (
+        "its surroundings",
+        "what it has kept until then",
+        "a process after it",
+        "functions that it has replaced",
+    ),
+    pytest.mark.slow,
+)
+
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(each, marks=() if each == "prints" else pytest.mark.slow) for each in PROGRAMS],
+    [pytest.param(each, marks=COSTS.get(each, pytest.mark.thorough)) for each in PROGRAMS],
 )
 def test_it_gives_what_a_whole_replay_gives(program, tmp_path, prepare, monkeypatch):
     prepare(recorded(tmp_path, PROGRAMS[program]))
@@ -194,8 +204,13 @@ WHOLE = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", WHOLE)
+OFTEN = {"a thread", "an event loop", "a copy of a stream", "its process", "a written file", "no call"}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(each, marks=pytest.mark.slow if each in OFTEN else pytest.mark.thorough) for each in WHOLE],
+)
 def test_a_program_that_a_fork_would_not_inherit_is_replayed_whole(case, tmp_path, prepare, monkeypatch):
     program, why = WHOLE[case]
     prepare(recorded(tmp_path, BEFORE + program))
