@@ -268,7 +268,8 @@ def _whole(peers: Path, scratch: Path, *, is_tiny: bool) -> Iterable[Figure]:
             trials.warm()
             phase = trials.run(24 if is_tiny else 240)
             few = [each for each, _ in trials.mutants][: 1 if is_tiny else 3]
-            yield _rate(f"a mutant, with {name}", phase, None, "whole tests")
+            how = "from the cut" if trials.at_cut else "whole tests"
+            yield _rate(f"a mutant, with {name}", phase, None, how)
             yield _against_cosmic_ray(f"mutants with {name}", ratio, phase, folder, few)
         finally:
             trials.end()
