@@ -45,7 +45,7 @@ def replayed(folder, *, timeout=None, **options):
     with autochron.replay(str(folder / "trace.jsonl"), check=False, rules=rules, **options) as replay:
         rerun = replay.run(timeout=timeout)
     crossings = [(each.address, each.live, repr(each.result)) for each in rerun.crossings]
-    stderr = re.sub(r"[\d.,]+ m?s\b", "… s", rerun.stderr)
+    stderr = re.sub(r"[\d.,]+ [mµ]?s\b", "… s", rerun.stderr)
     return (rerun.status, rerun.stdout, stderr, crossings, rerun.summary), rerun.why_whole
 
 
