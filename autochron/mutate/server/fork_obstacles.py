@@ -33,7 +33,7 @@ _COUNTERS = (
 _READS = frozenset({"open", "os.listdir", "os.scandir"})
 _HOOKS = "sys.addaudithook"
 
-_PATIENCE = 50
+_PATIENCE = 300
 """Looks for other threads, a millisecond apart: a thread of ours that was joined may still be about to end."""
 
 
