@@ -1,8 +1,9 @@
 """Other inputs for a guard: the recorded input with one value changed, near the guard's own constants.
 
 A recording has one input, and a guard that is wrong for another input passes. The values are the numbers and texts in
-the guard's source, those that the names in it refer to (a threshold of a module, the prices in a table), and values
-right beside each of them. All of it follows from the source and the record, so the same study has the same inputs.
+the guard's source, those that names and attributes in it refer to (a threshold of a module, the prices in a table), those
+of its other arguments, and values right beside each of them. All of it follows from the source and the record, so the same
+study has the same inputs.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from autochron._runtime.bare import class_attribute
 from autochron.effects.held import attributes_of
 from autochron.mutate.definitions import functions_of
+from autochron.mutate.static_values import look_up, references_in
 from autochron.mutate.suspicion import EMPTY
 
 _NUMBERS = (int, float, Decimal)
@@ -40,6 +44,16 @@ class Constants(NamedTuple):
 
     numbers: tuple[Constant, ...]
     texts: tuple[Constant, ...]
+
+
+_NONE = Constants((), ())
+
+
+class _Sources(NamedTuple):
+    """Where other values for an argument come from: what the guard's code uses, and the other arguments."""
+
+    code: Constants
+    arguments: Constants
 
 
 class Candidate(NamedTuple):
@@ -80,7 +94,37 @@ def constants_of(source: str, file: str, function: str, names: Mapping[str, Any]
                     if path == inner.id
                     else f"{path}, named in {file}:{inner.lineno}",
                 )
+    for default in _defaults_of(node):
+        if isinstance(default, ast.Constant):
+            gathered.add(default.value, f"{default.value!r} in {file}:{default.lineno}")
+    for reference in references_of(source, function):
+        for path, value in values_at(reference, names):
+            gathered.add(value, f"{path}, named in {file}:{reference.lineno}")
     return gathered.constants()
+
+
+def references_of(source: str, function: str) -> list[ast.expr]:
+    """Return the expressions in a function that read an attribute or an item.
+
+    Args:
+        source: the text of the function's module.
+        function: the qualified name of the function, which the source must have; of several with the name, it is the last.
+    """
+    return list(references_in(_body_nodes(functions_of(ast.parse(source))[function])))
+
+
+def values_at(reference: ast.expr, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers and texts of what an expression refers to, each with its path.
+
+    Args:
+        reference: one of `references_of`.
+        names: what the names in it refer to.
+    """
+    try:
+        value = look_up(reference, names)
+    except LookupError:
+        return
+    yield from _leaves(value, ast.unparse(reference), _MAX_DEPTH)
 
 
 def with_receiver(constants: Constants, function: FunctionType, receiver: object) -> Constants:
@@ -157,8 +201,18 @@ def _body_nodes(node: ast.AST) -> Iterator[ast.AST]:
             waiting = [*ast.iter_child_nodes(inner), *waiting]
 
 
+def _defaults_of(node: ast.AST) -> list[ast.expr]:
+    """Return the defaults of a function's arguments."""
+    arguments = getattr(node, "args", None)
+    if not isinstance(arguments, ast.arguments):
+        return []
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
 def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     """Yield the numbers and texts of a value with their paths, the first few of each table; keys count as texts."""
+    if value is os.environ:  # it is another one on each machine
+        return
     if isinstance(value, str | int | float | Decimal):
         yield path, value
         return
@@ -174,9 +228,10 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         members = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         for index, inner in enumerate(list(members)[:_MAX_PER_TABLE]):
             yield from _leaves(inner, f"{path}[{index}]", depth - 1)
-    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-        for name in value.__dataclass_fields__:
-            yield from _leaves(getattr(value, name, None), f"{path}.{name}", depth - 1)
+    elif isinstance(fields := class_attribute(type(value), "__dataclass_fields__"), dict):
+        held = attributes_of(value)
+        for name in fields:
+            yield from _leaves(held.get(name), f"{path}.{name}", depth - 1)
 
 
 # --- inputs --------------------------------------------------------------------------------------------------------------
@@ -194,7 +249,14 @@ def candidates(arguments: Mapping[str, Any], constants: Constants, most: int) ->
     """
     recorded = dict(arguments)
     inputs = [Candidate("", None, "recorded", recorded)]
-    shares = [_candidates_for(name, value, recorded, constants) for name, value in arguments.items()]
+    others = {
+        name: with_values(_NONE, [(other, value) for other, value in recorded.items() if other != name])
+        for name in recorded
+    }
+    shares = [
+        _candidates_for(name, value, recorded, _Sources(constants, others[name]))
+        for name, value in arguments.items()
+    ]
     seen = {_key(recorded)}
     while shares and len(inputs) < most:
         for share in list(shares):
@@ -214,29 +276,29 @@ def _key(arguments: Mapping[str, Any]) -> str:
 
 
 def _candidates_for(
-    name: str, value: Any, recorded: dict[str, Any], constants: Constants
+    name: str, value: Any, recorded: dict[str, Any], sources: _Sources
 ) -> Iterator[Candidate]:
     """Yield the inputs in which one argument is changed."""
-    for path, (new, argument), source in _variations(name, value, constants, _MAX_DEPTH):
+    for path, (new, argument), source in _variations(name, value, sources, _MAX_DEPTH):
         yield Candidate(path, new, source, recorded | {name: argument})
 
 
 def _variations(
-    path: str, value: Any, constants: Constants, depth: int
+    path: str, value: Any, sources: _Sources, depth: int
 ) -> Iterator[tuple[str, tuple[Any, Any], str]]:
     """Yield variations of a value, each changed in one place.
 
     Args:
         path: the path of the value among the arguments.
         value: the value.
-        constants: what the guard's code uses.
+        sources: where the new values come from.
         depth: how deep members of the value are changed.
 
     Yields:
         The path of the changed place, (the new value there, the whole value with it), and where the new value comes
         from.
     """
-    for new, source in _other_values(value, constants):
+    for new, source in _other_values(value, sources):
         yield path, (new, new), source
     if not depth:
         return
@@ -245,7 +307,7 @@ def _variations(
             without = {name: member for name, member in value.items() if name != key}
             yield f"{path}[{key!r}]", ("(left out)", without), "left out"
             for inner_path, (new, changed), source in _variations(
-                f"{path}[{key!r}]", inner, constants, depth - 1
+                f"{path}[{key!r}]", inner, sources, depth - 1
             ):
                 yield inner_path, (new, {**value, key: changed}), source
     elif isinstance(value, list | tuple):
@@ -256,15 +318,15 @@ def _variations(
             if rest:
                 yield f"{path}[{index}]", ("(left out)", kind(rest)), "left out"
             for inner_path, (new, changed), source in _variations(
-                f"{path}[{index}]", inner, constants, depth - 1
+                f"{path}[{index}]", inner, sources, depth - 1
             ):
                 yield inner_path, (new, kind([*value[:index], changed, *value[index + 1 :]])), source
-        for text in constants.texts if all(isinstance(member, str) for member in value) else ():
+        for text in sources.code.texts if all(isinstance(member, str) for member in value) else ():
             if text.value not in value:
                 yield path, (text.value, kind([*value, text.value])), f"with {text.source}"
 
 
-def _other_values(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]:
+def _other_values(value: Any, sources: _Sources) -> Iterable[tuple[Any, str]]:
     """Return other values in the place of one, each with where it comes from."""
     if isinstance(value, bool):
         return [(not value, "the other one")]
@@ -273,14 +335,14 @@ def _other_values(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]
             :_MAX_PER_TABLE
         ]
     if isinstance(value, _NUMBERS):
-        return _other_numbers(value, constants)
+        return _other_numbers(value, sources)
     if isinstance(value, str):
-        return _other_texts(value, constants)
+        return _other_texts(value, sources)
     if value is None:
         return [
             *(
                 (constant.value, constant.source)
-                for constant in (*constants.texts[:4], *constants.numbers[:4])
+                for constant in (*sources.code.texts[:4], *sources.code.numbers[:4])
             ),
             ("", "empty"),
             (0, "zero"),
@@ -288,7 +350,7 @@ def _other_values(value: Any, constants: Constants) -> Iterable[tuple[Any, str]]
     return ()
 
 
-def _other_numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]]:
+def _other_numbers(value: Any, sources: _Sources) -> Iterator[tuple[Any, str]]:
     kind = _number_type(value)
     step = kind(1)
     for edge, source in ((0, "zero"), (1, "one"), (-1, "minus one")):
@@ -296,7 +358,8 @@ def _other_numbers(value: Any, constants: Constants) -> Iterator[tuple[Any, str]
     yield -value, "its negative"
     yield value + step, "plus 1"
     yield value - step, "minus 1"
-    for constant in constants.numbers:
+    constants = sources.code
+    for constant in (*constants.numbers, *sources.arguments.numbers):
         edge_value = _converted(kind, constant.value)
         if edge_value is not None:
             yield edge_value, constant.source
@@ -335,14 +398,15 @@ def _converted(kind: type, value: Any) -> Any:
         return None
 
 
-def _other_texts(value: str, constants: Constants) -> Iterator[tuple[str, str]]:
+def _other_texts(value: str, sources: _Sources) -> Iterator[tuple[str, str]]:
     yield "", "empty"
     yield value.upper(), "in capitals"
     yield value.lower(), "in small letters"
     yield f"{value}x", "with a letter more"
     yield f" {value}", "with a blank before it"
     yield value[:-1], "without its last letter"
-    for constant in constants.texts:
+    constants = sources.code
+    for constant in (*constants.texts, *sources.arguments.texts):
         if constant.value != value:
             yield constant.value, constant.source
     for constant in constants.texts:  # guards of paths and addresses check a prefix or a suffix

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 from decimal import Decimal
+from enum import Enum
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -38,6 +40,79 @@ def test_constants_are_those_of_the_function_and_of_the_names_that_it_uses():
         "LIMIT in guard.py:7",
         "PRICES['mug']['cents'], named in guard.py:9",
     ]
+
+
+REFERRING = """
+import config
+from config import settings
+
+def guard(order, cents, most=700, *, least=5):
+    if cents > config.LIMIT + settings.limits["refund"] + settings.desk.most + Level.TOP.value:
+        return "no"
+    if cents > settings.rate or cents > config.paid.get("A31") or cents > settings.least:
+        return os.environ["HOME"], sys.maxsize
+    return PAID[order]["cents"]
+"""
+
+
+class Desk:
+    __slots__ = ("most",)
+
+    def __init__(self, most):
+        self.most = most
+
+
+class Settings:
+    limits = {"refund": 41, "other": 42}
+
+    def __init__(self):
+        self.desk = Desk(43)
+
+    @property
+    def rate(self):
+        raise AssertionError("no code of the program may run")
+
+    def __getattr__(self, name):
+        raise AssertionError("no code of the program may run")
+
+
+class Level(Enum):
+    TOP = 44
+
+
+def test_constants_are_those_of_attributes_items_and_defaults():
+    config = ModuleType("config")
+    paid = {f"A{number}": 1000 + number for number in range(40)}
+    names = {"config": config, "settings": Settings(), "Level": Level, "os": os, "sys": sys, "PAID": {}}
+    vars(config).update(LIMIT=40, settings=names["settings"], paid=paid)
+    constants = constants_of(REFERRING, "guard.py", "guard", names)
+    numbers = {constant.value: constant.source for constant in constants.numbers}
+    assert numbers == {
+        700: "700 in guard.py:5",
+        5: "5 in guard.py:5",
+        40: "config.LIMIT, named in guard.py:6",
+        41: "settings.limits['refund'], named in guard.py:6",
+        42: "settings.limits['other'], named in guard.py:6",
+        43: "settings.desk.most, named in guard.py:6",
+        44: "Level.TOP.value, named in guard.py:6",
+        1031: "config.paid.get('A31'), named in guard.py:8",
+        **{1000 + number: f"config.paid['A{number}'], named in guard.py:8" for number in range(8)},
+    }
+    assert "HOME" in {constant.value for constant in constants.texts}
+    assert not {constant.value for constant in constants.texts} & set(os.environ.values())
+
+
+def test_numbers_and_texts_of_the_other_arguments_are_tried():
+    inputs = candidates(
+        {"cents": 700, "balance": {"now": 900}, "payer": "A", "payee": "B"}, Constants((), ()), 96
+    )
+    values = {(each.argument, each.value): each.source for each in inputs}
+    assert values["cents", 900] == "balance['now']"
+    assert values["cents", 901] == "balance['now'], plus 1"
+    assert values["cents", 899] == "balance['now'], minus 1"
+    assert values["balance['now']", 700] == "cents"
+    assert values["payee", "A"] == "payer"
+    assert ("payee", "BA") not in values
 
 
 def test_of_two_guards_with_one_name_the_constants_are_those_of_the_last():

@@ -7,7 +7,7 @@ from msgspec import json
 
 from autochron.mutate.merging import read_study
 from autochron.mutate.model import Receiver
-from autochron.mutate.server.guard_constants import held_while
+from autochron.mutate.server.guard_constants import GuardConstants, held_while
 from autochron.mutate.server.module_state import receiver_of
 from tests.mutate.desks import TEST, mutate, record_incident
 
@@ -82,6 +82,52 @@ def up_to(cents):
 LIMITS = {"refund": up_to}
 """
 )
+LIMITS = """
+EXTRA = 0
+
+
+class Desk:
+    def __init__(self, most):
+        self.most = most
+
+
+desk = Desk(731)
+"""
+MODULE = (
+    HEAD.replace("import json\n", "import json\n\nimport limits\n")
+    + "    if cents <= limits.desk.most + limits.EXTRA:\n        return pay(order, cents)\n"
+    + REFUSE
+)
+LARGE_TABLE = (
+    HEAD
+    + "    if cents <= LIMITS[order]['cents']:\n        return pay(order, cents)\n"
+    + REFUSE
+    + """
+
+LIMITS = {f"B{number}": {"cents": number} for number in range(30)} | {"A1": {"cents": 731}}
+"""
+)
+DEFAULT = (
+    HEAD.replace("cents: int)", "cents: int, most: int = 731)")
+    + "    if cents <= most:\n        return pay(order, cents)\n"
+    + REFUSE
+)
+CLOSURE = """
+from tools import refund as pay
+
+
+def up_to(most):
+    def refund(order: str, cents: int) -> dict:
+        \"\"\"Pay up to a limit.\"\"\"
+        if cents <= most:
+            return pay(order, cents)
+        return {"status": "blocked"}
+
+    return refund
+
+
+refund = up_to(731)
+"""
 RERUN = """
 import pytest
 
@@ -102,16 +148,25 @@ def test_no_more_than_was_paid(replay):
         (LOCAL, TEST),
         (OBJECT, TEST),
         (TABLE, TEST),
+        (MODULE, TEST),
+        (LARGE_TABLE, TEST),
+        (DEFAULT, TEST),
+        (CLOSURE, TEST),
         pytest.param(FILE, RERUN, marks=pytest.mark.thorough),
         pytest.param(HELPER, RERUN),
     ],
-    ids=["helper", "file", "local", "object", "table", "file, own process", "helper, own process"],
+    ids=[
+        *("helper", "file", "local", "object", "table"),
+        *("module", "large table", "default", "closure"),
+        *("file, own process", "helper, own process"),
+    ],
 )
 def test_a_mutant_of_a_limit_differs_on_an_input_beside_it(guarded, test, tmp_path):
     """`<` for `<=` can only be told by the limit itself."""
     folder = tmp_path / "refund"
     folder.mkdir()
     (folder / "limits.json").write_text('{"A1": 731}')
+    (folder / "limits.py").write_text(LIMITS)
     record_incident(folder, guarded=guarded, test_incident=test)
     command = mutate(tmp_path, folder, "--out", tmp_path / "out", "--depth", "2")
     assert command.status == 0, command.said
@@ -187,20 +242,29 @@ def test_changes_at_places_that_chance_names_tell_nothing(tmp_path):
 SECRET = "sk-" + "proj-4fJ9aQ2mZ7xV1bN8kL3cR6tY5wP0sD"
 
 
-def test_what_functions_hold_while_they_run_is_taken_without_secrets(tmp_path):
-    def most():
-        limits = {"A1": 731, "key": SECRET}
-        return limits["A1"] + 1
+SHORT_SECRET = "sk-" + "ant-" + "api03-9fJ4aQ2mZ7xV1bN8kL3c"
 
-    place = (most.__code__.co_filename, most.__code__.co_qualname)
-    held = json.decode(held_while(most, {place}))
+
+def most(order):
+    """Return a limit; a text that is a secret stands beside it."""
+    limits = {"A1": 731, "key": SHORT_SECRET}
+    return limits[order] + 1
+
+
+def test_what_functions_hold_while_they_run_is_taken_without_secrets():
+    constants = GuardConstants([most])
+    held = json.decode(held_while(lambda: most("A1"), constants.places))
     assert held == [
         ["int", "731", "limits of most['A1']"],
         ["int", "732", "what most returns"],
         ["str", "A1", "a key of limits of most"],
         ["str", "key", "a key of limits of most"],
+        ["str", SHORT_SECRET, "limits of most['key']"],
     ]
-    assert json.decode(held_while(most, set())) == []
+    found = constants.at_call(most, "most", None, lambda: held)
+    assert [each.value for each in found.numbers] == [731, 1, 732]
+    assert [each.value for each in found.texts] == ["A1", "key"]
+    assert json.decode(held_while(lambda: most("A1"), {})) == []
 
 
 def test_an_object_that_holds_a_secret_is_not_written():

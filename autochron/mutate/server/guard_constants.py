@@ -6,21 +6,26 @@ during the call. The last is found by a call with the recorded input: what the f
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 import tokenize
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import json
 
+from autochron.effects.held import cells_of
 from autochron.mutate.boundary_values import (
     Constant,
     Constants,
     constants_of,
     joined,
+    references_of,
+    values_at,
     with_receiver,
     with_values,
 )
@@ -44,8 +49,8 @@ _NONE: Final = Constants((), ())
 Triple = tuple[str, str, str]
 """The type of a constant, its text, and where it comes from."""
 
-Places = Container[tuple[str, str]]
-"""The file and the qualified name of each function that is mutated."""
+Places = Mapping[tuple[str, str], Sequence[ast.expr]]
+"""By file and qualified name of each function that is mutated, the expressions in it that read an attribute or an item."""
 
 
 def triples_of(constants: Constants) -> list[Triple]:
@@ -83,21 +88,25 @@ def held_while(work: Callable[[], object], places: Places) -> bytes:
         nonlocal found
         code = frame.f_code
         if event == "return" and (code.co_filename, code.co_qualname) in places:
-            found = with_values(found, _held_in(frame, argument))
+            found = with_values(found, _held_in(frame, argument, places[code.co_filename, code.co_qualname]))
 
     sys.setprofile(watch)
     try:
         work()
     finally:
         sys.setprofile(None)
-    texts = tuple(
-        each for each in found.texts if len(each.value) <= _MOST_CHARACTERS and not shows_secret(each.value)
-    )
+    texts = tuple(each for each in found.texts if len(each.value) <= _MOST_CHARACTERS)
     return json.encode(triples_of(Constants(found.numbers, texts))[:_MOST_HELD])
 
 
-def _held_in(frame: FrameType, returned: object) -> Iterator[tuple[str, object]]:
-    """Yield the local variables of a frame that are none of its arguments, and what it returns, each with its path."""
+def _held_in(
+    frame: FrameType, returned: object, references: Sequence[ast.expr]
+) -> Iterator[tuple[str, object]]:
+    """Yield what a frame holds, each with its path.
+
+    These are the local variables that are none of its arguments, what it returns, and what it refers to with a local name
+    (`PAID[order]`).
+    """
     code = frame.f_code
     flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
     count = code.co_argcount + code.co_kwonlyargcount + sum(bool(code.co_flags & flag) for flag in flags)
@@ -105,13 +114,16 @@ def _held_in(frame: FrameType, returned: object) -> Iterator[tuple[str, object]]
     values = frame.f_locals
     yield from ((f"{name} of {code.co_name}", values[name]) for name in sorted(names.intersection(values)))
     yield f"what {code.co_name} returns", returned
+    known = ChainMap(values, frame.f_globals)
+    for reference in references:
+        yield from values_at(reference, known)
 
 
 class GuardConstants:
     """The constants of each function that is mutated.
 
     Attributes:
-        places: the functions, each by its file and qualified name.
+        places: by the file and qualified name of each function, the expressions in it that read an attribute or an item.
     """
 
     def __init__(self, functions: Sequence[FunctionType]) -> None:
@@ -121,13 +133,19 @@ class GuardConstants:
         for path in dict.fromkeys(code.co_filename for code in codes):
             with tokenize.open(path) as file:
                 texts[path] = file.read()
-        self.places = frozenset((code.co_filename, code.co_qualname) for code in codes)
+        self.places = {
+            (code.co_filename, code.co_qualname): references_of(texts[code.co_filename], code.co_qualname)
+            for code in codes
+        }
         self._in_code = {
             code.co_qualname: constants_of(
                 texts[code.co_filename],
                 code.co_filename.rpartition("/")[2],
                 code.co_qualname,
-                function.__globals__,
+                ChainMap(
+                    {name: cell.cell_contents for name, cell in cells_of(function).items()},
+                    function.__globals__,
+                ),
             )
             for code, function in zip(codes, functions, strict=True)
         }
@@ -160,5 +178,7 @@ class GuardConstants:
             own = with_receiver(self._in_code.get(name, _NONE), function, receiver)
             helpers = [constants for other, constants in self._in_code.items() if other != name]
             running = of_triples(() if self._is_learned else held())
-            known = self._at_calls[name] = joined((own, *helpers, running))
+            found = joined((own, *helpers, running))
+            texts = tuple(each for each in found.texts if not shows_secret(each.value))
+            known = self._at_calls[name] = Constants(found.numbers, texts)
         return known

@@ -242,8 +242,11 @@ class TargetFunctions:
                 f"there is no file {target.file} in {self._folder}, which was to have"
                 f" {target.function}{hint(files, target.file)}"
             )
-        with suppress(PlanError):  # it may be an inner function, or have been deleted
-            Swap(f"{path}:{target.function}", f"{path}:{target.function}", self._folder).function()
+        outermost = target.function.partition(".<locals>")[0]
+        with suppress(PlanError):  # it may have been deleted
+            Swap(
+                f"{path}:{outermost}", f"{path}:{outermost}", self._folder
+            ).function()  # it imports the module
         for function in every_function():
             code = function.__code__
             if code.co_qualname == target.function and os.path.realpath(code.co_filename) == path:
