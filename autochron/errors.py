@@ -61,6 +61,12 @@ class RuleError(AutochronError):
     slug = "bad-rule"
 
 
+class BaselineError(AutochronError):
+    """The baseline of a check is missing, or can't be read or written."""
+
+    slug = "bad-baseline"
+
+
 class WeavingError(AutochronError):
     """A code object can't be woven. It stays unchanged, and the ledger lists the reason."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 
 from autochron._runtime.unpatched import os
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import choice, percentage
 from autochron.config import default_store, find_rule_file
-from autochron.errors import UsageError
-from autochron.model import CATEGORIES
+from autochron.errors import BaselineError, UsageError
+from autochron.model import CATEGORIES, Checked
 from autochron.report.findings import FORMS, percent_covered, uncovered, write_checked
+from autochron.report.text import plural
 from autochron.rules.loading import load_rules
 
 _DEEP = 6_000
@@ -34,14 +36,23 @@ def check(arguments: list[str]) -> int:
         raise UsageError("autochron check wants a file or a folder, such as autochron check src")
     from autochron.diagnostics.check import check as scan  # lazy: not for the help
 
+    if options.update_baseline and not options.baseline:
+        raise UsageError("--update-baseline wants --baseline FILE, which says where it is written")
     rules = load_rules(options.rules or find_rule_file(paths[0]))
     categories, cache = options.category or (), os.path.dirname(default_store(rules.file))
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _DEEP))
     try:
         checked = scan(paths, rules, categories=categories, cache=cache)
+        if options.since is not None:
+            from autochron.diagnostics.commit_check import baseline_at  # lazy: few ask for a commit
+
+            then = baseline_at(options.since, paths, rules, categories=categories, cache=cache)
+            checked = then.apply(checked, categories)
     finally:
         sys.setrecursionlimit(limit)
+    if options.baseline is not None:
+        checked = _by_baseline(options, checked, rules.root)
     write_checked(checked, sys.stdout, form=options.format)
     if options.format == "json":
         for unread in checked.unread:
@@ -51,6 +62,26 @@ def check(arguments: list[str]) -> int:
     if options.fail_under is not None:
         return int(percent_covered(checked.findings) < options.fail_under)
     return int(bool(uncovered(checked)))
+
+
+def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
+    """Return the result without what the baseline accepts; write the baseline anew where the options ask for that."""
+    from autochron.diagnostics.accepted_findings import AcceptedFindings  # lazy: not for the help
+
+    path, categories = options.baseline, options.category or ()
+    if not options.update_baseline:
+        return AcceptedFindings.read(path, root).apply(checked, categories)
+    try:
+        old = AcceptedFindings.read(path, root)
+    except BaselineError:  # there is none yet, or it is to be replaced
+        old = AcceptedFindings(root)
+    applied = old.apply(checked, categories)
+    new = old.updated(checked, categories)
+    new.write(path)
+    sys.stderr.write(
+        f"autochron: {path} accepts {plural(len(new), 'finding')}: {len(uncovered(applied))} new, {applied.gone} gone\n"
+    )
+    return new.apply(checked, categories)
 
 
 def _parser() -> CommandParser:
@@ -77,6 +108,17 @@ def _parser() -> CommandParser:
         "N",
         "1 only where less than N percent of the calls are covered by boundaries and ignores",
         read=percentage,
+    )
+    parser.add_value(
+        "--baseline", "FILE", "report only what this file doesn't accept; --update-baseline writes it"
+    )
+    parser.add_flag(
+        "--update-baseline", "accept all that is found, and drop what is gone, in the file of --baseline"
+    )
+    parser.add_value(
+        "--since",
+        "COMMIT",
+        "report only what a check of this commit doesn't find; by the rules of that commit",
     )
     parser.add_value(
         "--rules",

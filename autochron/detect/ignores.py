@@ -1,30 +1,36 @@
-"""Apply the `[[ignore]]` tables of a project to findings, and report those that no longer fit the source."""
+"""Apply the `[[ignore]]` tables and the comments of a project to findings, and report those that do not fit the source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 from autochron._runtime.unpatched import os
 from autochron.detect.catalogue import BY_NAME
+from autochron.detect.comment_ignores import comment_ignores
 from autochron.detect.line_hash import hash_of, source_lines
 from autochron.model import AmbientRule, Finding, IgnoreRule, Rules
 from autochron.project import path_of
 
 
 def ignored(
-    findings: Sequence[Finding], rules: Rules, is_complete: Callable[[str], bool]
+    findings: Sequence[Finding],
+    rules: Rules,
+    is_complete: Callable[[str], bool],
+    commented: Collection[str] = (),
 ) -> tuple[list[Finding], list[str]]:
-    """Mark the findings that an `[[ignore]]` table covers.
+    """Mark the findings that an `[[ignore]]` table or a comment covers.
 
     Args:
         findings: what a run or a scan found.
         rules: the rules with the tables.
         is_complete: returns whether all sources in a file, named as in sites, would be among the findings.
+        commented: files that have comments for us and maybe no finding; those of findings are read in any case.
 
     Returns:
-        All findings, and one message for each stale table: its file or line is gone, or nothing there needs ignoring.
+        All findings, and one message for each table or comment that is stale or wrong: its file or line is gone, nothing
+        there needs ignoring, or it does not say what it ignores.
     """
     marked = list(findings)
     stale: list[str] = []
@@ -46,7 +52,35 @@ def ignored(
             stale.append(
                 f"{rule.place}: [[ignore]] is stale: {reason}; correct it or take it out (stale-ignore)"
             )
+    files = dict.fromkeys([*(finding.site.file for finding in findings), *commented])
+    for file in files:
+        stale += _ignore_by_comments(marked, file, rules.root, is_complete=is_complete(file))
     return marked, stale
+
+
+def _ignore_by_comments(marked: list[Finding], file: str, root: str, *, is_complete: bool) -> list[str]:
+    """Mark the findings of a file that a comment in it covers; return a message for each comment that is stale or wrong."""
+    messages = []
+    for comment in comment_ignores(path_of(root, file)):
+        if comment.fault is not None:
+            messages.append(
+                f"{file}:{comment.place}: this comment ignores nothing: {comment.fault} (stale-ignore)"
+            )
+            continue
+        unused = set(comment.rules)
+        for index, finding in enumerate(marked):
+            site = finding.site
+            if site.file == file and site.line == comment.line and finding.category in comment.rules:
+                unused.discard(finding.category)
+                if finding.covered is None:
+                    marked[index] = msgspec.structs.replace(finding, covered="ignored")
+        if is_complete and unused:
+            shown = ", ".join(sorted(unused))
+            messages.append(
+                f"{file}:{comment.place}: the comment is stale: line {comment.line} has nothing of {shown} to ignore;"
+                " correct it or take it out (stale-ignore)"
+            )
+    return messages
 
 
 def meant_by(rule: IgnoreRule | AmbientRule, root: str) -> tuple[str, str | None, set[int] | None]:

@@ -45,7 +45,7 @@ def check(
         work.file(path)
     work.refuse_bad_rules()
     scans.write()
-    findings, stale = ignored(work.findings, rules, work.read.__contains__)
+    findings, stale = ignored(work.findings, rules, work.read.__contains__, work.commented)
     findings, stale_ambient = mark_recorded(findings, rules)
     stale += stale_ambient
     if categories:
@@ -57,6 +57,7 @@ def check(
         stale=tuple(stale),
         files=len(work.read) + len(work.unread),
         lines=work.lines,
+        read=frozenset(work.read),
         autochron=__version__,
     )
 
@@ -79,6 +80,8 @@ class _Check:
         self.findings: list[Finding] = []
         self.unread: list[Unread] = []
         self.read: set[str] = set()
+        self.commented: list[str] = []
+        """The files with comments that may be for us."""
         self._matched: set[str] = set()
         self.lines = 0
 
@@ -106,6 +109,8 @@ class _Check:
                 return
             self._cache.put(key, calls)
         self.read.add(name)
+        if b"autochron:" in source:
+            self.commented.append(name)
         if calls:
             self._add(path, name, source, calls)
 

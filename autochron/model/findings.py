@@ -40,8 +40,9 @@ CATEGORIES: tuple[Category, ...] = (
 Tier: TypeAlias = Literal["direct", "library"]
 """`direct`: a line of the project makes the call; `library`: a library that the line called makes it."""
 
-Covered: TypeAlias = Literal["boundary", "recorded", "ignored"]
-"""Why a non-deterministic call is no gap in the record: it is in a boundary, its value is recorded, or a rule ignores it."""
+Covered: TypeAlias = Literal["boundary", "recorded", "ignored", "accepted"]
+"""Why a non-deterministic call is not reported: it is in a boundary, its value is recorded, a rule or a comment ignores it,
+or the baseline accepts it."""
 
 
 HARMFUL = "HARMFUL"
@@ -146,5 +147,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     """Messages about ignores that don't apply any more, one line each."""
     files: int = 0
     lines: int = 0
+    read: frozenset[str] = frozenset()
+    """The files that were read, as sites name them."""
+    gone: int | None = None
+    """How many findings of the baseline are there no more; None without a baseline."""
     autochron: str = ""
     """Version of autochron."""

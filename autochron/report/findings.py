@@ -1,7 +1,8 @@
 """Reports of findings: as text, as JSON, as SARIF for code scanning, and as annotations of GitHub.
 
 The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered), `unread` (file, line, reason),
-`stale` (one line each), `files`, `lines` and `coverage` (`covered` of `total` findings, and `percent`).
+`stale` (one line each), `files`, `lines`, `accepted` (how many findings the baseline accepts), `gone` (how many of the
+baseline are there no more; null without one), and `coverage` (`covered` of `total` findings, and `percent`).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def write_file(checked: Checked, file: str, errors: TextIO) -> None:
 
 
 def uncovered(checked: Checked) -> tuple[Finding, ...]:
-    """Return the findings that are neither inside a boundary nor recorded nor ignored."""
+    """Return the findings that are neither inside a boundary nor recorded nor ignored nor accepted by a baseline."""
     return tuple(finding for finding in checked.findings if finding.covered is None)
 
 
@@ -74,7 +75,12 @@ def percent_covered(findings: Sequence[Finding]) -> float:
     """Return how many percent of the findings are covered; 100 where there are none."""
     if not findings:
         return 100.0
-    return 100 * sum(finding.covered is not None for finding in findings) / len(findings)
+    return 100 * _count_covered(findings) / len(findings)
+
+
+def _count_covered(findings: Sequence[Finding]) -> int:
+    """Return how many findings are covered: what a baseline accepts is not."""
+    return sum(finding.covered not in (None, "accepted") for finding in findings)
 
 
 def details(finding: Finding) -> str:
@@ -141,14 +147,21 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         page.line(line, "yellow")
     if findings or checked.unread:
         page.line(_summary(checked, findings))
+    if checked.gone:
+        page.line(
+            f"{plural(checked.gone, 'finding')} of the baseline {'is' if checked.gone == 1 else 'are'} there no more",
+            "dim",
+        )
 
 
 def _summary(checked: Checked, findings: Sequence[Finding]) -> str:
-    covered = len(checked.findings) - len(findings)
+    covered = _count_covered(checked.findings)
+    accepted = len(checked.findings) - covered - len(findings)
     files = {finding.site.file for finding in findings}
     return (
         f"{plural(len(findings), 'unmarked call')} in {plural(len(files), 'file')}; "
         f"{covered} of {len(checked.findings)} covered ({percent_covered(checked.findings):.0f} %)"
+        + (f"; {accepted} accepted" if accepted else "")
     )
 
 
@@ -164,8 +177,10 @@ def _write_json(checked: Checked, stream: TextIO) -> None:
         "stale": checked.stale,
         "files": checked.files,
         "lines": checked.lines,
+        "accepted": sum(finding.covered == "accepted" for finding in checked.findings),
+        "gone": checked.gone,
         "coverage": {
-            "covered": len(checked.findings) - len(findings),
+            "covered": _count_covered(checked.findings),
             "total": len(checked.findings),
             "percent": round(percent_covered(checked.findings), 2),
         },
@@ -212,15 +227,16 @@ def sarif(checked: Checked) -> dict[str, Any]:
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [invocation],
-                "results": [_result(finding) for finding in uncovered(checked)],
+                "results": [_result(finding, checked) for finding in uncovered(checked)],
             }
         ],
     }
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Finding, checked: Checked) -> dict[str, Any]:
     site = finding.site
-    return {
+    state = {} if checked.gone is None else {"baselineState": "new"}
+    return state | {
         "ruleId": finding.category,
         "ruleIndex": CATEGORIES.index(finding.category),
         "level": "warning" if finding.tier == "direct" else "note",

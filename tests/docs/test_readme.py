@@ -74,6 +74,13 @@ def test_every_make_target_exists():
 def test_each_command_runs(tmp_path):
     for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    for words in (
+        ("init", "-qb", "main"),
+        ("add", "agent.py", "tools.py"),
+        (*author, "commit", "-qm", "first"),
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
     finished = {}
     with provider.serve(script=tmp_path / "provider.json") as model:
         environment = {
