@@ -108,6 +108,8 @@ def _clock() -> Iterator[Source]:
     yield from _of("resource", "clock", "getrusage", "direct")
     yield from _of("timeit", "clock", "timeit repeat")
     yield Source("numpy.datetime64", "clock", words=("now", "today"))
+    for name in ("Timestamp", "to_datetime"):
+        yield Source(f"pandas.{name}", "clock", words=("now", "today"))
     stamp = "pandas._libs.tslibs.timestamps:Timestamp"
     for name in ("now", "utcnow", "today"):
         yield Source(f"pandas.Timestamp.{name}", "clock", places=(f"{stamp}.{name}",))
@@ -206,6 +208,13 @@ def _host() -> Iterator[Source]:
     yield from _of("shutil", "host", "disk_usage get_terminal_size which", "direct")
     yield from _of("pathlib", "host", "Path.cwd", "direct")
     yield from _of("pwd", "host", "getpwuid getpwnam getpwall", "direct")
+    yield from _unseen(
+        "host",
+        "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
+        "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
+        "importlib.metadata.packages_distributions pkg_resources.get_distribution",
+        "direct",
+    )
     yield from _of("sysconfig", "host", "get_platform", "direct")
     yield from _of(
         "psutil",

@@ -149,7 +149,7 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         page.line(_summary(checked, findings))
     if checked.gone:
         page.line(
-            f"{plural(checked.gone, 'finding')} of the baseline {'is' if checked.gone == 1 else 'are'} there no more",
+            f"{plural(checked.gone, 'accepted finding')} {'is' if checked.gone == 1 else 'are'} there no more",
             "dim",
         )
 

@@ -50,7 +50,7 @@ ARGUMENTS = {
     "shutil.which": "'true'",
     "pwd.getpwuid": "0",
     "pwd.getpwnam": "'root'",
-    "os.open": "__file__, os.O_RDONLY",
+    "os.open": "os.__file__, os.O_RDONLY",
     "os.stat": "'.'",
     "os.lstat": "'.'",
     "os.fstat": "0",
@@ -59,16 +59,16 @@ ARGUMENTS = {
     "os.statvfs": "'.'",
     "os.getxattr": "'.', 'user.none'",
     "os.path.samefile": "'.', '.'",
-    "open": "__file__",
+    "open": "os.__file__",
     "gzip.open": "'file.gz'",
     "bz2.open": "'file.bz2'",
     "lzma.open": "'file.xz'",
-    "codecs.open": "__file__",
+    "codecs.open": "os.__file__",
     "tarfile.open": "'file.tar'",
-    "filecmp.cmp": "__file__, __file__",
+    "filecmp.cmp": "os.__file__, os.__file__",
     "filecmp.cmpfiles": "'.', '.', ['file']",
-    "linecache.getline": "__file__, 1",
-    "linecache.getlines": "__file__",
+    "linecache.getline": "os.__file__, 1",
+    "linecache.getlines": "os.__file__",
     "glob.glob": "'*'",
     "glob.iglob": "'*'",
     "dbm.open": "'no.db'",
@@ -192,7 +192,7 @@ def expression_of(call: str) -> str:
     if call.startswith("random.SystemRandom."):
         return f"SYSTEM.{call.rpartition('.')[2]}({ARGUMENTS.get(call.replace('SystemRandom.', ''), '')})"
     if call.startswith("pathlib.Path."):
-        return f"pathlib.Path(__file__).{call.rpartition('.')[2]}({ARGUMENTS.get(call, '')})"
+        return f"pathlib.Path(os.__file__).{call.rpartition('.')[2]}({ARGUMENTS.get(call, '')})"
     return f"{call}({ARGUMENTS.get(call, '')})"
 
 

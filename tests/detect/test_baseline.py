@@ -114,7 +114,7 @@ def test_the_text_report_says_what_is_accepted_and_gone(check, accepted, project
     assert status == 1
     assert lines[-2:] == [
         "3 unmarked calls in 1 file; 0 of 3 covered (0 %)",
-        "2 findings of the baseline are there no more",
+        "2 accepted findings are there no more",
     ]
     (project / "agent.py").write_text(AGENT.replace("    return", "    print(time.time_ns())\n    return"))
     assert check(".", *accepted)[1].endswith("1 unmarked call in 1 file; 0 of 3 covered (0 %); 2 accepted\n")

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from autochron.detect.catalogue import CLOCKS, LOOP_TIME
 from autochron.detect.line_hash import source_lines
+from autochron.detect.scan.flow import last_name
 from autochron.scopes import Scope, defaults, imported, parameters
 
 _LOOP = re.compile(r"_*(?:event_)?loop")
@@ -219,7 +220,7 @@ class _Module:
         assert isinstance(node, ast.Assign)  # noqa: S101 - see `_handlers`
         value = node.value
         for target in node.targets:
-            name = _last_name(target)
+            name = last_name(target)
             if isinstance(value, ast.Call) and self._makes_logger(value):
                 self._loggers.add(name)
             elif isinstance(target, ast.Name) and isinstance(value, ast.Attribute):
@@ -254,7 +255,7 @@ class _Module:
             return (dotted,)
         if isinstance(called, ast.Attribute) and called.attr == "time" and not node.args:
             base = called.value
-            name = self._dotted_name(base.func) if isinstance(base, ast.Call) else _last_name(base)
+            name = self._dotted_name(base.func) if isinstance(base, ast.Call) else last_name(base)
             if name in ("asyncio.get_running_loop", "asyncio.get_event_loop") or _LOOP.fullmatch(name):
                 return LOOP_TIME, "time.monotonic"
         return ()
@@ -263,7 +264,7 @@ class _Module:
         """Return whether an expression is a logger, by its name or by the call that makes it."""
         if isinstance(node, ast.Call):
             return self._makes_logger(node)
-        name = _last_name(node)
+        name = last_name(node)
         return name in self._loggers or _LOGGER.fullmatch(name) is not None or (
             self._dotted_name(node) in ("logging", "structlog", "loguru.logger")
         )  # fmt: skip
@@ -271,7 +272,7 @@ class _Module:
     def _makes_logger(self, node: ast.Call) -> bool:
         """Return whether a call returns a logger."""
         called = node.func
-        if _last_name(called) in _LOGGER_FACTORIES:
+        if last_name(called) in _LOGGER_FACTORIES:
             return True
         return (
             isinstance(called, ast.Attribute)
@@ -419,7 +420,7 @@ class _Module:
             parent = self._parents[use]
             value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign) else None
             if not isinstance(value, ast.Dict | ast.List | ast.Set) and not (
-                isinstance(value, ast.Call) and _last_name(value.func) in _CONTAINER_TYPES
+                isinstance(value, ast.Call) and last_name(value.func) in _CONTAINER_TYPES
             ):
                 raise _Escape
         return variable
@@ -472,8 +473,3 @@ class _Module:
 def _owner(scope: _Scope, name: str) -> _Scope:
     """Return the scope that a name belongs to; the module if nothing binds it."""
     return scope.find(name) or scope.module
-
-
-def _last_name(node: ast.expr) -> str:
-    """Return the last name of a dotted expression; an empty text for any other."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -19,9 +19,9 @@ Kind: TypeAlias = Literal[
     "import", "definition", "value", "element", "opened", "parameter", "unpacked", "other"
 ]
 Position: TypeAlias = Literal[
-    "argument", "stored", "operand", "base", "called", "subscript", "iterated", "spread", "other"
+    "argument", "stored", "operand", "base", "called", "subscript", "iterated", "spread", "other", "discarded"
 ]
-"""How the surrounding code uses an expression."""
+"""How the surrounding code uses an expression; `discarded` if it does not."""
 
 
 class Block:
@@ -185,3 +185,20 @@ def is_of_class(function: Function) -> bool:
         "__class_getitem__",
     )
     return has_implicit_class or "classmethod" in _decorators(function)
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the last name of a dotted expression; an empty text for any other."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_property(function: Function) -> bool:
+    """Return whether reading an attribute of an instance calls a function of its class."""
+    if isinstance(function, ast.Lambda):
+        return False
+    for decorator in function.decorator_list:
+        named = decorator.func if isinstance(decorator, ast.Call) else decorator
+        last = last_name(named)
+        if last.endswith("property") or last in ("computed_field", "setter", "getter"):
+            return True
+    return False

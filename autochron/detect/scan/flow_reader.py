@@ -17,6 +17,7 @@ from autochron.detect.scan.flow import (
     Position,
     Spot,
     Use,
+    last_name,
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
 
@@ -91,7 +92,9 @@ class FlowReader:
         """Read the parts of a node that has no method of its own."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
-                self.expression(child, "operand" if isinstance(node, ast.Expr | ast.Assert) else "other")
+                is_discarded = isinstance(node, ast.Expr) and isinstance(child, ast.Call)
+                position: Position = "operand" if isinstance(node, ast.Expr | ast.Assert) else "other"
+                self.expression(child, "discarded" if is_discarded else position)
             elif isinstance(child, ast.stmt):
                 self.body([child])
             else:
@@ -354,13 +357,7 @@ class FlowReader:
         flow, called = self._flow, node.func
         use = Use(node, self._spot, position, outer_call, order_lost)
         flow.calls.append(use)
-        last = (
-            called.attr
-            if isinstance(called, ast.Attribute)
-            else called.id
-            if isinstance(called, ast.Name)
-            else ""
-        )
+        last = last_name(called)
         flow.sites.setdefault(last, []).append(use)
         self.expression(called, "called")
         is_method = isinstance(called, ast.Attribute)
@@ -393,8 +390,11 @@ class FlowReader:
             self._target(generator.target, "element", generator.iter)
             for condition in generator.ifs:
                 self.expression(condition, "operand")
-        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
-            self.expression(part, "other")
+        if isinstance(node, ast.DictComp):
+            self.expression(node.key, "operand")
+            self.expression(node.value, "other")
+        else:
+            self.expression(node.elt, "operand" if isinstance(node, ast.SetComp) else "other")
         self._scope = outer
 
     def _named(self, node: ast.NamedExpr, position: Position, *, order_lost: bool) -> None:
@@ -442,7 +442,7 @@ class FlowReader:
             if key is None:
                 self.expression(value, "spread", order_lost=False)
             else:
-                self.expression(key, "other")
+                self.expression(key, "operand")
                 self.expression(value, "stored")
 
     # --- which method reads what -----------------------------------------------------------------------------------

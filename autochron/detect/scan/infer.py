@@ -34,9 +34,12 @@ from autochron.detect.scan.flow import (
     Function,
     ModuleFlow,
     Spot,
+    Use,
     in_force,
     is_of_class,
+    is_property,
     is_static,
+    last_name,
 )
 from autochron.detect.scan.libraries import ALIASES, RETURNS, TRANSPORT_OPTIONS
 from autochron.detect.scan.library_results import SPECIALS
@@ -52,6 +55,13 @@ _PLAIN_BUILTINS = {
     "filter": "iterator", "reversed": "iterator", "divmod": "tuple", "slice": "slice", "bytearray": "bytearray",
 }  # fmt: skip
 """Builtins, with the type of their result."""
+_KEEP_THE_NAME = frozenset(
+    {"builtins.str", "os.fspath", "os.fsdecode", "pathlib.Path", "pathlib.PurePath"}
+    | {f"os.path.{name}" for name in ("abspath", "realpath", "normpath")}
+)
+"""Callables that return the path that they are given."""
+_READING_TEXT = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "isfile"})
+"""Last names of callables that tell of a file what its text tells."""
 _TEXT_BUILTINS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bin", "oct", "input"})
 """Builtins that return text."""
 
@@ -207,7 +217,9 @@ class Evaluation:
                 if isinstance(base, Produced) and dotted in RETURNS and RETURNS[dotted].startswith("."):
                     return (Produced(RETURNS[dotted][1:]),)
                 return (Known(ALIASES.get(dotted, dotted), node),)
-            case Type() | Instance():
+            case Instance():
+                return self._read_member(self.member(base.scope, name, node))
+            case Type():
                 return self.member(base.scope, name, node)
             case Container(type="namespace"):
                 return self.elements((base,))
@@ -215,6 +227,87 @@ class Evaluation:
                 return (base,)
             case _:
                 return UNKNOWN
+
+    def _read_member(self, values: Values) -> Values:
+        """Return the values of an attribute of an instance: of a property, what it returns."""
+        if not any(isinstance(value, Routine) and is_property(value.node) for value in values):
+            return values
+        return tuple(
+            result
+            for value in values
+            for result in (
+                self.returned(value) if isinstance(value, Routine) and is_property(value.node) else (value,)
+            )
+        )
+
+    def may_be_left_out(self, name: ast.Name, spot: Spot) -> bool:
+        """Return whether a name is a parameter with the default None that a call in this module doesn't pass."""
+        scope = spot.scope.find(name.id)
+        if scope is None:
+            return False
+        for binding in in_force(
+            scope.bindings[name.id], scope, spot if scope.body is spot.scope.body else None
+        ):
+            function, default = binding.owner, binding.node
+            if (
+                binding.kind == "parameter"
+                and not isinstance(function, ast.Lambda | None)
+                and isinstance(default, ast.Constant)
+                and default.value is None
+                and any(not self._passes(use, binding, function) for use in self._calls_of(function, binding))
+            ):
+                return True
+        return False
+
+    def _calls_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef, binding: FlowBinding) -> list[Use]:
+        """Return the calls in this module of a function, or of the class that it initializes."""
+        outer = binding.spot.scope
+        is_init = outer.kind == "class" and function.name == "__init__"
+        return self.flow.sites.get(outer.qualname.rpartition(".")[2] if is_init else function.name, [])
+
+    @staticmethod
+    def _passes(use: Use, binding: FlowBinding, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Return whether a call passes an argument for a parameter, or may do so."""
+        call = use.node
+        assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
+        positional = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+        if binding.spot.scope.kind == "class" and not is_static(function):
+            positional = positional[1:]
+        index = positional.index(binding.dotted) if binding.dotted in positional else len(call.args)
+        return (
+            index < len(call.args)
+            or any(isinstance(argument, ast.Starred) for argument in call.args)
+            or any(keyword.arg in (None, binding.dotted) for keyword in call.keywords)
+        )
+
+    def is_own_file(self, node: ast.Call, spot: Spot) -> bool:
+        """Return whether a call reads the program's own text: `open(__file__)`, `Path(__file__).read_text()`."""
+        called = node.func
+        if last_name(called) not in _READING_TEXT:
+            return False
+        if isinstance(called, ast.Attribute) and self._is_file_name(called.value, spot):
+            return True
+        return bool(node.args) and self._is_file_name(node.args[0], spot)
+
+    def _is_file_name(self, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
+        """Return whether an expression is the name of the module's own file."""
+        match node:
+            case ast.Name(id="__file__"):
+                return True
+            case ast.Name(id=name) if depth:
+                scope = spot.scope.find(name)
+                bindings = scope.bindings[name] if scope is not None else []
+                return len(bindings) == 1 and (
+                    bindings[0].kind == "value"
+                    and isinstance(bindings[0].node, ast.expr)
+                    and self._is_file_name(bindings[0].node, bindings[0].spot, depth - 1)
+                )
+            case ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute" | "as_posix"), args=[]):
+                return self._is_file_name(inner, spot, depth)
+            case ast.Call(args=[inner]):
+                names = {value.name for value in self.values(node.func, spot) if isinstance(value, Known)}
+                return bool(names & _KEEP_THE_NAME) and self._is_file_name(inner, spot, depth)
+        return False
 
     def member(self, scope: FlowScope, name: str, node: ast.expr | None) -> Values:
         """Return the values that an attribute of a class of this module, or of its instances, may have."""
@@ -405,6 +498,21 @@ class Evaluation:
             return (Text(value),)
         return (Text(),) if isinstance(value, bytes) else (Plain(type(value).__name__),)
 
+    def _joined(self, node: ast.JoinedStr, spot: Spot) -> Values:
+        """Return the text of an f-string, with its value where that is written out."""
+        parts = []
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            if isinstance(part, ast.FormattedValue) and (
+                part.format_spec is not None or part.conversion != -1
+            ):
+                return (Text(),)
+            text = _only_text(self.values(inner, spot))
+            if text is None:
+                return (Text(),)
+            parts.append(text)
+        return (Text("".join(parts)),)
+
     def _operation(self, node: ast.BinOp, spot: Spot) -> Values:
         left, right = self.values(node.left, spot), self.values(node.right, spot)
         if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.BitXor | ast.Sub):
@@ -423,7 +531,7 @@ class Evaluation:
         ):
             return (produced[0],)
         if any(isinstance(value, Text) for value in (*left, *right)):
-            return (Text(),)
+            return (Text(_sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
         if all(isinstance(value, Plain) and value.type in NUMBERS for value in (*left, *right)):
             return (Plain("float"),)
         return UNKNOWN
@@ -463,7 +571,7 @@ class Evaluation:
         ast.Subscript: _subscript,
         ast.Call: _call,
         ast.Constant: _constant,
-        ast.JoinedStr: lambda *_: (Text(),),
+        ast.JoinedStr: _joined,
         ast.BinOp: _operation,
         ast.Compare: lambda *_: (Plain("bool"),),
         ast.Set: _display,
@@ -481,6 +589,16 @@ class Evaluation:
         ast.Dict: _dict,
         ast.Lambda: _lambda,
     }
+
+
+def _only_text(values: Values) -> str | None:
+    """Return the text that is the only value; None where there is another value, or the text is not written out."""
+    return values[0].value if len(values) == 1 and isinstance(values[0], Text) else None
+
+
+def _sum_of_texts(left: Values, right: Values) -> str | None:
+    first, second = _only_text(left), _only_text(right)
+    return None if first is None or second is None else first + second
 
 
 def _of_table(table: Known, key: str, node: ast.expr) -> Values:

@@ -52,6 +52,13 @@ RETURNS: dict[str, str] = {
     "socket.create_connection": "socket.socket",
     "multiprocessing.get_context": "multiprocessing",
     "urllib.request.build_opener": "urllib.request.OpenerDirector",
+    "ctypes.cdll.LoadLibrary": "ctypes.CDLL",
+    "ctypes.PyDLL": "ctypes.CDLL",
+    **{
+        f"pandas.{name}": "pandas.DataFrame"
+        for name in ["read_csv", "read_json", "read_sql", "read_parquet", "read_excel", "concat", "merge"]
+    },
+    "freezegun.api.freeze_time": "freezegun.freeze_time",
 }
 """The class of a call's result, if the call itself isn't the class; with a leading dot, the class of an attribute."""
 
@@ -90,6 +97,64 @@ _NETWORK = (
 
 LIBRARY_CALLS: dict[str, LibraryCall] = {
     "gzip.compress": LibraryCall("clock", _CLOCK, Argument(2, "mtime")),
+    **{
+        f"sqlalchemy.{module}func.{name}": LibraryCall("clock", "sql.now")
+        for module in ("", "sql.")
+        for name in ["now", "current_timestamp", "current_date", "current_time", "localtimestamp", "sysdate", "utc_timestamp"]
+    },
+    **{
+        f"sqlalchemy.{module}func.{name}": LibraryCall("random", "sql.random")
+        for module in ("", "sql.")
+        for name in ["random", "rand", "gen_random_uuid", "newid"]
+    },
+    **{
+        f"pandas.{name}.sample": LibraryCall("random", "numpy.random.choice", Argument(4, "random_state"))
+        for name in ("DataFrame", "Series")
+    },
+    **{
+        f"sklearn.{name}": LibraryCall("random", "numpy.random.permutation", Argument(99, "random_state"))
+        for name in ("model_selection.train_test_split", "utils.shuffle", "utils.resample")
+    },
+    **{
+        f"cachetools.{kind}.{name}": LibraryCall("clock", "time.monotonic")
+        for kind in ("TTLCache", "TLRUCache")
+        for name in (
+            "get", "pop", "setdefault", "expire", "items", "keys", "values", "popitem", "__getitem__", "__contains__"
+        )
+    },
+    **{
+        f"expiringdict.ExpiringDict.{name}": LibraryCall("clock", _CLOCK)
+        for name in ["get", "pop", "items", "keys", "values", "__getitem__", "__contains__"]
+    },
+    **{
+        f"diskcache.{kind}{name}": LibraryCall("files", "open")
+        for kind in ("Cache.", "FanoutCache.", "Deque.", "Index.")
+        for name in ["get", "pop", "__getitem__", "__contains__", "keys", "values", "items", "popleft", "read"]
+    },
+    **{f"faker.Faker.{name}": LibraryCall("random", _DRAW) for name in ("*", "unique.*", "random.*")},
+    **{f"mimesis.{name}.*": LibraryCall("random", _DRAW) for name in ("Person", "Generic", "Address", "Text")},
+    "pydantic_settings.BaseSettings": LibraryCall("env", "os.environ"),
+    "pydantic_settings.main.BaseSettings": LibraryCall("env", "os.environ"),
+    **{
+        f"decouple.{name}": LibraryCall("env", "os.environ")
+        for name in ("config", "AutoConfig", "Config.get")
+    },
+    "dotenv.load_dotenv": LibraryCall("files", "open", Argument(1, "stream")),
+    "dotenv.dotenv_values": LibraryCall("files", "open", Argument(1, "stream")),
+    "dotenv.find_dotenv": LibraryCall("files", "os.path.exists"),
+    **{
+        f"humanize.{name}": LibraryCall("clock", "datetime.datetime.now", Argument(99, "when"))
+        for name in ("naturaltime", "naturalday", "naturaldate")
+    },
+    "dateparser.parse": LibraryCall("clock", "datetime.datetime.now"),
+    "arrow.Arrow.now": LibraryCall("clock", _CLOCK),
+    "arrow.Arrow.utcnow": LibraryCall("clock", _CLOCK),
+    "arrow.arrow.Arrow.utcnow": LibraryCall("clock", _CLOCK),
+    "pendulum.tomorrow": LibraryCall("clock", _CLOCK),
+    "pendulum.yesterday": LibraryCall("clock", _CLOCK),
+    "pendulum.DateTime.now": LibraryCall("clock", _CLOCK),
+    **{f"whenever.{name}.now": LibraryCall("clock", _CLOCK) for name in ("Instant", "ZonedDateTime", "SystemDateTime")},
+    "whenever.Instant.now": LibraryCall("clock", _CLOCK),
     "arrow.now": LibraryCall("clock", _CLOCK),
     "arrow.utcnow": LibraryCall("clock", _CLOCK),
     "pendulum.now": LibraryCall("clock", _CLOCK),
@@ -143,6 +208,14 @@ INERT: tuple[str, ...] = (
     "builtins.setattr", "builtins.delattr", "builtins.super", "unittest.mock.", "typing.", "pytest.",
 )  # fmt: skip
 """Callables that make no use of their arguments. A name that ends with a dot stands for all names that begin so."""
+_PURE_IN_C = (
+    "abs labs llabs sqrt cbrt pow exp log log2 log10 sin cos tan asin acos atan atan2 floor ceil fabs fmod round trunc hypot "
+    "strlen strcmp strncmp strcasecmp strchr strstr memcmp memcpy memset toupper tolower isalpha isdigit atoi atol strtol "
+    "strtod qsort bsearch div printf puts putchar fflush malloc calloc free usleep sleep"
+)
+PURE_IN_C = frozenset(_PURE_IN_C.split())
+"""Functions of C libraries whose value their arguments determine, or that have none."""
+
 NOT_CALLING: tuple[str, ...] = (
     *INERT, "builtins.repr", "builtins.str", "builtins.print", "builtins.hash", "builtins.len", "builtins.bool",
     "builtins.vars", "builtins.dir", "functools.wraps", "functools.update_wrapper", "inspect.", "dis.", "pickle.",

@@ -20,11 +20,13 @@ from autochron.detect.scan.abstract_values import (
     Known,
     PartialCall,
     Routine,
+    Text,
     Type,
+    Unknown,
     Value,
 )
 from autochron.detect.scan.durations import durations, line_of
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import (
@@ -36,12 +38,18 @@ from autochron.detect.scan.libraries import (
     INERT,
     LIBRARY_CALLS,
     NOT_CALLING,
+    PURE_IN_C,
     READS,
     STORING,
     LibraryCall,
 )
 from autochron.detect.scan.set_order import OrderSites
+from autochron.detect.scan.settled import Settled
+from autochron.detect.scan.sql_text import STATEMENTS, chance_in
 from autochron.model import Category, Tier
+
+_LIBRARY_IN_C = "ctypes.CDLL."
+"""How the names of functions of a C library begin."""
 
 
 class ScannedPlace(Struct, frozen=True, gc=False, array_like=True):
@@ -87,15 +95,30 @@ def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
     return _ModuleScan(read(ast.parse(source), package)).findings()
 
 
+def excused(source: str | bytes, package: str = "") -> frozenset[tuple[int, Category]]:
+    """Return the lines whose calls of sources of a category are determined: by a seed, a mock, the program's own text.
+
+    A watch sees only that they are called. It takes and raises the same as `scan`.
+    """
+    module = _ModuleScan(read(ast.parse(source), package))
+    found = {(call.line, call.category) for call in module.findings()}
+    return frozenset(module.excused - found)
+
+
 class _ModuleScan:
     """The scan of one module."""
 
     def __init__(self, flow: ModuleFlow) -> None:
         self._flow = flow
         self._evaluation = Evaluation(flow)
+        self._settled = Settled(flow, self._evaluation)
         self._found: dict[tuple[int, Category, str], dict[ScannedPlace, None]] = {}
+        self.excused: set[tuple[int, Category]] = set()
+        """Lines with a source whose value is determined there after all, and its category."""
         self._called: set[int] = set()
         """The ids of expressions that name a callable and pass it to the place that calls it."""
+        self._calls_of_c = False
+        """Whether functions of a C library are seen to be called."""
         self._evaluated_trees: list[ast.AST] = []
         self._stored: list[tuple[Use, ast.expr, Source | LibraryCall, str]] = []
         """Uses that store a source for later, which count if nothing here is seen to call it."""
@@ -105,12 +128,18 @@ class _ModuleScan:
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
-                self._call(value, use.node, use.spot)
+                self._call(value, use.node, use.spot, is_used=use.position != "discarded")
+            self._statement(use.node, use.spot)
         for use in self._flow.references:
             self._reference(use)
         for use, node, source, name in self._stored:
             if id(node) not in self._called and not _is_class(name):
                 self._note(node.lineno, source, name, use.spot)
+        if self._calls_of_c:  # then these tell, and not the loading of the library
+            loads = [key for key in self._found if key[2] == "ctypes.CDLL"]
+            self.excused.update((line, category) for line, category, _ in loads)
+            for key in loads:
+                del self._found[key]
         orders = OrderSites(self._flow, self._evaluation)
         for order in orders.sites():
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
@@ -130,9 +159,27 @@ class _ModuleScan:
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _call(self, value: Value, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...] = ()) -> None:
-        """Add what a call of a value is a finding of; `bound` are the partials between, the inner ones first."""
+    def _call(
+        self,
+        value: Value,
+        node: ast.Call,
+        spot: Spot,
+        bound: tuple[ast.Call, ...] = (),
+        *,
+        is_used: bool = True,
+    ) -> None:
+        """Add what a call of a value is a finding of.
+
+        Args:
+            value: what is called.
+            node: the call.
+            spot: where it is.
+            bound: the partials between, the inner ones first.
+            is_used: whether something is made of the result.
+        """
         match value:
+            case Known(name="os.environ.setdefault") if not is_used:
+                self.excused.add((line_of(node), "env"))  # it only writes
             case Known():
                 self._call_known(value, node, spot, bound)
             case PartialCall():
@@ -155,13 +202,49 @@ class _ModuleScan:
             self._evaluate_text(node, spot)
         if value.name in ("builtins.id", "builtins.hash"):
             return  # their argument decides: see `set_order`
+        if value.name.startswith(_LIBRARY_IN_C):
+            self._call_of_c(value.name.removeprefix(_LIBRARY_IN_C), node, spot)
+            return
         source = source_of(value.name)
         if source is None or any(
-            _is_determined(source, call, skip) for call, skip in _arguments(node, bound)
+            self._is_determined(source, call, skip, spot) for call, skip in _arguments(node, bound)
         ):
+            return
+        if source.category == "files" and self._evaluation.is_own_file(node, spot):
+            self.excused.add((line_of(node), "files"))
             return
         is_itself = value in self._evaluation.values(node.func, spot)
         self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
+
+    def _call_of_c(self, function: str, node: ast.Call, spot: Spot) -> None:
+        """Add a call of a function of a C library, unless its arguments determine what it returns."""
+        self._calls_of_c = True
+        if function not in PURE_IN_C and not function.startswith("_"):
+            self._add(line_of(node), "native", f"ctypes.{function}", None, spot, node.func)
+
+    def _is_determined(self, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot) -> bool:
+        """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
+        if not _is_determined(source, node, skip):
+            return False
+        given = _argument(source.determined_by, node, skip) if source.determined_by is not None else None
+        return not (isinstance(given, ast.Name) and self._evaluation.may_be_left_out(given, spot))
+
+    def _statement(self, node: ast.Call, spot: Spot) -> None:
+        """Add what a statement of SQL asks of the database's clock or draws by chance, and samples of unknown tables."""
+        called = node.func
+        last = last_name(called)
+        if last == "sample" and _is_of_table(node) and not self._is_known(called, spot):
+            self._add(line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, called)
+        if last not in STATEMENTS or not node.args:
+            return
+        for text in _texts_in(self._evaluation.values(node.args[0], spot), node.args[0]):
+            for category, call in chance_in(text):
+                self._add(line_of(node), category, call, None, spot, called)
+
+    def _is_known(self, called: ast.expr, spot: Spot) -> bool:
+        """Return whether it is known whose method a call calls."""
+        base = called.value if isinstance(called, ast.Attribute) else called
+        return not any(isinstance(value, Unknown) for value in self._evaluation.values(base, spot))
 
     def _evaluate_text(self, node: ast.Call, spot: Spot) -> None:
         """Scan text that is evaluated by `eval` or `exec`. Its calls count at the line that evaluates it."""
@@ -199,7 +282,7 @@ class _ModuleScan:
             if isinstance(base, Type) and base.scope is not scope:
                 self._instantiate(base.scope, node, spot)
             elif isinstance(base, Known):
-                source = BY_NAME.get(base.name)
+                source = source_of(base.name)
                 if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot, node.func)
 
@@ -329,6 +412,9 @@ class _ModuleScan:
             callee: the callee of the call that reaches the source, if a call of this place does.
             callee_name: the dotted name of the callee's value, where that is the source itself.
         """
+        if self._settled.is_settled(name, source.category, line, spot):
+            self.excused.add((line, source.category))
+            return
         via = name if isinstance(source, LibraryCall) else None
         self._add(line, source.category, source.call, via, spot, callee, callee_name)
 
@@ -413,6 +499,25 @@ def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
     return None
 
 
+def _is_of_table(node: ast.Call) -> bool:
+    """Return whether a call of `sample` draws rows of a table of pandas, without a seed."""
+    keywords = {keyword.arg for keyword in node.keywords}
+    return bool(keywords & {"n", "frac", "replace", "weights"}) and not keywords & {
+        "random_state",
+        "seed",
+        None,
+    }
+
+
+def _texts_in(values: Iterable[Value], node: ast.expr) -> Iterator[str]:
+    """Yield the texts that an expression may be, as far as they are written out."""
+    for value in values:
+        if isinstance(value, Text) and value.value:
+            yield value.value
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+
+
 def _depends_on_arguments(source: Source | LibraryCall) -> bool:
     """Return whether the arguments decide if a call of the source is non-deterministic."""
     return source.determined_by is not None or (isinstance(source, Source) and bool(source.words))
@@ -433,13 +538,7 @@ def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
     if keyword is not None:
         return keyword in FACTORIES or (keyword == "target" and not _has_keyword(call, ("args", "kwargs")))
     called = call.func
-    last = (
-        called.attr
-        if isinstance(called, ast.Attribute)
-        else called.id
-        if isinstance(called, ast.Name)
-        else ""
-    )
+    last = last_name(called)
     most = 2 if last in ("run_in_executor", "iter") else 1
     return last in DEFERRING and len(call.args) <= most
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
     NUMBERS,
+    Container,
     Instance,
     Known,
     Plain,
@@ -43,7 +44,16 @@ _NEVER_SETS = (
     *(ast.Lambda, ast.Compare),
 )
 """Expressions that are no set, whatever is in them."""
-_STABLE_BY_KEY = frozenset({"builtins.sorted", "builtins.min", "builtins.max"})
+_TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.int", "builtins.ascii", "os.fspath"})
+"""Keys of which two that differ have different values."""
+_NAMING = frozenset({"id", "uuid", "key", "pk", "path", "name", "slug", "sku", "email", "url"})
+"""Attributes and keys by which records are told apart."""
+_DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps"})
+_MAX_DEPTH = 3
+"""How deep the values in a container are looked at."""
+_STABLE_BY_KEY = frozenset(
+    {"builtins.sorted", "builtins.min", "builtins.max", "heapq.nlargest", "heapq.nsmallest"}
+)
 """Builtins whose result depends on the order of elements with equal `key`."""
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
@@ -130,10 +140,13 @@ class OrderSites:
             yield from self._method(node, called, use.spot, line)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and not names)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
-        elif self._is_wide and not _STABLE_BY_KEY.isdisjoint(names):
-            line, is_ordered = node.lineno, any(keyword.arg == "key" for keyword in node.keywords)
         else:
             line = node.lineno
+        if not _STABLE_BY_KEY.isdisjoint(names):
+            is_ordered = any(
+                keyword.arg == "key" and (self._is_wide or not self._tells_apart(keyword.value, use.spot))
+                for keyword in node.keywords
+            )
         if is_ordered and not use.order_lost:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
@@ -145,6 +158,9 @@ class OrderSites:
         """Yield the places at a call of a method."""
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
             yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
+        if called.attr == "format" and isinstance(called.value, ast.Constant | ast.Name):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield from self._address_text(argument, spot, line)
         if called.attr == "popitem":
             yield from self._weak_collection(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
@@ -155,13 +171,79 @@ class OrderSites:
         if name in REPR_CALLERS:
             for argument in node.args[: None if name == "builtins.print" else 1]:
                 yield from self._address_text(argument, use.spot, line)
+        elif name in _DUMPERS and node.args:
+            yield from self._dumped(node, use.spot, line)
         elif name in _COUNTING and node.args:
             yield from self._weak_collection(node.args[0], use.spot, line)
         elif name == "builtins.id":
-            if not _is_key(use):
+            if not self._is_key(use):
                 yield OrderSite(line, "identity", "id", use.spot, node.func, "id")
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(node.args[0], use.spot, line, node.func, "hash")
+
+    def _dumped(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the places at a call that converts to text what JSON has no form for: `json.dumps(value, default=str)`."""
+        names = {
+            value.name
+            for keyword in node.keywords
+            if keyword.arg == "default"
+            for value in self._evaluation.values(keyword.value, spot)
+            if isinstance(value, Known)
+        }
+        if names & REPR_CALLERS:
+            for part in self._parts(node.args[0], spot, _MAX_DEPTH):
+                yield from self._shown(part, spot, line)
+
+    def _parts(self, node: ast.expr, spot: Spot, depth: int) -> Iterator[ast.expr]:
+        """Yield an expression and what it holds, as far as that is written out."""
+        yield node
+        for value in self._evaluation.values(node, spot) if depth else ():
+            if isinstance(value, Container):
+                for element in value.values:
+                    yield from self._parts(element, value.spot, depth - 1)
+
+    def _tells_apart(self, key: ast.expr, spot: Spot) -> bool:
+        """Return whether a key tells all elements of a set apart, so that equal keys decide nothing."""
+        if isinstance(key, ast.Lambda):
+            parameters = key.args.args
+            return len(parameters) == 1 and _has_name(key.body, parameters[0].arg)
+        if isinstance(key, ast.Attribute) and key.attr == "index":
+            return True
+        for value in self._evaluation.values(key, spot):
+            if isinstance(value, Known) and value.name in _TELLING_APART:
+                continue
+            if isinstance(value, Routine) and not isinstance(value.node, ast.Lambda) and value.node.args.args:
+                name = value.node.args.args[-1].arg
+                if value.scope.returns and all(_has_name(each, name) for each, _ in value.scope.returns):
+                    continue
+            return isinstance(value, Plain) and value.type == "NoneType"
+        return True
+
+    def _is_key(self, use: Use) -> bool:
+        """Return whether an identity is only compared or looked up, also by the name that it is assigned to."""
+        if _is_key(use):
+            return True
+        if use.position != "stored":
+            return False
+        scope = use.spot.scope.body
+        names = [
+            name
+            for name, bindings in scope.bindings.items()
+            for binding in bindings
+            if binding.kind == "value"
+            and (
+                binding.node is use.node
+                or (isinstance(binding.node, ast.Tuple) and use.node in binding.node.elts)
+            )
+        ]
+        uses = [
+            reference
+            for reference in self._flow.references
+            if isinstance(reference.node, ast.Name)
+            and reference.node.id in names
+            and reference.spot.scope.find(reference.node.id) is scope
+        ]
+        return bool(uses) and all(_is_key(reference) for reference in uses)
 
     def _weak_collection(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a collection loses elements to the garbage collector."""
@@ -297,10 +379,28 @@ def _is_plain(base: object) -> bool:
 
 def _is_key(use: Use) -> bool:
     """Return whether an identity is only compared or looked up."""
-    if use.position in ("operand", "subscript"):
+    if use.position in ("operand", "subscript", "discarded"):
         return True
     callee = use.call.func if use.call is not None else None
     return isinstance(callee, ast.Attribute) and callee.attr in _KEYS
+
+
+def _has_name(node: ast.expr, name: str) -> bool:
+    """Return whether a key is the element itself, its text or what names it, or holds one of these in a tuple."""
+    match node:
+        case ast.Name(id=found):
+            return found == name
+        case ast.Tuple(elts=parts):
+            return any(_has_name(part, name) for part in parts)
+        case ast.Call(func=ast.Name(id="str" | "repr" | "int" | "Path"), args=[inner]):
+            return _has_name(inner, name)
+        case ast.Attribute(value=ast.Name(id=found), attr=attribute):
+            return found == name and attribute in _NAMING
+        case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=key)):
+            return found == name and key in _NAMING
+        case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
+            return _has_name(inner, name)
+    return False
 
 
 def _is_commutative(statement: ast.Expr) -> bool:

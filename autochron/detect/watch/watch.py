@@ -182,15 +182,19 @@ class SourceWatch:
     def findings(self) -> list[Finding]:
         """Return the findings so far, sorted by site. Calls inside a boundary and calls outside are two findings.
 
-        Readings of clocks that only serve durations in logs are left out, as in a scan. That is decided here because
-        only the watch knows the paths of the files.
+        Readings of clocks that only serve durations in logs are left out, as in a scan, and calls whose values the program
+        has determined itself. That is decided here because only the watch knows the paths of the files.
         """
+        records = list(self._attribution.records())
+        # Then a replay draws less than the recorded run did, and a seed determines nothing.
+        is_drawn_inside = any(record.inside and record.source.category == "random" for record in records)
         return sorted(
             (
                 self._finding(record, count, covered)
-                for record in self._attribution.records()
+                for record in records
                 for count, covered in self._counts(record)
                 if count and not _is_duration(record)
+                if not (_is_excused(record) and not (is_drawn_inside and record.source.category == "random"))
             ),
             key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
         )
@@ -228,6 +232,15 @@ def _is_duration(record: SourceCount) -> bool:
     from autochron.detect.scan.durations import durations_of
 
     return (record.line, call) in durations_of(record.file)
+
+
+def _is_excused(record: SourceCount) -> bool:
+    """Return whether a call is determined by the program itself, by the source of its file."""
+    if record.tier != "direct":
+        return False
+    from autochron.detect.scan.excused_lines import excused_of  # lazy: as above
+
+    return (record.line, record.source.category) in excused_of(record.file)
 
 
 def _is_complete(module: str) -> bool:

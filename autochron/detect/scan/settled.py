@@ -1,0 +1,172 @@
+"""Find the calls of sources whose values the program itself has settled: by a seed, by frozen time, by a mock.
+
+Each is settled in a part of the module: a seed of a global generator after the call that seeds it, frozen time and mocks in
+the block or the function that they are put around.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autochron.detect.scan.abstract_values import Known, Text
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use
+from autochron.detect.scan.infer import Evaluation
+from autochron.model import Category
+
+_SEEDS: dict[str, str] = {
+    "random.seed": "random.",
+    "numpy.random.seed": "numpy.random.",
+    "torch.manual_seed": "torch.",
+    "faker.Faker.seed": "faker.",
+    "faker.Faker.seed_instance": "faker.",
+    "faker.generator.random.seed": "faker.",
+}
+"""The calls that seed a global generator, each with the beginning of the names of its draws."""
+
+_OWN_GENERATORS = (
+    "random.Random", "random.SystemRandom", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator",
+    "numpy.random.SeedSequence", "numpy.random.PCG64", "numpy.random.MT19937", "numpy.random.Philox", "numpy.random.SFC64",
+    "torch.seed",
+)  # fmt: skip
+"""What draws its own entropy, whatever the global generator is seeded with."""
+
+_MOST_CALLERS = 6
+"""How many calls are followed from a draw back to the function that seeds."""
+
+_FREEZERS = frozenset(
+    {
+        "freezegun.freeze_time",
+        "freezegun.api.freeze_time",
+        "time_machine.travel",
+        "freezegun.freeze_time.freeze_time",
+    }
+)
+_PATCHES = frozenset({"unittest.mock.patch", "mock.patch"})
+_PATCHES_OF_OBJECTS = frozenset({"unittest.mock.patch.object", "mock.patch.object"})
+
+
+class Settled:
+    """The parts of a module in which sources are settled."""
+
+    def __init__(self, flow: ModuleFlow, evaluation: Evaluation) -> None:
+        """Read the calls of a module."""
+        self._flow = flow
+        self._evaluation = evaluation
+        self._seeds: dict[str, list[Spot]] = {}
+        self._unseeded: set[str] = set()
+        self._frozen: list[tuple[int, int, str]] = []
+        """First line, last line, and the last name of the source that is replaced; empty for all clocks."""
+        for use in flow.calls:
+            self._read_seed(use)
+        if self._evaluation_names_freezers():
+            self._read_blocks()
+
+    def is_settled(self, name: str, category: Category, line: int, spot: Spot) -> bool:
+        """Return whether the value of a source is settled where it is called.
+
+        Args:
+            name: its dotted name.
+            category: what it depends on.
+            line: the line of the call.
+            spot: where the call is.
+        """
+        if category == "random" and self._is_seeded(name, spot):
+            return True
+        last = name.rpartition(".")[2]
+        return any(
+            first <= line <= end and (replaced == last if replaced else category == "clock")
+            for first, end, replaced in self._frozen
+        )
+
+    # --- seeds --------------------------------------------------------------------------------------------------------
+
+    def _read_seed(self, use: Use) -> None:
+        call = use.node
+        if not isinstance(call, ast.Call):
+            return
+        for value in self._evaluation.values(call.func, use.spot):
+            prefix = _SEEDS.get(value.name) if isinstance(value, Known) else None
+            if prefix is None:
+                continue
+            arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+            if arguments and not any(
+                isinstance(argument, ast.Constant) and argument.value is None for argument in arguments
+            ):
+                self._seeds.setdefault(prefix, []).append(use.spot)
+            else:
+                self._unseeded.add(prefix)
+
+    def _is_seeded(self, name: str, spot: Spot) -> bool:
+        if name.startswith(_OWN_GENERATORS):
+            return False
+        return any(
+            name.startswith(prefix)
+            and prefix not in self._unseeded
+            and any(self._is_before(seed, spot) for seed in seeds)
+            for prefix, seeds in self._seeds.items()
+        )
+
+    def _is_before(self, seed: Spot, spot: Spot, depth: int = _MOST_CALLERS) -> bool:
+        """Return whether a seed has been set at a spot: earlier in the function, or before each call that leads there."""
+        body = spot.scope.body
+        if seed.scope.body is body:
+            return seed.order < spot.order and seed.block.is_around(spot.block)
+        if seed.block is self._flow.module.block:  # while the module is imported
+            return True
+        node = body.node
+        if not depth or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        calls = self._flow.sites.get(node.name, [])
+        return bool(calls) and all(self._is_before(seed, call.spot, depth - 1) for call in calls)
+
+    # --- frozen time and mocks ----------------------------------------------------------------------------------------
+
+    def _evaluation_names_freezers(self) -> bool:
+        """Return whether a module imports something that freezes time or replaces callables; most don't."""
+        return any(
+            binding.kind == "import"
+            and binding.dotted.partition(".")[0] in ("freezegun", "time_machine", "unittest", "mock")
+            for bindings in self._flow.module.bindings.values()
+            for binding in bindings
+        )
+
+    def _read_blocks(self) -> None:
+        calls = {id(use.node): use for use in self._flow.calls}
+        for node in ast.walk(self._flow.tree):
+            if isinstance(node, ast.With | ast.AsyncWith):
+                around = [item.context_expr for item in node.items]
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                around = node.decorator_list
+            else:
+                continue
+            for expression in around:
+                use = calls.get(id(expression))
+                for replaced in self._replaced(use) if use is not None else ():
+                    last = node.body[-1]
+                    self._frozen.append((node.body[0].lineno, last.end_lineno or last.lineno, replaced))
+
+    def _replaced(self, use: Use) -> Iterator[str]:
+        """Yield the last names of the sources that a call replaces; an empty one for all clocks."""
+        call = use.node
+        assert isinstance(call, ast.Call)  # noqa: S101 - they are calls
+        for value in self._evaluation.values(call.func, use.spot):
+            name = value.name if isinstance(value, Known) else ""
+            if name in _FREEZERS:
+                if not any(
+                    keyword.arg == "tick" and not _is_false(keyword.value) for keyword in call.keywords
+                ):
+                    yield ""
+            elif name in _PATCHES and call.args:
+                yield from (text.rpartition(".")[2] for text in self._texts(call.args[0], use.spot))
+            elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1:
+                yield from self._texts(call.args[1], use.spot)
+
+    def _texts(self, node: ast.expr, spot: Spot) -> Iterator[str]:
+        for value in self._evaluation.values(node, spot):
+            if isinstance(value, Text) and value.value:
+                yield value.value
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
