@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+import msgspec
+
 from autochron import __version__
 from autochron._runtime.unpatched import os
 from autochron.detect.ambient_rules import mark_recorded
@@ -48,6 +50,13 @@ def check(
     findings, stale = ignored(work.findings, rules, work.read.__contains__, work.commented)
     findings, stale_ambient = mark_recorded(findings, rules)
     stale += stale_ambient
+    findings = [
+        msgspec.structs.replace(finding, covered="harmless")
+        if finding.covered is None
+        and (finding.site.file, finding.site.line, finding.category) in work.harmless
+        else finding
+        for finding in findings
+    ]
     if categories:
         findings = [finding for finding in findings if finding.category in categories]
         stale = []  # an ignore may be for a category that isn't reported
@@ -80,6 +89,8 @@ class _Check:
         self.findings: list[Finding] = []
         self.unread: list[Unread] = []
         self.read: set[str] = set()
+        self.harmless: set[tuple[str, int, Category]] = set()
+        """The file, line and category of calls whose value only reaches what changes nothing."""
         self.commented: list[str] = []
         """The files with comments that may be for us."""
         self._matched: set[str] = set()
@@ -122,6 +133,8 @@ class _Check:
             text = texts[call.line - 1] if call.line <= len(texts) else ""
             escaping = [place for place in call.places if not _is_covered(place, functions, sites)]
             shown = (escaping or call.places)[0]
+            if call.is_harmless:
+                self.harmless.add((name, call.line, call.category))
             self.findings.append(
                 Finding(
                     site=Site(name, call.line, shown.qualname, hash_of(text)),

@@ -40,9 +40,9 @@ CATEGORIES: tuple[Category, ...] = (
 Tier: TypeAlias = Literal["direct", "library"]
 """`direct`: a line of the project makes the call; `library`: a library that the line called makes it."""
 
-Covered: TypeAlias = Literal["boundary", "recorded", "ignored", "accepted"]
+Covered: TypeAlias = Literal["boundary", "recorded", "ignored", "accepted", "harmless"]
 """Why a non-deterministic call is not reported: it is in a boundary, its value is recorded, a rule or a comment ignores it,
-or the baseline accepts it."""
+the baseline accepts it, or its value only reaches logs, metrics, sleeps, keys or names of temporary files."""
 
 
 HARMFUL = "HARMFUL"

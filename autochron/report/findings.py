@@ -1,8 +1,9 @@
 """Reports of findings: as text, as JSON, as SARIF for code scanning, and as annotations of GitHub.
 
 The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered), `unread` (file, line, reason),
-`stale` (one line each), `files`, `lines`, `accepted` (how many findings the baseline accepts), `gone` (how many of the
-baseline are there no more; null without one), and `coverage` (`covered` of `total` findings, and `percent`).
+`stale` (one line each), `harmless` (findings whose value only reaches logs, metrics, sleeps, keys or names of temporary
+files), `files`, `lines`, `accepted` (how many findings the baseline accepts), `gone` (how many of the baseline are there no
+more; null without one), and `coverage` (`covered` of `total` findings, and `percent`).
 """
 
 from __future__ import annotations
@@ -75,12 +76,18 @@ def percent_covered(findings: Sequence[Finding]) -> float:
     """Return how many percent of the findings are covered; 100 where there are none."""
     if not findings:
         return 100.0
-    return 100 * _count_covered(findings) / len(findings)
+    counted = [finding for finding in findings if finding.covered != "harmless"]
+    return 100 * _count_covered(counted) / len(counted) if counted else 100.0
 
 
 def _count_covered(findings: Sequence[Finding]) -> int:
-    """Return how many findings are covered: what a baseline accepts is not."""
-    return sum(finding.covered not in (None, "accepted") for finding in findings)
+    """Return how many findings are covered: what a baseline accepts is not, and what is harmless need not be."""
+    return sum(finding.covered not in (None, "accepted", "harmless") for finding in findings)
+
+
+def _harmless(checked: Checked) -> tuple[Finding, ...]:
+    """Return the findings whose value only reaches what changes nothing."""
+    return tuple(finding for finding in checked.findings if finding.covered == "harmless")
 
 
 def details(finding: Finding) -> str:
@@ -147,6 +154,12 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         page.line(line, "yellow")
     if findings or checked.unread:
         page.line(_summary(checked, findings))
+    if harmless := _harmless(checked):
+        page.line(
+            f"{plural(len(harmless), 'more call')} only {'reaches' if len(harmless) == 1 else 'reach'} logs, metrics, sleeps,"
+            " keys or names of temporary files: --format json has them under `harmless`",
+            "dim",
+        )
     if checked.gone:
         page.line(
             f"{plural(checked.gone, 'accepted finding')} {'is' if checked.gone == 1 else 'are'} there no more",
@@ -156,11 +169,12 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
 
 def _summary(checked: Checked, findings: Sequence[Finding]) -> str:
     covered = _count_covered(checked.findings)
-    accepted = len(checked.findings) - covered - len(findings)
+    total = len(checked.findings) - len(_harmless(checked))
+    accepted = total - covered - len(findings)
     files = {finding.site.file for finding in findings}
     return (
         f"{plural(len(findings), 'unmarked call')} in {plural(len(files), 'file')}; "
-        f"{covered} of {len(checked.findings)} covered ({percent_covered(checked.findings):.0f} %)"
+        f"{covered} of {total} covered ({percent_covered(checked.findings):.0f} %)"
         + (f"; {accepted} accepted" if accepted else "")
     )
 
@@ -177,11 +191,12 @@ def _write_json(checked: Checked, stream: TextIO) -> None:
         "stale": checked.stale,
         "files": checked.files,
         "lines": checked.lines,
+        "harmless": _harmless(checked),
         "accepted": sum(finding.covered == "accepted" for finding in checked.findings),
         "gone": checked.gone,
         "coverage": {
             "covered": _count_covered(checked.findings),
-            "total": len(checked.findings),
+            "total": len(checked.findings) - len(_harmless(checked)),
             "percent": round(percent_covered(checked.findings), 2),
         },
     }

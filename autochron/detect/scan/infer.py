@@ -31,39 +31,28 @@ from autochron.detect.scan.annotations import SETS, annotated
 from autochron.detect.scan.flow import (
     FlowBinding,
     FlowScope,
-    Function,
     ModuleFlow,
     Spot,
-    Use,
     in_force,
     is_of_class,
     is_property,
     is_static,
-    last_name,
 )
 from autochron.detect.scan.libraries import ALIASES, RETURNS, TRANSPORT_OPTIONS
-from autochron.detect.scan.library_results import SPECIALS
+from autochron.detect.scan.library_results import (
+    PLAIN_BUILTINS,
+    SET_METHODS,
+    SPECIALS,
+    TEXT_BUILTINS,
+    of_table,
+    only_text,
+    sum_of_texts,
+    unique,
+)
+from autochron.detect.scan.passed_arguments import passed_arguments
 
 Values = tuple[Value, ...]
 _BUILTINS = frozenset(dir(builtins))
-_SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
-"""Methods of sets that return a set."""
-_PLAIN_BUILTINS = {
-    "list": "list", "sorted": "list", "tuple": "tuple", "dict": "dict", "len": "int", "int": "int", "float": "float",
-    "sum": "float", "abs": "float", "round": "float", "ord": "int", "bool": "bool", "range": "range", "hash": "int",
-    "id": "int", "isinstance": "bool", "enumerate": "iterator", "zip": "iterator", "map": "iterator",
-    "filter": "iterator", "reversed": "iterator", "divmod": "tuple", "slice": "slice", "bytearray": "bytearray",
-}  # fmt: skip
-"""Builtins, with the type of their result."""
-_KEEP_THE_NAME = frozenset(
-    {"builtins.str", "os.fspath", "os.fsdecode", "pathlib.Path", "pathlib.PurePath"}
-    | {f"os.path.{name}" for name in ("abspath", "realpath", "normpath")}
-)
-"""Callables that return the path that they are given."""
-_READING_TEXT = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "isfile"})
-"""Last names of callables that tell of a file what its text tells."""
-_TEXT_BUILTINS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bin", "oct", "input"})
-"""Builtins that return text."""
 
 
 class Evaluation:
@@ -94,7 +83,7 @@ class Evaluation:
             result = reader(self, node, spot) if reader is not None else UNKNOWN
         finally:
             self._in_progress.discard(key)
-        result = _unique(result)
+        result = unique(result)
         self._memo[key] = result
         return result
 
@@ -129,7 +118,7 @@ class Evaluation:
 
     def _values_of_all(self, bindings: Iterable[FlowBinding]) -> Values:
         values = tuple(value for binding in bindings for value in self.binding_values(binding))
-        return _unique(values) or UNKNOWN
+        return unique(values) or UNKNOWN
 
     def binding_values(self, binding: FlowBinding) -> Values:
         """Return the values that a binding may assign."""
@@ -176,27 +165,9 @@ class Evaluation:
         values: list[Value] = []
         if isinstance(binding.node, ast.expr):
             values += self.values(binding.node, binding.spot)
-        values += self._passed_values(function, outer, binding.dotted, index - is_method)
+        for passed, spot in passed_arguments(self.flow, function, outer, binding.dotted, index - is_method):
+            values += self.values(passed, spot)
         return tuple(values) or UNKNOWN
-
-    def _passed_values(self, function: Function, outer: FlowScope, name: str, index: int) -> list[Value]:
-        """Return the values of the arguments that calls in this module pass for a parameter."""
-        if isinstance(function, ast.Lambda):
-            return []
-        called = function.name
-        if outer.kind == "class" and called == "__init__":
-            called = outer.qualname.rpartition(".")[2]
-        values: list[Value] = []
-        for use in self.flow.sites.get(called, ()):
-            call = use.node
-            assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
-            passed = [keyword.value for keyword in call.keywords if keyword.arg == name]
-            is_starred = any(isinstance(argument, ast.Starred) for argument in call.args)
-            if 0 <= index < len(call.args) and not is_starred:
-                passed.append(call.args[index])
-            for argument in passed:
-                values += self.values(argument, use.spot)
-        return values
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
         """Return the values that an annotation allows; nothing if it says nothing of use."""
@@ -230,91 +201,18 @@ class Evaluation:
 
     def _read_member(self, values: Values) -> Values:
         """Return the values of an attribute of an instance: of a property, what it returns."""
-        if not any(isinstance(value, Routine) and is_property(value.node) for value in values):
-            return values
-        return tuple(
-            result
-            for value in values
-            for result in (
-                self.returned(value) if isinstance(value, Routine) and is_property(value.node) else (value,)
-            )
-        )
-
-    def may_be_left_out(self, name: ast.Name, spot: Spot) -> bool:
-        """Return whether a name is a parameter with the default None that a call in this module doesn't pass."""
-        scope = spot.scope.find(name.id)
-        if scope is None:
-            return False
-        for binding in in_force(
-            scope.bindings[name.id], scope, spot if scope.body is spot.scope.body else None
-        ):
-            function, default = binding.owner, binding.node
-            if (
-                binding.kind == "parameter"
-                and not isinstance(function, ast.Lambda | None)
-                and isinstance(default, ast.Constant)
-                and default.value is None
-                and any(not self._passes(use, binding, function) for use in self._calls_of(function, binding))
-            ):
-                return True
-        return False
-
-    def _calls_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef, binding: FlowBinding) -> list[Use]:
-        """Return the calls in this module of a function, or of the class that it initializes."""
-        outer = binding.spot.scope
-        is_init = outer.kind == "class" and function.name == "__init__"
-        return self.flow.sites.get(outer.qualname.rpartition(".")[2] if is_init else function.name, [])
-
-    @staticmethod
-    def _passes(use: Use, binding: FlowBinding, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        """Return whether a call passes an argument for a parameter, or may do so."""
-        call = use.node
-        assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
-        positional = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-        if binding.spot.scope.kind == "class" and not is_static(function):
-            positional = positional[1:]
-        index = positional.index(binding.dotted) if binding.dotted in positional else len(call.args)
-        return (
-            index < len(call.args)
-            or any(isinstance(argument, ast.Starred) for argument in call.args)
-            or any(keyword.arg in (None, binding.dotted) for keyword in call.keywords)
-        )
-
-    def is_own_file(self, node: ast.Call, spot: Spot) -> bool:
-        """Return whether a call reads the program's own text: `open(__file__)`, `Path(__file__).read_text()`."""
-        called = node.func
-        if last_name(called) not in _READING_TEXT:
-            return False
-        if isinstance(called, ast.Attribute) and self._is_file_name(called.value, spot):
-            return True
-        return bool(node.args) and self._is_file_name(node.args[0], spot)
-
-    def _is_file_name(self, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
-        """Return whether an expression is the name of the module's own file."""
-        match node:
-            case ast.Name(id="__file__"):
-                return True
-            case ast.Name(id=name) if depth:
-                scope = spot.scope.find(name)
-                bindings = scope.bindings[name] if scope is not None else []
-                return len(bindings) == 1 and (
-                    bindings[0].kind == "value"
-                    and isinstance(bindings[0].node, ast.expr)
-                    and self._is_file_name(bindings[0].node, bindings[0].spot, depth - 1)
-                )
-            case ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute" | "as_posix"), args=[]):
-                return self._is_file_name(inner, spot, depth)
-            case ast.Call(args=[inner]):
-                names = {value.name for value in self.values(node.func, spot) if isinstance(value, Known)}
-                return bool(names & _KEEP_THE_NAME) and self._is_file_name(inner, spot, depth)
-        return False
+        results: list[Value] = []
+        for value in values:
+            is_read = isinstance(value, Routine) and is_property(value.node)
+            results += self.returned(value) if is_read and isinstance(value, Routine) else (value,)
+        return tuple(results)
 
     def member(self, scope: FlowScope, name: str, node: ast.expr | None) -> Values:
         """Return the values that an attribute of a class of this module, or of its instances, may have."""
         bindings = [*scope.bindings.get(name, ()), *scope.attributes.get(name, ())]
         passed = self._field_values(scope, name)
         if bindings or passed:
-            return _unique((*(self._values_of_all(bindings) if bindings else ()), *passed))
+            return unique((*(self._values_of_all(bindings) if bindings else ()), *passed))
         inherited: list[Value] = []
         for base in self.bases(scope):
             if isinstance(base, Type) and base.scope is not scope:
@@ -379,7 +277,7 @@ class Evaluation:
         for base in self.values(node.value, spot):
             elements = self.elements((base,))
             if isinstance(base, Known) and isinstance(key, str):
-                values += _of_table(base, key, node)
+                values += of_table(base, key, node)
             elif isinstance(base, Container) and base.type == "defaultdict":
                 values += [
                     Set() for element in elements if isinstance(element, Known) and element.name in SETS
@@ -403,7 +301,7 @@ class Evaluation:
         name, bases = called.attr, self.values(called.value, spot)
         if name in ("keys", "items") and not node.args:
             return () if any(isinstance(base, Known | Produced) for base in bases) else (Plain("keys"),)
-        if name in _SET_METHODS and any(isinstance(base, Set) for base in bases):
+        if name in SET_METHODS and any(isinstance(base, Set) for base in bases):
             is_stable = all(
                 isinstance(value, Set) and value.is_stable
                 for argument in (called.value, *node.args)
@@ -450,13 +348,13 @@ class Evaluation:
         if name in SETS:
             return (self._constructed_set(node, spot),)
         module, _, last = name.rpartition(".")
-        if module in SETS and last in _SET_METHODS:
+        if module in SETS and last in SET_METHODS:
             return (Set(),)
         if module == "builtins":
-            if last in _TEXT_BUILTINS:
+            if last in TEXT_BUILTINS:
                 return (Text(),)
-            if last in _PLAIN_BUILTINS:
-                return (Plain(_PLAIN_BUILTINS[last]),)
+            if last in PLAIN_BUILTINS:
+                return (Plain(PLAIN_BUILTINS[last]),)
         special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
@@ -507,7 +405,7 @@ class Evaluation:
                 part.format_spec is not None or part.conversion != -1
             ):
                 return (Text(),)
-            text = _only_text(self.values(inner, spot))
+            text = only_text(self.values(inner, spot))
             if text is None:
                 return (Text(),)
             parts.append(text)
@@ -531,7 +429,7 @@ class Evaluation:
         ):
             return (produced[0],)
         if any(isinstance(value, Text) for value in (*left, *right)):
-            return (Text(_sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
+            return (Text(sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
         if all(isinstance(value, Plain) and value.type in NUMBERS for value in (*left, *right)):
             return (Plain("float"),)
         return UNKNOWN
@@ -589,28 +487,3 @@ class Evaluation:
         ast.Dict: _dict,
         ast.Lambda: _lambda,
     }
-
-
-def _only_text(values: Values) -> str | None:
-    """Return the text that is the only value; None where there is another value, or the text is not written out."""
-    return values[0].value if len(values) == 1 and isinstance(values[0], Text) else None
-
-
-def _sum_of_texts(left: Values, right: Values) -> str | None:
-    first, second = _only_text(left), _only_text(right)
-    return None if first is None or second is None else first + second
-
-
-def _of_table(table: Known, key: str, node: ast.expr) -> Values:
-    """Return what `sys.modules` or a module's `__dict__` has under a key."""
-    if table.name == "sys.modules":
-        return (Known(key),)
-    return (
-        (Known(f"{table.name.removesuffix('.__dict__')}.{key}", node),)
-        if table.name.endswith("__dict__")
-        else ()
-    )
-
-
-def _unique(values: Values) -> Values:
-    return values if len(values) < 2 else tuple(dict.fromkeys(values))

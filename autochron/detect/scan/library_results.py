@@ -20,6 +20,21 @@ from autochron.detect.scan.flow import Spot
 Values: TypeAlias = tuple[Value, ...]
 
 
+PLAIN_BUILTINS = {
+    "list": "list", "sorted": "list", "tuple": "tuple", "dict": "dict", "len": "int", "int": "int", "float": "float",
+    "sum": "float", "abs": "float", "round": "float", "ord": "int", "bool": "bool", "range": "range", "hash": "int",
+    "id": "int", "isinstance": "bool", "enumerate": "iterator", "zip": "iterator", "map": "iterator",
+    "filter": "iterator", "reversed": "iterator", "divmod": "tuple", "slice": "slice", "bytearray": "bytearray",
+}  # fmt: skip
+"""Builtins, with the type of their result."""
+TEXT_BUILTINS = frozenset({"str", "repr", "bytes", "chr", "format", "ascii", "hex", "bin", "oct", "input"})
+"""Builtins that return text."""
+
+
+SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
+"""Methods of sets that return a set."""
+
+
 class Evaluator(Protocol):
     """Evaluates expressions and attributes."""
 
@@ -105,3 +120,30 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
     "builtins.__import__": _module,
 }
 """By dotted name, what evaluates a call: it takes the evaluator, the call and its spot."""
+
+
+def only_text(values: Values) -> str | None:
+    """Return the text that is the only value; None where there is another value, or the text is not written out."""
+    return values[0].value if len(values) == 1 and isinstance(values[0], Text) else None
+
+
+def sum_of_texts(left: Values, right: Values) -> str | None:
+    """Return the text that two make together; None where one of them is not known."""
+    first, second = only_text(left), only_text(right)
+    return None if first is None or second is None else first + second
+
+
+def of_table(table: Known, key: str, node: ast.expr) -> Values:
+    """Return what `sys.modules` or a module's `__dict__` has under a key."""
+    if table.name == "sys.modules":
+        return (Known(key),)
+    return (
+        (Known(f"{table.name.removesuffix('.__dict__')}.{key}", node),)
+        if table.name.endswith("__dict__")
+        else ()
+    )
+
+
+def unique(values: Values) -> Values:
+    """Return values without repetitions."""
+    return values if len(values) < 2 else tuple(dict.fromkeys(values))

@@ -8,11 +8,11 @@ switch off a scan that reports too much.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Argument, Source
+from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Source
 from autochron.detect.scan.abstract_values import (
     Accessor,
     Container,
@@ -20,17 +20,25 @@ from autochron.detect.scan.abstract_values import (
     Known,
     PartialCall,
     Routine,
-    Text,
     Type,
     Unknown,
     Value,
 )
-from autochron.detect.scan.durations import durations, line_of
+from autochron.detect.scan.call_arguments import (
+    argument_of,
+    depends_on_arguments,
+    is_called_bare,
+    is_determined,
+    reaching,
+    samples_table,
+    texts_in,
+)
+from autochron.detect.scan.durations import durations
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
+from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import (
-    DEFERRING,
     ENVIRONMENT,
     FACTORIES,
     FIELDS,
@@ -43,9 +51,12 @@ from autochron.detect.scan.libraries import (
     STORING,
     LibraryCall,
 )
+from autochron.detect.scan.own_text import reads_own_text
+from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.sql_text import STATEMENTS, chance_in
+from autochron.detect.scan.value_uses import line_of
 from autochron.model import Category, Tier
 
 _LIBRARY_IN_C = "ctypes.CDLL."
@@ -75,6 +86,8 @@ class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
     call: str
     places: tuple[ScannedPlace, ...]
     """The places on the line, at least one."""
+    is_harmless: bool = False
+    """Whether its value only reaches what changes nothing: see `harmless_uses`."""
 
 
 def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
@@ -145,17 +158,19 @@ class _ModuleScan:
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
             callee = order.node if order.kind in ("id", "hash") else None
             self._add(order.line, order.category, order.call, None, order.spot, callee)
-        return sorted(
-            self._without_durations(), key=lambda finding: (finding.line, finding.category, finding.call)
+        logged_only = (
+            durations(self._flow.tree) if any(call in CLOCKS for _, _, call in self._found) else frozenset()
         )
-
-    def _without_durations(self) -> Iterable[ScannedCall]:
-        """Return the findings without the readings of clocks that only reach logs."""
-        findings = [ScannedCall(*key, tuple(places)) for key, places in self._found.items()]
-        if not any(finding.call in CLOCKS for finding in findings):
-            return findings
-        logged_only = durations(self._flow.tree)
-        return [finding for finding in findings if (finding.line, finding.call) not in logged_only]
+        may_be_harmless = any(category in FOLLOWED for _, category, _ in self._found)
+        without_effect = harmless(self._flow.tree) if may_be_harmless else frozenset()
+        return sorted(
+            (
+                ScannedCall(line, category, call, tuple(places), (line, category) in without_effect)
+                for (line, category, call), places in self._found.items()
+                if (line, call) not in logged_only
+            ),
+            key=lambda finding: (finding.line, finding.category, finding.call),
+        )
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -207,10 +222,10 @@ class _ModuleScan:
             return
         source = source_of(value.name)
         if source is None or any(
-            self._is_determined(source, call, skip, spot) for call, skip in _arguments(node, bound)
+            self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)
         ):
             return
-        if source.category == "files" and self._evaluation.is_own_file(node, spot):
+        if source.category == "files" and reads_own_text(self._evaluation, node, spot):
             self.excused.add((line_of(node), "files"))
             return
         is_itself = value in self._evaluation.values(node.func, spot)
@@ -224,20 +239,20 @@ class _ModuleScan:
 
     def _is_determined(self, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot) -> bool:
         """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
-        if not _is_determined(source, node, skip):
+        if not is_determined(source, node, skip):
             return False
-        given = _argument(source.determined_by, node, skip) if source.determined_by is not None else None
-        return not (isinstance(given, ast.Name) and self._evaluation.may_be_left_out(given, spot))
+        given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
+        return not (isinstance(given, ast.Name) and may_be_left_out(self._flow, given, spot))
 
     def _statement(self, node: ast.Call, spot: Spot) -> None:
         """Add what a statement of SQL asks of the database's clock or draws by chance, and samples of unknown tables."""
         called = node.func
         last = last_name(called)
-        if last == "sample" and _is_of_table(node) and not self._is_known(called, spot):
+        if last == "sample" and samples_table(node) and not self._is_known(called, spot):
             self._add(line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, called)
         if last not in STATEMENTS or not node.args:
             return
-        for text in _texts_in(self._evaluation.values(node.args[0], spot), node.args[0]):
+        for text in texts_in(self._evaluation.values(node.args[0], spot), node.args[0]):
             for category, call in chance_in(text):
                 self._add(line_of(node), category, call, None, spot, called)
 
@@ -283,7 +298,7 @@ class _ModuleScan:
                 self._instantiate(base.scope, node, spot)
             elif isinstance(base, Known):
                 source = source_of(base.name)
-                if source is not None and _is_class(base.name) and not _is_determined(source, node, 0):
+                if source is not None and _is_class(base.name) and not is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot, node.func)
 
     def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
@@ -355,9 +370,7 @@ class _ModuleScan:
                 self._store_callable(use, value)
             return
         keyword = next((argument.arg for argument in use.call.keywords if argument.value is use.node), None)
-        if (_depends_on_arguments(source) or _is_class(value.name)) and not _is_called_bare(
-            use.call, keyword
-        ):
+        if (depends_on_arguments(source) or _is_class(value.name)) and not is_called_bare(use.call, keyword):
             return
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
             self._called.add(id(value.node))
@@ -368,7 +381,7 @@ class _ModuleScan:
         source = source_of(value.name)
         if (
             source is not None
-            and not _depends_on_arguments(source)
+            and not depends_on_arguments(source)
             and value.name not in ("builtins.id", "builtins.hash")
         ):
             self._stored.append((use, use.node, source, value.name))
@@ -458,93 +471,10 @@ def source_of(name: str) -> Source | LibraryCall | None:
     return LIBRARY_CALLS.get(f"{base}.*") if base else None
 
 
-def _arguments(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:
-    """Yield the calls whose arguments reach a callable, each with the offset of its positional arguments.
-
-    A parameter of the callable at position p is the argument at p + offset. A partial has the callable itself as its
-    first argument, and those that it binds come before those of the call.
-    """
-    yield from ((call, 1) for call in bound)
-    yield node, -sum(len(call.args) - 1 for call in bound)
-
-
-def _is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bool:
-    """Return whether the arguments of a call determine its value, or may do so."""
-    if source.determined_by is not None and _argument(source.determined_by, node, skip) is not None:
-        return True
-    if isinstance(source, LibraryCall):
-        return False
-    first = _literal(_argument(Argument(0), node, skip))
-    if source.words:
-        return first not in source.words
-    if first is not None and first in source.harmless:
-        return True
-    mode = _literal(_argument(source.mode, node, skip)) if source.mode is not None else None
-    return isinstance(mode, str) and not set(mode) & {"r", "+"}
-
-
-def _argument(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
-    """Return an argument if it is passed and not None. `*` and `**` count as passed: they may hold any."""
-    for position, value in enumerate(node.args):
-        if isinstance(value, ast.Starred):
-            return value
-        if position == argument.position + skip:
-            return None if isinstance(value, ast.Constant) and value.value is None else value
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            return keyword.value
-        if keyword.arg == argument.name:
-            value = keyword.value
-            return None if isinstance(value, ast.Constant) and value.value is None else value
-    return None
-
-
-def _is_of_table(node: ast.Call) -> bool:
-    """Return whether a call of `sample` draws rows of a table of pandas, without a seed."""
-    keywords = {keyword.arg for keyword in node.keywords}
-    return bool(keywords & {"n", "frac", "replace", "weights"}) and not keywords & {
-        "random_state",
-        "seed",
-        None,
-    }
-
-
-def _texts_in(values: Iterable[Value], node: ast.expr) -> Iterator[str]:
-    """Yield the texts that an expression may be, as far as they are written out."""
-    for value in values:
-        if isinstance(value, Text) and value.value:
-            yield value.value
-    if isinstance(node, ast.JoinedStr):
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
-
-
-def _depends_on_arguments(source: Source | LibraryCall) -> bool:
-    """Return whether the arguments decide if a call of the source is non-deterministic."""
-    return source.determined_by is not None or (isinstance(source, Source) and bool(source.words))
-
-
-def _literal(node: ast.expr | None) -> object:
-    return node.value if isinstance(node, ast.Constant) else None
-
-
 def _is_class(name: str) -> bool:
     """Return whether a name is that of a class, by the convention of a capital letter."""
     last = name.rpartition(".")[2]
     return last[:1].isupper()
-
-
-def _is_called_bare(call: ast.Call, keyword: str | None) -> bool:
-    """Return whether a call calls the callable that it is passed without arguments."""
-    if keyword is not None:
-        return keyword in FACTORIES or (keyword == "target" and not _has_keyword(call, ("args", "kwargs")))
-    called = call.func
-    last = last_name(called)
-    most = 2 if last in ("run_in_executor", "iter") else 1
-    return last in DEFERRING and len(call.args) <= most
-
-
-def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
-    return any(keyword.arg is not None and keyword.arg in names for keyword in call.keywords)
 
 
 def _position(node: ast.expr) -> tuple[int, int, int, int]:

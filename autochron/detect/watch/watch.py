@@ -190,7 +190,7 @@ class SourceWatch:
         is_drawn_inside = any(record.inside and record.source.category == "random" for record in records)
         return sorted(
             (
-                self._finding(record, count, covered)
+                self._finding(record, count, covered or ("harmless" if _is_harmless(record) else None))
                 for record in records
                 for count, covered in self._counts(record)
                 if count and not _is_duration(record)
@@ -232,6 +232,16 @@ def _is_duration(record: SourceCount) -> bool:
     from autochron.detect.scan.durations import durations_of
 
     return (record.line, call) in durations_of(record.file)
+
+
+def _is_harmless(record: SourceCount) -> bool:
+    """Return whether the value of a call only reaches what changes nothing, by the source of its file."""
+    if record.tier != "direct":
+        return False
+    from autochron.detect.scan.harmless_uses import FOLLOWED, harmless_of  # lazy: as above
+
+    category = record.source.category
+    return category in FOLLOWED and (record.line, category) in harmless_of(record.file)
 
 
 def _is_excused(record: SourceCount) -> bool:

@@ -1,0 +1,95 @@
+"""Read the arguments of a call: whether they determine the value of a source, and whether they call what they are given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from autochron.detect.catalogue import Argument, Source
+from autochron.detect.scan.abstract_values import Text, Value
+from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.libraries import DEFERRING, FACTORIES, LibraryCall
+
+
+def reaching(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:
+    """Yield the calls whose arguments reach a callable, each with the offset of its positional arguments.
+
+    A parameter of the callable at position p is the argument at p + offset. A partial has the callable itself as its
+    first argument, and those that it binds come before those of the call.
+    """
+    yield from ((call, 1) for call in bound)
+    yield node, -sum(len(call.args) - 1 for call in bound)
+
+
+def is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bool:
+    """Return whether the arguments of a call determine its value, or may do so."""
+    if source.determined_by is not None and argument_of(source.determined_by, node, skip) is not None:
+        return True
+    if isinstance(source, LibraryCall):
+        return False
+    first = literal_of(argument_of(Argument(0), node, skip))
+    if source.words:
+        return first not in source.words
+    if first is not None and first in source.harmless:
+        return True
+    mode = literal_of(argument_of(source.mode, node, skip)) if source.mode is not None else None
+    return isinstance(mode, str) and not set(mode) & {"r", "+"}
+
+
+def argument_of(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
+    """Return an argument if it is passed and not None. `*` and `**` count as passed: they may hold any."""
+    for position, value in enumerate(node.args):
+        if isinstance(value, ast.Starred):
+            return value
+        if position == argument.position + skip:
+            return None if isinstance(value, ast.Constant) and value.value is None else value
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            return keyword.value
+        if keyword.arg == argument.name:
+            value = keyword.value
+            return None if isinstance(value, ast.Constant) and value.value is None else value
+    return None
+
+
+def depends_on_arguments(source: Source | LibraryCall) -> bool:
+    """Return whether the arguments decide if a call of the source is non-deterministic."""
+    return source.determined_by is not None or (isinstance(source, Source) and bool(source.words))
+
+
+def literal_of(node: ast.expr | None) -> object:
+    """Return the value of a literal; None for any other expression."""
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def is_called_bare(call: ast.Call, keyword: str | None) -> bool:
+    """Return whether a call calls the callable that it is passed without arguments."""
+    if keyword is not None:
+        return keyword in FACTORIES or (keyword == "target" and not _has_keyword(call, ("args", "kwargs")))
+    called = call.func
+    last = last_name(called)
+    most = 2 if last in ("run_in_executor", "iter") else 1
+    return last in DEFERRING and len(call.args) <= most
+
+
+def _has_keyword(call: ast.Call, names: Iterable[str]) -> bool:
+    return any(keyword.arg is not None and keyword.arg in names for keyword in call.keywords)
+
+
+def samples_table(node: ast.Call) -> bool:
+    """Return whether a call of `sample` draws rows of a table of pandas, without a seed."""
+    keywords = {keyword.arg for keyword in node.keywords}
+    return bool(keywords & {"n", "frac", "replace", "weights"}) and not keywords & {
+        "random_state",
+        "seed",
+        None,
+    }
+
+
+def texts_in(values: Iterable[Value], node: ast.expr) -> Iterator[str]:
+    """Yield the texts that an expression may be, as far as they are written out."""
+    for value in values:
+        if isinstance(value, Text) and value.value:
+            yield value.value
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)

@@ -1,0 +1,279 @@
+"""Find the calls of sources whose value can change nothing that a run does or says, by all that the value reaches.
+
+A clock that decides how long a program sleeps, a random name of a file that is renamed, an identifier that is only a key in a
+table, a process id in a log: such a call is told as harmless. Each value is followed through its module, and all its ways
+have to end in logs, metrics, sleeps, names of temporary files or keys. What is not understood is not harmless.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from autochron.detect.catalogue import BY_NAME, LOOP_TIME
+from autochron.detect.line_hash import source_lines
+from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.value_uses import FILLING_METHODS, Escape, ValueFlow, ValueUses, line_of, owner_of
+from autochron.model import Category
+
+FOLLOWED: frozenset[Category] = frozenset({"clock", "random", "uuid", "host", "identity", "files"})
+"""The categories of which some values are followed; of files, the names of temporary ones."""
+_TEMPORARY = frozenset(
+    {"tempfile.mkstemp", "tempfile.mkdtemp", "tempfile.mktemp", "tempfile.TemporaryDirectory"}
+)
+_SLEEPS = frozenset(
+    f"{module}.sleep" for module in ("time", "asyncio", "trio", "anyio", "gevent", "eventlet", "curio")
+)
+_METRIC = re.compile(
+    r".*(?:metric|histogram|latency|latencie|counter|gauge|statsd|stats|timer|timing|summary|telemetry|meter|prometheus|dogstatsd)s?_*",
+    re.IGNORECASE,
+)
+_FOR_THEIR_EFFECT = frozenset({"gc.collect", "os.umask"})
+"""Sources that programs mostly call for what they do."""
+_MEASURING = frozenset(
+    {
+        "observe",
+        "record",
+        "inc",
+        "increment",
+        "incr",
+        "dec",
+        "timing",
+        "gauge",
+        "histogram",
+        "distribution",
+        "add",
+        "set",
+        "update",
+    }
+)
+"""Methods that take a measurement."""
+_FILE_CALLS = "replace rename renames unlink remove close fdopen rmdir mkdir makedirs chmod fsync write"
+_TAKING_PATHS = frozenset(
+    {
+        *(f"os.{name}" for name in _FILE_CALLS.split()),
+        *(f"shutil.{name}" for name in ("rmtree", "move", "copy", "copyfile")),
+    }
+)
+"""Functions that make nothing of a file's name but that file. Of those that rename, the first argument is meant."""
+_MAKING_PATHS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.abspath"})
+_OF_PATHS = frozenset(
+    {
+        "unlink",
+        "write_text",
+        "write_bytes",
+        "replace",
+        "rename",
+        "touch",
+        "rmdir",
+        "mkdir",
+        "cleanup",
+        "close",
+    }
+)
+"""Methods of paths, temporary folders and files whose result says nothing of the name."""
+_PARTS_OF_NAMES = frozenset({"hex", "int", "bytes", "name", "ident"})
+_KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
+"""Methods of dictionaries and sets whose first argument is a key."""
+
+
+def harmless(tree: ast.Module) -> frozenset[tuple[int, Category]]:
+    """Return the lines of a module whose calls of sources of a category are all harmless."""
+    module = _HarmlessUses(tree)
+    if module.reflects:
+        return frozenset()
+    verdicts: dict[tuple[int, Category], bool] = {}
+    for node in module.calls:
+        category = module.category_of(node)
+        if category is not None:
+            key = (line_of(node), category)
+            verdicts[key] = verdicts.get(key, True) and module.is_harmless(node)
+    return frozenset(key for key, is_harmless in verdicts.items() if is_harmless)
+
+
+def harmless_of(path: str) -> frozenset[tuple[int, Category]]:
+    """Return the same for a file; nothing if it can't be read or parsed."""
+    return _of_lines(source_lines(path))
+
+
+@lru_cache(maxsize=64)
+def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, Category]]:
+    try:
+        return harmless(ast.parse("\n".join(lines)))
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+
+
+class _HarmlessUses(ValueUses):
+    """The calls of sources in a module."""
+
+    def category_of(self, node: ast.Call) -> Category | None:
+        """Return the category of the source that a call calls by its name; None if it is no source that is followed."""
+        if LOOP_TIME in self.clocks(node):
+            return "clock"
+        name = self.dotted_name(node.func)
+        source = BY_NAME.get(name)
+        if (
+            source is None
+            or source.category not in FOLLOWED
+            or (source.category == "files" and name not in _TEMPORARY)
+        ):
+            return None
+        return source.category
+
+    def is_harmless(self, call: ast.Call) -> bool:
+        """Return whether all that the value of a call reaches is harmless."""
+        pending = [ValueFlow(call, spans=True)]
+        seen = set(pending)
+        try:
+            while pending:
+                for onward in self.onward(pending.pop()):
+                    if onward not in seen:
+                        seen.add(onward)
+                        pending.append(onward)
+        except Escape:
+            return False
+        return True
+
+    def onward(self, flow: ValueFlow) -> list[ValueFlow]:
+        """Return the expressions that get a value next; none where it ends. Raise Escape if something else gets it."""
+        node = flow.node
+        parent = self.parents[node]
+        match parent:
+            case ast.Call(func=ast.Attribute(value=table, attr=name), args=[key, *_]) if (
+                key is node and name in _KEYED_METHODS and self._is_table(table)
+            ):
+                return []
+            case ast.Expr() if isinstance(node, ast.Call) and self.category_of(node) is not None:
+                if self.dotted_name(node.func) not in _FOR_THEIR_EFFECT:
+                    raise Escape  # it is called for some other reason, as `random.shuffle` is
+                return []
+            case ast.Compare():
+                return self._compared(parent, node)
+            case ast.Subscript(value=table, slice=key) if key is node:
+                self._expect_table(table)
+                return []
+            case ast.withitem(optional_vars=target) if target is not None:
+                return self.stored(target, spans=True)
+            case ast.Await():
+                return [ValueFlow(parent, spans=True)]
+        return super().onward(flow)
+
+    def stored(self, target: ast.expr | None, *, spans: bool) -> list[ValueFlow]:
+        """Return where the variables are read that get a value or a part of it."""
+        if isinstance(target, ast.Tuple):
+            return [flow for part in target.elts for flow in self.stored(part, spans=spans)]
+        reads = super().stored(target, spans=spans)
+        if not reads and (isinstance(target, ast.Attribute) or self._is_global(target)):
+            raise Escape  # another module may read it
+        return reads
+
+    def _is_global(self, node: ast.expr | None) -> bool:
+        return isinstance(node, ast.Name) and owner_of(self.scopes[node], node.id).kind == "module"
+
+    def through_call(self, call: ast.Call, *, spans: bool) -> list[ValueFlow]:
+        """Return where an argument of a call goes."""
+        called, dotted = call.func, self.dotted_name(call.func)
+        if dotted in _SLEEPS or dotted in _TAKING_PATHS or self.makes_logger(call):
+            return []
+        if dotted in _MAKING_PATHS:
+            return [ValueFlow(call, spans=True)]
+        if dotted == "open" and _writes(call):
+            return []
+        if isinstance(called, ast.Attribute):
+            if called.attr in _MEASURING and _METRIC.fullmatch(_base_name(called.value)):
+                return []
+            if self._is_global(called.value) and called.attr in FILLING_METHODS:
+                raise Escape  # another module may read it
+            if called.attr in ("with_name", "with_suffix", "joinpath"):
+                return [ValueFlow(call, spans=True)]
+        return super().through_call(call, spans=spans)
+
+    def part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[ValueFlow]:
+        """Return where a part of a value goes that is read from it by an attribute."""
+        parent = self.parents[node]
+        if name in _OF_PATHS and isinstance(parent, ast.Call) and isinstance(self.parents[parent], ast.Expr):
+            return []
+        if name in _PARTS_OF_NAMES:
+            return [ValueFlow(node, spans=True)]
+        return super().part(node, name, spans=spans)
+
+    def _compared(self, compare: ast.Compare, node: ast.AST) -> list[ValueFlow]:
+        """Return nothing where a comparison is harmless. Raise Escape if it is not."""
+        if len(compare.ops) == 1 and compare.left is node:
+            operator, other = compare.ops[0], compare.comparators[0]
+            if (
+                isinstance(operator, ast.Is | ast.IsNot)
+                and isinstance(other, ast.Constant)
+                and other.value is None
+            ):
+                return []
+            if isinstance(operator, ast.In | ast.NotIn):  # codespell:ignore notin
+                self._expect_table(other)
+                return []
+        test: ast.AST = compare
+        while isinstance(self.parents[test], ast.BoolOp | ast.UnaryOp):
+            test = self.parents[test]
+        statement = self.parents[test]
+        if (
+            isinstance(statement, ast.If | ast.While)
+            and statement.test is test
+            and self._only_waits([*statement.body, *statement.orelse])
+        ):
+            return []
+        raise Escape
+
+    def _only_waits(self, body: Iterable[ast.stmt]) -> bool:
+        """Return whether statements do nothing but sleep and log."""
+        return all(
+            isinstance(statement, ast.Pass | ast.Continue)
+            or (isinstance(statement, ast.Expr) and self._waits(statement.value))
+            for statement in body
+        )
+
+    def _waits(self, node: ast.expr) -> bool:
+        call = node.value if isinstance(node, ast.Await) else node
+        if isinstance(call, ast.Constant):
+            return True
+        if not isinstance(call, ast.Call):
+            return False
+        called = call.func
+        is_log = isinstance(called, ast.Attribute) and self.is_logger(called.value)
+        return is_log or self.dotted_name(called) in _SLEEPS
+
+    def _is_table(self, node: ast.expr) -> bool:
+        try:
+            self._expect_table(node)
+        except Escape:
+            return False
+        return True
+
+    def _expect_table(self, node: ast.expr) -> None:
+        """Raise Escape unless an expression is a dictionary or a set of this module that is only asked by key."""
+        if not isinstance(node, ast.Name | ast.Attribute):
+            raise Escape
+        variable = self.filled(node)
+        for use in self.uses[variable]:
+            parent = self.parents[use]
+            if isinstance(use.ctx, ast.Store) or (isinstance(parent, ast.Subscript) and parent.value is use):
+                continue
+            is_looked_up = isinstance(parent, ast.Attribute) and parent.attr in (_KEYED_METHODS | {"clear"})
+            is_counted = isinstance(parent, ast.Call) and self.dotted_name(parent.func) == "len"
+            is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
+            if not (is_looked_up or is_counted or is_searched):
+                raise Escape
+
+
+def _base_name(node: ast.expr) -> str:
+    """Return the last name of an expression, through calls such as `metric.labels("x")`."""
+    while isinstance(node, ast.Call):
+        node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return last_name(node)
+
+
+def _writes(call: ast.Call) -> bool:
+    """Return whether a call of `open` only writes."""
+    modes = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    return any(isinstance(mode, ast.Constant) and set(str(mode.value)) & {"w", "x", "a"} for mode in modes)

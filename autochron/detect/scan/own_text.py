@@ -1,0 +1,48 @@
+"""Find the calls that read the program's own text, which is the same in every run of it."""
+
+from __future__ import annotations
+
+import ast
+
+from autochron.detect.scan.abstract_values import Known
+from autochron.detect.scan.flow import Spot, last_name
+from autochron.detect.scan.infer import Evaluation
+
+_KEEP_THE_NAME = frozenset(
+    {"builtins.str", "os.fspath", "os.fsdecode", "pathlib.Path", "pathlib.PurePath"}
+    | {f"os.path.{name}" for name in ("abspath", "realpath", "normpath")}
+)
+"""Callables that return the path that they are given."""
+_READING_TEXT = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "isfile"})
+"""Last names of callables that tell of a file what its text tells."""
+
+
+def reads_own_text(evaluation: Evaluation, node: ast.Call, spot: Spot) -> bool:
+    """Return whether a call reads the program's own text: `open(__file__)`, `Path(__file__).read_text()`."""
+    called = node.func
+    if last_name(called) not in _READING_TEXT:
+        return False
+    if isinstance(called, ast.Attribute) and _is_file_name(evaluation, called.value, spot):
+        return True
+    return bool(node.args) and _is_file_name(evaluation, node.args[0], spot)
+
+
+def _is_file_name(evaluation: Evaluation, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
+    """Return whether an expression is the name of the module's own file."""
+    match node:
+        case ast.Name(id="__file__"):
+            return True
+        case ast.Name(id=name) if depth:
+            scope = spot.scope.find(name)
+            bindings = scope.bindings[name] if scope is not None else []
+            return len(bindings) == 1 and (
+                bindings[0].kind == "value"
+                and isinstance(bindings[0].node, ast.expr)
+                and _is_file_name(evaluation, bindings[0].node, bindings[0].spot, depth - 1)
+            )
+        case ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute" | "as_posix"), args=[]):
+            return _is_file_name(evaluation, inner, spot, depth)
+        case ast.Call(args=[inner]):
+            names = {value.name for value in evaluation.values(node.func, spot) if isinstance(value, Known)}
+            return bool(names & _KEEP_THE_NAME) and _is_file_name(evaluation, inner, spot, depth)
+    return False

@@ -1,0 +1,83 @@
+"""Find what the calls of a module pass for the parameters of its functions, and what they leave out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autochron.detect.scan.flow import (
+    FlowBinding,
+    FlowScope,
+    Function,
+    ModuleFlow,
+    Spot,
+    Use,
+    in_force,
+    is_static,
+)
+
+
+def passed_arguments(
+    flow: ModuleFlow, function: Function, outer: FlowScope, name: str, index: int
+) -> Iterator[tuple[ast.expr, Spot]]:
+    """Yield what calls in a module pass for a parameter, each with the spot of the call.
+
+    Args:
+        flow: the module.
+        function: the function that has the parameter.
+        outer: the scope that the function is defined in.
+        name: the parameter.
+        index: its position in a call; negative for one that is passed by keyword only.
+    """
+    if isinstance(function, ast.Lambda):
+        return
+    for use in _calls_of(flow, function, outer):
+        call = use.node
+        assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
+        yield from ((keyword.value, use.spot) for keyword in call.keywords if keyword.arg == name)
+        is_starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        if 0 <= index < len(call.args) and not is_starred:
+            yield call.args[index], use.spot
+
+
+def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
+    """Return whether a name is a parameter with the default None that a call in this module doesn't pass."""
+    scope = spot.scope.find(name.id)
+    if scope is None:
+        return False
+    for binding in in_force(scope.bindings[name.id], scope, spot if scope.body is spot.scope.body else None):
+        function, default = binding.owner, binding.node
+        if (
+            binding.kind == "parameter"
+            and not isinstance(function, ast.Lambda | None)
+            and isinstance(default, ast.Constant)
+            and default.value is None
+            and any(
+                not _passes(use, binding, function) for use in _calls_of(flow, function, binding.spot.scope)
+            )
+        ):
+            return True
+    return False
+
+
+def _calls_of(
+    flow: ModuleFlow, function: ast.FunctionDef | ast.AsyncFunctionDef, outer: FlowScope
+) -> list[Use]:
+    """Return the calls in a module of a function, or of the class that it initializes, by its name."""
+    is_init = outer.kind == "class" and function.name == "__init__"
+    return flow.sites.get(outer.qualname.rpartition(".")[2] if is_init else function.name, [])
+
+
+def _passes(use: Use, binding: FlowBinding, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a call passes an argument for a parameter, or may do so."""
+    call = use.node
+    assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
+    positional = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+    if binding.spot.scope.kind == "class" and not is_static(function):
+        positional = positional[1:]
+    index = positional.index(binding.dotted) if binding.dotted in positional else len(call.args)
+    return (
+        index < len(call.args)
+        or any(isinstance(argument, ast.Starred) for argument in call.args)
+        or any(keyword.arg in (None, binding.dotted) for keyword in call.keywords)
+    )
