@@ -212,7 +212,8 @@ def _host() -> Iterator[Source]:
         "host",
         "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
         "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
-        "importlib.metadata.packages_distributions pkg_resources.get_distribution",
+        "importlib.metadata.packages_distributions pkg_resources.get_distribution sys.stdin.isatty sys.stdout.isatty "
+        "sys.stderr.isatty os.isatty",
         "direct",
     )
     yield from _of("sysconfig", "host", "get_platform", "direct")
@@ -340,6 +341,7 @@ def _ordering() -> Iterator[Source]:
         places=("threading:Thread.start",),
         aliases=("threading.Timer.start",),
     )
+    yield from _unseen("ordering", "os.wait os.wait3", "direct")
     yield from _of("_thread", "ordering", "start_new_thread start_new")
     yield from _of("select", "ordering", "select", "direct")
     yield Source(

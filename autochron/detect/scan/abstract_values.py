@@ -60,6 +60,13 @@ class Container(NamedTuple):
     """`list`, also for a tuple; `dict`, `defaultdict` or `namespace`."""
 
 
+class Holding(NamedTuple):
+    """A container of which only the annotation says what it holds, as in `dict[str, set[str]]`."""
+
+    values: tuple[Value, ...]
+    """The values that its elements, or the values of its keys, may have."""
+
+
 class PartialCall(NamedTuple):
     """A `functools.partial`: the values that it may call, and the expression that created it."""
 
@@ -100,6 +107,7 @@ Value: TypeAlias = (
     | Instance
     | Set
     | Container
+    | Holding
     | PartialCall
     | Accessor
     | Text

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from autochron.detect.scan.abstract_values import (
     NUMBERS,
+    Holding,
     Instance,
     Known,
     Plain,
@@ -32,6 +33,19 @@ SETS = frozenset(
     }.items()
     for name in names
 )
+
+_MAPPINGS = frozenset(
+    {
+        "builtins.dict", "typing.Dict", "typing.Mapping", "typing.MutableMapping", "collections.abc.Mapping",
+        "collections.abc.MutableMapping", "collections.defaultdict", "typing.DefaultDict", "collections.OrderedDict",
+    }
+)  # fmt: skip
+_SEQUENCES = frozenset(
+    {
+        "builtins.list", "typing.List", "typing.Sequence", "typing.Iterable", "typing.Iterator", "collections.abc.Sequence",
+        "collections.abc.Iterable", "collections.abc.Iterator", "collections.deque",
+    }
+)  # fmt: skip
 
 
 def annotated(values: Reader, annotation: ast.expr, spot: Spot, texts: dict[int, ast.expr | None]) -> Values:
@@ -92,6 +106,13 @@ def _allowed_by(
         return annotated(values, first, spot, texts)
     if name == "typing.Union" and isinstance(inner, ast.Tuple):
         return tuple(allowed for part in inner.elts for allowed in annotated(values, part, spot, texts))
+    last_inner = (
+        inner.elts[-1] if isinstance(inner, ast.Tuple) and inner.elts and name in _MAPPINGS else inner
+    )
+    if last_inner is not None and name in (*_MAPPINGS, *_SEQUENCES):
+        held = annotated(values, last_inner, spot, texts)
+        if any(isinstance(value, Set) for value in held):
+            return (Holding(held),)
     if name in ("builtins.str", "builtins.bytes"):
         return (Text(),)
     if name.startswith("builtins."):

@@ -26,7 +26,7 @@ def is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bo
     if source.determined_by is not None and argument_of(source.determined_by, node, skip) is not None:
         return True
     if isinstance(source, LibraryCall):
-        return False
+        return source.only_with is not None and argument_of(source.only_with, node, skip) is None
     first = literal_of(argument_of(Argument(0), node, skip))
     if source.words:
         return first not in source.words

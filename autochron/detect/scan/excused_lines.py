@@ -8,7 +8,9 @@ from functools import lru_cache
 from autochron.detect.line_hash import source_lines
 from autochron.model import Category
 
-_MAYBE = re.compile(r"seed\(|__file__|setdefault|[cC]dll|CDLL|freeze_time|travel\(|patch")
+_MAYBE = re.compile(
+    r"seed\(|__file__|setdefault|[cC]dll|CDLL|freeze_time|travel\(|patch|as_completed|imap_unordered|wait\("
+)
 """What a module has in which such a line may be. Others are not scanned: it is done at the end of each run."""
 
 

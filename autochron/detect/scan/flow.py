@@ -202,3 +202,21 @@ def is_property(function: Function) -> bool:
         if last.endswith("property") or last in ("computed_field", "setter", "getter"):
             return True
     return False
+
+
+def position_of(node: ast.expr) -> tuple[int, int, int, int]:
+    """Return the position of an expression as call sites have it."""
+    line, column = node.end_lineno, node.end_col_offset
+    assert line is not None  # noqa: S101 - the parser sets it
+    assert column is not None  # noqa: S101
+    return node.lineno, line, node.col_offset, column
+
+
+def first_line_of(node: ast.AST) -> int:
+    """Return the `co_firstlineno` of a definition: the line of its first decorator."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return (
+        min([node.lineno, *(decorator.lineno for decorator in decorators)])
+        if isinstance(node, ast.stmt | ast.expr)
+        else 1
+    )

@@ -92,7 +92,7 @@ class FlowReader:
         """Read the parts of a node that has no method of its own."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
-                is_discarded = isinstance(node, ast.Expr) and isinstance(child, ast.Call)
+                is_discarded = isinstance(node, ast.Expr) and isinstance(child, ast.Call | ast.Await)
                 position: Position = "operand" if isinstance(node, ast.Expr | ast.Assert) else "other"
                 self.expression(child, "discarded" if is_discarded else position)
             elif isinstance(child, ast.stmt):
@@ -335,7 +335,7 @@ class FlowReader:
                 self.expression(node.value, "base")
             return
         if isinstance(node, ast.Call):
-            self._call(node, position, call, order_lost=order_lost)
+            self._call(node, position, call, order_lost=order_lost, body=body)
             return
         handler = self._expressions.get(type(node))
         if handler is None:
@@ -351,11 +351,17 @@ class FlowReader:
             handler(self, node, position, order_lost=order_lost)
 
     def _call(
-        self, node: ast.Call, position: Position, outer_call: ast.Call | None, *, order_lost: bool
+        self,
+        node: ast.Call,
+        position: Position,
+        outer_call: ast.Call | None,
+        *,
+        order_lost: bool,
+        body: Sequence[ast.stmt],
     ) -> None:
         """Read a call: its callee, and its arguments, whose order it may lose."""
         flow, called = self._flow, node.func
-        use = Use(node, self._spot, position, outer_call, order_lost)
+        use = Use(node, self._spot, position, outer_call, order_lost, body)
         flow.calls.append(use)
         last = last_name(called)
         flow.sites.setdefault(last, []).append(use)

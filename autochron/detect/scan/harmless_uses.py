@@ -32,6 +32,8 @@ _METRIC = re.compile(
 )
 _FOR_THEIR_EFFECT = frozenset({"gc.collect", "os.umask"})
 """Sources that programs mostly call for what they do."""
+_CONSTANT_IN_A_PROCESS = frozenset({"os.getpid", "threading.get_ident", "threading.get_native_id"})
+"""Sources that are asked again only to see whether the process or the thread is still the same."""
 _MEASURING = frozenset(
     {
         "observe",
@@ -146,6 +148,11 @@ class _HarmlessUses(ValueUses):
                 key is node and name in _KEYED_METHODS and self._is_table(table)
             ):
                 return []
+            case ast.Call(args=arguments) if (
+                node in arguments
+                and (reads := self._reads_of_parameter(parent, arguments.index(node))) is not None
+            ):
+                return reads
             case ast.Expr() if isinstance(node, ast.Call) and self.category_of(node) is not None:
                 if self.dotted_name(node.func) not in _FOR_THEIR_EFFECT:
                     raise Escape  # it is called for some other reason, as `random.shuffle` is
@@ -172,6 +179,27 @@ class _HarmlessUses(ValueUses):
 
     def _is_global(self, node: ast.expr | None) -> bool:
         return isinstance(node, ast.Name) and owner_of(self.scopes[node], node.id).kind == "module"
+
+    def _reads_of_parameter(self, call: ast.Call, index: int) -> list[ValueFlow] | None:
+        """Return where the function of this module that a call calls reads a parameter; None if it is not known."""
+        called = call.func
+        is_method = (
+            isinstance(called, ast.Attribute)
+            and isinstance(called.value, ast.Name)
+            and called.value.id == "self"
+        )
+        functions = self.functions.get(last_name(called), [])
+        if len(functions) != 1 or not (is_method or isinstance(called, ast.Name)):
+            return None
+        function, scope = functions[0]
+        names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)][is_method:]
+        if index >= len(names) or function.decorator_list:
+            return None
+        return [
+            ValueFlow(use, spans=True)
+            for use in self.uses[scope, names[index]]
+            if isinstance(use.ctx, ast.Load)
+        ]
 
     def through_call(self, call: ast.Call, *, spans: bool) -> list[ValueFlow]:
         """Return where an argument of a call goes."""
@@ -213,6 +241,8 @@ class _HarmlessUses(ValueUses):
             if isinstance(operator, ast.In | ast.NotIn):  # codespell:ignore notin
                 self._expect_table(other)
                 return []
+            if self._sources(node) == self._sources(other) and self._sources(node) <= _CONSTANT_IN_A_PROCESS:
+                return []
         test: ast.AST = compare
         while isinstance(self.parents[test], ast.BoolOp | ast.UnaryOp):
             test = self.parents[test]
@@ -224,6 +254,18 @@ class _HarmlessUses(ValueUses):
         ):
             return []
         raise Escape
+
+    def _sources(self, node: ast.AST) -> set[str]:
+        """Return the names of the calls whose results an expression may be."""
+        if isinstance(node, ast.Call):
+            return {self.dotted_name(node.func)}
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return {""}
+        stores = [use for use in self.uses[self.variable(node)] if isinstance(use.ctx, ast.Store)]
+        values = [getattr(self.parents[use], "value", None) for use in stores]
+        return {self.dotted_name(value.func) if isinstance(value, ast.Call) else "" for value in values} or {
+            ""
+        }
 
     def _only_waits(self, body: Iterable[ast.stmt]) -> bool:
         """Return whether statements do nothing but sleep and log."""

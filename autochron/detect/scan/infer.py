@@ -16,6 +16,7 @@ from autochron.detect.scan.abstract_values import (
     UNKNOWN,
     Accessor,
     Container,
+    Holding,
     Instance,
     Known,
     Plain,
@@ -194,7 +195,7 @@ class Evaluation:
                 return self.member(base.scope, name, node)
             case Container(type="namespace"):
                 return self.elements((base,))
-            case Container(type="dict") if name in ("values", "get", "pop", "setdefault"):
+            case Container(type="dict") | Holding() if name in ("values", "get", "pop", "setdefault"):
                 return (base,)
             case _:
                 return UNKNOWN
@@ -269,6 +270,12 @@ class Evaluation:
             for element in container.values
             for value in self.values(element, container.spot)
         ]
+        elements += [
+            Plain("int") for container in values if isinstance(container, Plain) and container.type == "range"
+        ]
+        elements += [
+            value for container in values if isinstance(container, Holding) for value in container.values
+        ]
         return tuple(elements) or UNKNOWN
 
     def _subscript(self, node: ast.Subscript, spot: Spot) -> Values:
@@ -308,7 +315,10 @@ class Evaluation:
                 for value in self.values(argument, spot)
             )
             return (Set(is_stable),)
-        if any(isinstance(base, Container) and base.type == "dict" for base in bases):
+        if any(
+            isinstance(base, Holding) or (isinstance(base, Container) and base.type == "dict")
+            for base in bases
+        ):
             if name in ("get", "pop", "setdefault"):
                 return self.elements(bases)
             if name == "values":
@@ -367,25 +377,26 @@ class Evaluation:
     def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:
         if not node.args:
             return Set(is_empty=True)
-        return Set(is_stable=self._is_stable(node.args[0], spot))
+        return Set(is_stable=self.is_stable(node.args[0], spot))
 
-    def _is_stable(self, node: ast.expr, spot: Spot) -> bool:
+    def is_stable(self, node: ast.expr, spot: Spot) -> bool:
         """Return whether an iterable has only numbers as its elements."""
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
-            return self._is_number(node.elt, spot)
+            return self.is_number(node.elt, spot)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return all(self._is_number(element, spot) for element in node.elts)
+            return all(self.is_number(element, spot) for element in node.elts)
         return all(
             (isinstance(value, Plain) and value.type == "range")
             or (isinstance(value, Set) and value.is_stable)
             for value in self.values(node, spot)
         )
 
-    def _is_number(self, node: ast.expr, spot: Spot) -> bool:
+    def is_number(self, node: ast.expr, spot: Spot) -> bool:
+        """Return whether an expression is a number, or a tuple of numbers."""
         if isinstance(node, ast.Starred):
-            return self._is_stable(node.value, spot)
+            return self.is_stable(node.value, spot)
         if isinstance(node, ast.Tuple):
-            return all(self._is_number(element, spot) for element in node.elts)
+            return all(self.is_number(element, spot) for element in node.elts)
         return all(isinstance(value, Plain) and value.type in NUMBERS for value in self.values(node, spot))
 
     # --- the rest -----------------------------------------------------------------------------------------------------
@@ -435,10 +446,10 @@ class Evaluation:
         return UNKNOWN
 
     def _display(self, node: ast.Set, spot: Spot) -> Values:
-        return (Set(is_stable=self._is_stable(node, spot)),)
+        return (Set(is_stable=self.is_stable(node, spot)),)
 
     def _set_comprehension(self, node: ast.SetComp, spot: Spot) -> Values:
-        return (Set(is_stable=self._is_stable(node, spot)),)
+        return (Set(is_stable=self.is_stable(node, spot)),)
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
         inner = self.flow.spots.get(id(node))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from autochron.detect.catalogue import Argument
+from autochron.detect.catalogue import LOOP_TIME, Argument
 from autochron.model import Category
 
 ALIASES: dict[str, str] = {
@@ -50,6 +50,10 @@ RETURNS: dict[str, str] = {
     "asyncio.get_event_loop": "asyncio.AbstractEventLoop",
     "asyncio.new_event_loop": "asyncio.AbstractEventLoop",
     "socket.create_connection": "socket.socket",
+    **{
+        f"concurrent.futures.{pool}.submit": "concurrent.futures.Future"
+        for pool in ("ThreadPoolExecutor", "ProcessPoolExecutor", "Executor")
+    },
     "multiprocessing.get_context": "multiprocessing",
     "urllib.request.build_opener": "urllib.request.OpenerDirector",
     "ctypes.cdll.LoadLibrary": "ctypes.CDLL",
@@ -75,6 +79,8 @@ class LibraryCall(NamedTuple):
     """The source, as the catalogue names it."""
     determined_by: Argument | None = None
     """The argument that keeps it from reaching the source, if it is given and not None."""
+    only_with: Argument | None = None
+    """The argument without which it does not reach the source."""
 
 
 _CLOCK = "time.time"
@@ -96,6 +102,43 @@ _NETWORK = (
 )
 
 LIBRARY_CALLS: dict[str, LibraryCall] = {
+    "logging.LogRecord": LibraryCall("clock", _CLOCK),
+    "sched.scheduler.enter": LibraryCall("clock", "time.monotonic"),
+    **{
+        f"asyncio.{name}.when": LibraryCall("clock", LOOP_TIME)
+        for name in ("timeout", "timeouts.Timeout", "Timeout")
+    },
+    "jwt.decode": LibraryCall("clock", "datetime.datetime.now", Argument(99, "options")),
+    **{
+        f"cryptography.fernet.{name}.{method}": LibraryCall("random", "os.urandom")
+        for name in ("Fernet", "MultiFernet")
+        for method in ("encrypt", "rotate")
+    },
+    "cryptography.fernet.Fernet.decrypt": LibraryCall("clock", _CLOCK, only_with=Argument(1, "ttl")),
+    "urllib.request.getproxies": LibraryCall("env", "os.environ"),
+    "urllib.request.getproxies_environment": LibraryCall("env", "os.environ"),
+    "psutil.Process.*": LibraryCall("host", "psutil.Process"),
+    **{
+        f"anyio.Path.{name}": LibraryCall("files", "open")
+        for name in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat", "open")
+    },
+    **{name: LibraryCall("files", "open") for name in ("aiofiles.open", "anyio.open_file")},
+    **{
+        f"socket.socket.{name}": LibraryCall("network", _CONNECT)
+        for name in ("getsockname", "getpeername", "accept", "recv", "recvfrom", "recv_into")
+    },
+    "socket.getservbyname": LibraryCall("host", "socket.getservbyname"),
+    **{
+        f"concurrent.futures.Future.{name}": LibraryCall("ordering", "concurrent.futures.wait")
+        for name in ("done", "running", "add_done_callback", "cancel")
+    },
+    **{
+        f"threading.{name}.acquire": LibraryCall(
+            "ordering", "threading.Lock.acquire", only_with=Argument(0, "blocking")
+        )
+        for name in ("Lock", "RLock", "Semaphore", "BoundedSemaphore")
+    },
+    "opentelemetry.sdk.trace.id_generator.RandomIdGenerator.*": LibraryCall("random", "random.getrandbits"),
     "gzip.compress": LibraryCall("clock", _CLOCK, Argument(2, "mtime")),
     **{
         f"sqlalchemy.{module}func.{name}": LibraryCall("clock", "sql.now")
@@ -256,6 +299,7 @@ ORDERED = frozenset(
         "builtins.filter", "builtins.dict.fromkeys", "builtins.str.join", "collections.deque", "collections.OrderedDict",
         "functools.reduce", "numpy.array", "numpy.fromiter", "builtins.str", "builtins.repr", "builtins.print",
         "builtins.format", "builtins.bytes", "builtins.bytearray", "asyncio.as_completed", "random.Random.choice",
+        "builtins.dict.update", "collections.Counter.update", "collections.OrderedDict.update",
         "pprint.pprint", "pprint.pformat", "collections.Counter", "collections.OrderedDict.fromkeys", "array.array",
     }
 )  # fmt: skip
@@ -263,6 +307,18 @@ ORDERED = frozenset(
 ORDERED_METHODS = frozenset(
     {"join", "extend", "writelines", "format", "fromkeys", "extendleft", "executemany"}
 )
+RENDERING_METHODS = frozenset(
+    {"render", "render_async", "generate", "substitute", "safe_substitute", "format_map"}
+)
+"""Methods of templates, which make text of their arguments, also of those by keyword."""
+UNORDERED = frozenset(
+    {"concurrent.futures.as_completed", "asyncio.as_completed", "multiprocessing.pool.Pool.imap_unordered"}
+)
+"""Callables that return results in the order in which they are done."""
+UNORDERED_METHODS = frozenset(
+    {"imap_unordered", "batch_as_completed", "abatch_as_completed", "map_unordered"}
+)
+"""Methods of whatever object that return results in the order in which they are done."""
 REPR_CALLERS = frozenset(
     {"builtins.str", "builtins.repr", "builtins.print", "builtins.format", "builtins.ascii"}
 )

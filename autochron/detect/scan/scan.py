@@ -34,7 +34,7 @@ from autochron.detect.scan.call_arguments import (
     texts_in,
 )
 from autochron.detect.scan.durations import durations
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, first_line_of, last_name, position_of
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
 from autochron.detect.scan.infer import Evaluation
@@ -49,6 +49,8 @@ from autochron.detect.scan.libraries import (
     PURE_IN_C,
     READS,
     STORING,
+    UNORDERED,
+    UNORDERED_METHODS,
     LibraryCall,
 )
 from autochron.detect.scan.own_text import reads_own_text
@@ -124,6 +126,7 @@ class _ModuleScan:
     def __init__(self, flow: ModuleFlow) -> None:
         self._flow = flow
         self._evaluation = Evaluation(flow)
+        self._orders = OrderSites(flow, self._evaluation)
         self._settled = Settled(flow, self._evaluation)
         self._found: dict[tuple[int, Category, str], dict[ScannedPlace, None]] = {}
         self.excused: set[tuple[int, Category]] = set()
@@ -141,7 +144,10 @@ class _ModuleScan:
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
-                self._call(value, use.node, use.spot, is_used=use.position != "discarded")
+                if not (
+                    isinstance(value, Known) and value.name in UNORDERED and self._orders.loses_order(use)
+                ):
+                    self._call(value, use.node, use.spot, is_used=use.position != "discarded")
             self._statement(use.node, use.spot)
         for use in self._flow.references:
             self._reference(use)
@@ -153,8 +159,7 @@ class _ModuleScan:
             self.excused.update((line, category) for line, category, _ in loads)
             for key in loads:
                 del self._found[key]
-        orders = OrderSites(self._flow, self._evaluation)
-        for order in orders.sites():
+        for order in self._orders.sites():
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
             callee = order.node if order.kind in ("id", "hash") else None
             self._add(order.line, order.category, order.call, None, order.spot, callee)
@@ -193,6 +198,8 @@ class _ModuleScan:
             is_used: whether something is made of the result.
         """
         match value:
+            case Known(name="concurrent.futures.wait" | "asyncio.wait") if not is_used:
+                self.excused.add((line_of(node), "ordering"))  # it only waits for all of them
             case Known(name="os.environ.setdefault") if not is_used:
                 self.excused.add((line_of(node), "env"))  # it only writes
             case Known():
@@ -248,6 +255,8 @@ class _ModuleScan:
         """Add what a statement of SQL asks of the database's clock or draws by chance, and samples of unknown tables."""
         called = node.func
         last = last_name(called)
+        if last in UNORDERED_METHODS and not self._is_known(called, spot):
+            self._add(line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, called)
         if last == "sample" and samples_table(node) and not self._is_known(called, spot):
             self._add(line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, called)
         if last not in STATEMENTS or not node.args:
@@ -448,10 +457,10 @@ class _ModuleScan:
             if qualname == "<module>" and scope.kind != "comprehension":
                 qualname = scope.qualname
             if scope.kind == "function" and scope.node is not None:
-                within.append((scope.qualname, _first_line(scope.node)))
+                within.append((scope.qualname, first_line_of(scope.node)))
             scope = scope.outer
         tier: Tier = "direct" if via is None else "library"
-        position = None if callee is None else _position(callee)
+        position = None if callee is None else position_of(callee)
         place = ScannedPlace(tier, via, qualname, tuple(within), position, callee_name)
         # A dictionary, since a line may have thousands of places.
         self._found.setdefault((line, category, call), {})[place] = None
@@ -475,21 +484,3 @@ def _is_class(name: str) -> bool:
     """Return whether a name is that of a class, by the convention of a capital letter."""
     last = name.rpartition(".")[2]
     return last[:1].isupper()
-
-
-def _position(node: ast.expr) -> tuple[int, int, int, int]:
-    """Return the position of an expression as call sites have it."""
-    line, column = node.end_lineno, node.end_col_offset
-    assert line is not None  # noqa: S101 - the parser sets it
-    assert column is not None  # noqa: S101
-    return node.lineno, line, node.col_offset, column
-
-
-def _first_line(node: ast.AST) -> int:
-    """Return the `co_firstlineno` of a definition: the line of its first decorator."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return (
-        min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        if isinstance(node, ast.stmt | ast.expr)
-        else 1
-    )

@@ -17,12 +17,12 @@ from autochron.detect.scan.abstract_values import (
     Routine,
     Set,
     Text,
-    Type,
     Unknown,
 )
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use
+from autochron.detect.scan.class_texts import ClassTexts
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use
 from autochron.detect.scan.infer import Evaluation, Values
-from autochron.detect.scan.libraries import ORDERED, ORDERED_METHODS, REPR_CALLERS
+from autochron.detect.scan.libraries import ORDERED, ORDERED_METHODS, RENDERING_METHODS, REPR_CALLERS
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -55,7 +55,6 @@ _STABLE_BY_KEY = frozenset(
     {"builtins.sorted", "builtins.min", "builtins.max", "heapq.nlargest", "heapq.nsmallest"}
 )
 """Builtins whose result depends on the order of elements with equal `key`."""
-_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
 Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed"]
@@ -97,6 +96,7 @@ class OrderSites:
         self._is_wide = is_wide
         self._flow = flow
         self._evaluation = evaluation
+        self._classes = ClassTexts(evaluation)
 
     def sites(self) -> Iterator[OrderSite]:
         """Yield every place where the order of a set, or an address, reaches the program."""
@@ -138,7 +138,12 @@ class OrderSites:
         if isinstance(called, ast.Attribute):
             line = called.end_lineno or node.lineno
             yield from self._method(node, called, use.spot, line)
-            is_ordered = is_ordered or (called.attr in ORDERED_METHODS and not names)
+            is_builtin = all(name.startswith("builtins.") for name in names)
+            is_ordered = is_ordered or (called.attr in ORDERED_METHODS and is_builtin)
+            if called.attr in RENDERING_METHODS and not any(name in ORDERED for name in names):
+                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
+                        yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
         else:
             line = node.lineno
@@ -158,7 +163,11 @@ class OrderSites:
         """Yield the places at a call of a method."""
         if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
             yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
-        if called.attr == "format" and isinstance(called.value, ast.Constant | ast.Name):
+        if called.attr == "model_dump_json" or (called.attr == "json" and not node.args):
+            yield from self._dumped_model(called.value, spot, line)
+        if called.attr == "format" and any(
+            isinstance(value, Text) for value in self._evaluation.values(called.value, spot)
+        ):
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                 yield from self._address_text(argument, spot, line)
         if called.attr == "popitem":
@@ -270,9 +279,11 @@ class OrderSites:
             yield from orders[:1]
             return
         values = self._evaluation.values(node, spot)
-        if any(isinstance(value, Text) for value in values):
+        if isinstance(node, ast.Call) and node.args and all(map(_is_count, node.args)):
+            return  # an object that is made of numbers only
+        if any(isinstance(value, Text) or self._classes.hashes_text(value) for value in values):
             yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
-        elif any(self._shows_address(value) for value in values):
+        elif any(self._classes.shows_address(value) for value in values):
             yield OrderSite(line, "identity", "hash", spot, hashing, kind)
         elif any(
             isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
@@ -290,32 +301,22 @@ class OrderSites:
     def _address_text(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if the text of a value has its address."""
         values = self._evaluation.values(node, spot)
-        if any(self._shows_address(value) for value in values) or self._is_open(node):
+        if any(self._classes.shows_address(value) for value in values) or self._is_open(node):
             yield OrderSite(line, "identity", "object.__repr__", spot, node, "text")
 
-    def _shows_address(self, value: object) -> bool:
-        """Return whether the text and the hash of a value are made of its address."""
-        if isinstance(value, Produced):
-            return value.name == "builtins.object"
-        if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
-            return True
-        return isinstance(value, Instance) and self._is_bare(value.scope, set())
-
-    def _is_bare(self, scope: FlowScope, seen: set[int]) -> bool:
-        """Return whether a class has text and hash from `object`, so that both are made of the address."""
-        node = scope.node
-        assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
-        if node.decorator_list or node.keywords or id(scope) in seen:
-            return False
-        if any(
-            name in scope.bindings for name in ("__repr__", "__str__", "__hash__", "__eq__", "__format__")
-        ):
-            return False
-        seen.add(id(scope))
-        return all(
-            self._is_bare(base.scope, seen) if isinstance(base, Type) else _is_plain(base)
-            for base in self._evaluation.bases(scope)
-        )
+    def _dumped_model(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield a place if a model with a set of texts is written as JSON."""
+        for value in self._evaluation.values(node, spot):
+            if (
+                isinstance(value, Instance)
+                and not self._classes.has_serializer(value.scope)
+                and any(
+                    isinstance(held, Set) and not held.is_stable
+                    for held in self._classes.field_values(value.scope)
+                )
+            ):
+                yield OrderSite(line, "set-order", "set.__iter__", spot)
+                return
 
     # --- loops --------------------------------------------------------------------------------------------------------
 
@@ -335,17 +336,36 @@ class OrderSites:
             case ast.AugAssign(target=target, op=operator, value=value):
                 is_merged = isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor)
                 return is_merged or _is_count(value) or self._is_number(target, spot)
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as filled)]):
+                return self._is_filled_list(filled, spot)
             case ast.If(body=body, orelse=else_body):
                 return all(self._is_orderless(inner, spot) for inner in (*body, *else_body))
             case _:
                 return False
+
+    @staticmethod
+    def _is_filled_list(node: ast.Name, spot: Spot) -> bool:
+        """Return whether a name is bound to a list that has all its places: `[None] * 3`."""
+        scope = spot.scope.find(node.id)
+        bindings = scope.bindings[node.id] if scope is not None else []
+        return bool(bindings) and all(
+            isinstance(binding.node, ast.BinOp)
+            and isinstance(binding.node.op, ast.Mult)
+            and isinstance(binding.node.left, ast.List)
+            for binding in bindings
+        )
+
+    def loses_order(self, use: Use) -> bool:
+        """Return whether the code around a call makes nothing of the order of its results."""
+        return use.order_lost or self._loses_order(use.body, use.spot)
 
     def _is_number(self, target: ast.expr, spot: Spot) -> bool:
         """Return whether the target of an augmented assignment is a number."""
         if not isinstance(target, ast.Name):
             return False
         values = self._evaluation.named(target.id, spot)
-        return all(isinstance(value, Plain) and value.type in NUMBERS for value in values)
+        # Sums of floats depend on the order of what is added.
+        return all(isinstance(value, Plain) and value.type in ("int", "bool") for value in values)
 
     # --- sets ---------------------------------------------------------------------------------------------------------
 
@@ -357,7 +377,38 @@ class OrderSites:
             and not any(isinstance(element, ast.Starred) for element in node.elts)
         ):
             return False
-        return self._is_open(node) or _may_be_unordered(self._evaluation.values(node, spot))
+        if self._is_open(node):
+            return True
+        values = self._evaluation.values(node, spot)
+        return _may_be_unordered(values) and not (
+            isinstance(node, ast.Name) and self._holds_numbers(node, spot)
+        )
+
+    def _holds_numbers(self, node: ast.Name, spot: Spot) -> bool:
+        """Return whether a set that is created empty gets only numbers."""
+        scope = spot.scope.find(node.id)
+        if scope is None or not all(
+            isinstance(value, Set) and value.is_empty
+            for binding in scope.bindings[node.id]
+            for value in self._evaluation.binding_values(binding)
+        ):
+            return False
+        added = [
+            (use, called.attr, argument)
+            for use in self._flow.calls
+            if isinstance(use.node, ast.Call) and isinstance(called := use.node.func, ast.Attribute)
+            if isinstance(called.value, ast.Name)
+            and called.value.id == node.id
+            and called.attr in ("add", "update")
+            if use.spot.scope.find(node.id) is scope
+            for argument in use.node.args
+        ]
+        return bool(added) and all(
+            self._evaluation.is_number(argument, use.spot)
+            if method == "add"
+            else self._evaluation.is_stable(argument, use.spot)
+            for use, method, argument in added
+        )
 
     def _is_open(self, node: ast.expr) -> bool:
         """Return whether the value of an expression is left to be seen when it runs (`is_wide`)."""
@@ -371,10 +422,6 @@ def _may_be_unordered(values: Values) -> bool:
         return False
     # `matches = index.get(key) or set()` says nothing of what is in the index.
     return not (all(value.is_empty for value in sets) and any(isinstance(value, Unknown) for value in values))
-
-
-def _is_plain(base: object) -> bool:
-    return isinstance(base, Known) and base.name in _PLAIN_BASES
 
 
 def _is_key(use: Use) -> bool:

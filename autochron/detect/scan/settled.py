@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from autochron.detect.scan.abstract_values import Known, Text
+from autochron.detect.scan.abstract_values import Known, Routine, Text
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
@@ -57,9 +57,11 @@ class Settled:
         self._unseeded: set[str] = set()
         self._frozen: list[tuple[int, int, str]] = []
         """First line, last line, and the last name of the source that is replaced; empty for all clocks."""
+        self._seeded_blocks: list[tuple[int, int, str]] = []
+        """First line, last line, and the beginning of the names of the draws that are seeded there."""
         for use in flow.calls:
             self._read_seed(use)
-        if self._evaluation_names_freezers():
+        if self._seeds or self._evaluation_names_freezers():
             self._read_blocks()
 
     def is_settled(self, name: str, category: Category, line: int, spot: Spot) -> bool:
@@ -71,13 +73,30 @@ class Settled:
             line: the line of the call.
             spot: where the call is.
         """
-        if category == "random" and self._is_seeded(name, spot):
+        if category == "random" and self._is_seeded(name, line, spot):
             return True
-        last = name.rpartition(".")[2]
-        return any(
+        return self._is_frozen(name.rpartition(".")[2], category, line, spot, _MOST_CALLERS)
+
+    def _is_frozen(self, last: str, category: Category, line: int, spot: Spot, depth: int) -> bool:
+        """Return whether a source is replaced at a line, or at each call that leads there."""
+        if not self._frozen:
+            return False
+        if any(
             first <= line <= end and (replaced == last if replaced else category == "clock")
             for first, end, replaced in self._frozen
+        ):
+            return True
+        calls = self._calls_of(spot) if depth else []
+        return bool(calls) and all(
+            self._is_frozen(last, category, call.node.lineno, call.spot, depth - 1) for call in calls
         )
+
+    def _calls_of(self, spot: Spot) -> list[Use]:
+        """Return the calls in this module of the function that a spot is in, by its name."""
+        node = spot.scope.body.node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return []
+        return self._flow.sites.get(node.name, [])
 
     # --- seeds --------------------------------------------------------------------------------------------------------
 
@@ -97,9 +116,13 @@ class Settled:
             else:
                 self._unseeded.add(prefix)
 
-    def _is_seeded(self, name: str, spot: Spot) -> bool:
+    def _is_seeded(self, name: str, line: int, spot: Spot) -> bool:
         if name.startswith(_OWN_GENERATORS):
             return False
+        if any(
+            name.startswith(prefix) and first <= line <= end for first, end, prefix in self._seeded_blocks
+        ):
+            return True
         return any(
             name.startswith(prefix)
             and prefix not in self._unseeded
@@ -114,10 +137,7 @@ class Settled:
             return seed.order < spot.order and seed.block.is_around(spot.block)
         if seed.block is self._flow.module.block:  # while the module is imported
             return True
-        node = body.node
-        if not depth or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        calls = self._flow.sites.get(node.name, [])
+        calls = self._calls_of(spot) if depth else []
         return bool(calls) and all(self._is_before(seed, call.spot, depth - 1) for call in calls)
 
     # --- frozen time and mocks ----------------------------------------------------------------------------------------
@@ -142,9 +162,12 @@ class Settled:
                 continue
             for expression in around:
                 use = calls.get(id(expression))
-                for replaced in self._replaced(use) if use is not None else ():
-                    last = node.body[-1]
-                    self._frozen.append((node.body[0].lineno, last.end_lineno or last.lineno, replaced))
+                if use is None:
+                    continue
+                first, end = node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno
+                self._frozen += [(first, end, replaced) for replaced in self._replaced(use)]
+                if isinstance(node, ast.With | ast.AsyncWith):
+                    self._seeded_blocks += [(first, end, prefix) for prefix in self._seeded_by(use)]
 
     def _replaced(self, use: Use) -> Iterator[str]:
         """Yield the last names of the sources that a call replaces; an empty one for all clocks."""
@@ -161,6 +184,16 @@ class Settled:
                 yield from (text.rpartition(".")[2] for text in self._texts(call.args[0], use.spot))
             elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1:
                 yield from self._texts(call.args[1], use.spot)
+
+    def _seeded_by(self, use: Use) -> Iterator[str]:
+        """Yield what a context manager of this module seeds, by the beginning of the names of its draws."""
+        call = use.node
+        assert isinstance(call, ast.Call)  # noqa: S101 - they are calls
+        for value in self._evaluation.values(call.func, use.spot):
+            if isinstance(value, Routine):
+                for prefix, seeds in self._seeds.items():
+                    if any(seed.scope.body is value.scope for seed in seeds):
+                        yield prefix
 
     def _texts(self, node: ast.expr, spot: Spot) -> Iterator[str]:
         for value in self._evaluation.values(node, spot):

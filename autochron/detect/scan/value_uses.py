@@ -69,6 +69,7 @@ def line_of(node: ast.Call) -> int:
     return node.lineno
 
 
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope: TypeAlias = Scope[None]
 """A scope of a module, function or class body. A comprehension's names count as those around it."""
 
@@ -94,6 +95,8 @@ class ValueUses:
         self._declared: set[str] = set()
         """Fields of classes with a base or a decorator, which code of others may read."""
         self.calls: list[ast.Call] = []
+        self.functions: defaultdict[str, list[tuple[_Function, _Scope]]] = defaultdict(list)
+        """The functions by name, each with the scope of its body."""
         self._holds: dict[_Variable, bool] = {}
         self._index(tree, _Scope("module"))
         for name, scope in self.scopes.items():
@@ -134,9 +137,10 @@ class ValueUses:
 
     def _function(self, node: ast.AST, scope: _Scope) -> _Scope:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)  # noqa: S101 - see `_handlers`
+        inner = _Scope("function", scope)
         if not isinstance(node, ast.Lambda):
             self._bind(node.name, scope)
-        inner = _Scope("function", scope)
+            self.functions[node.name].append((node, inner))
         for parameter in parameters(node.args):
             self._bind(parameter.arg, inner)
         return inner

@@ -1,0 +1,98 @@
+"""Find of what the text and the hash of an instance of a class of this module are made: of its address, or of its fields."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Literal
+
+from autochron.detect.scan.abstract_values import Instance, Known, Plain, Produced, Routine, Text, Type, Value
+from autochron.detect.scan.flow import FlowScope, last_name
+from autochron.detect.scan.infer import Evaluation
+
+_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+_MAKING_DATA = frozenset({"dataclass", "define", "frozen", "attrs", "mutable"})
+"""Decorators that make the text of an instance of the values of its fields."""
+
+
+class ClassTexts:
+    """The texts and hashes of the instances of a module's classes."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        """Take the values of the module."""
+        self._evaluation = evaluation
+
+    def shows_address(self, value: object) -> bool:
+        """Return whether the text and the hash of a value are made of its address."""
+        if isinstance(value, Produced):
+            return value.name == "builtins.object"
+        if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
+            return True
+        if not isinstance(value, Instance):
+            return False
+        if self._is_bare(value.scope, set()):
+            return True
+        return self._is_data(value.scope, "repr") and any(
+            isinstance(held, Instance) and self._is_bare(held.scope, set())
+            for held in self.field_values(value.scope)
+        )
+
+    def hashes_text(self, value: object) -> bool:
+        """Return whether a value is an instance of a class of data whose hash is made of a text."""
+        return (
+            isinstance(value, Instance)
+            and self._is_data(value.scope, "hash")
+            and any(isinstance(held, Text) for held in self.field_values(value.scope))
+        )
+
+    def _is_data(self, scope: FlowScope, what: Literal["repr", "hash"]) -> bool:
+        """Return whether a decorator makes the text or the hash of a class of the values of its fields."""
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or f"__{what}__" in scope.bindings:
+            return False
+        for decorator in node.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+            if last_name(called) in _MAKING_DATA:
+                options = {keyword.arg: getattr(keyword.value, "value", None) for keyword in keywords}
+                is_frozen = options.get("frozen") is True or last_name(called) == "frozen"
+                return is_frozen if what == "hash" else options.get("repr") is not False
+        return False
+
+    def field_values(self, scope: FlowScope) -> Iterator[Value]:
+        """Yield the values that the annotations of a class allow for its fields."""
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if binding.annotation is not None:
+                    yield from self._evaluation.annotated(binding.annotation, binding.spot)
+
+    @staticmethod
+    def has_serializer(scope: FlowScope) -> bool:
+        """Return whether a model writes some of its fields itself."""
+        body = scope.node.body if isinstance(scope.node, ast.ClassDef) else []
+        return any(
+            last_name(decorator.func if isinstance(decorator, ast.Call) else decorator).endswith("serializer")
+            for statement in body
+            if isinstance(statement, ast.FunctionDef)
+            for decorator in statement.decorator_list
+        )
+
+    def _is_bare(self, scope: FlowScope, seen: set[int]) -> bool:
+        """Return whether a class has text and hash from `object`, so that both are made of the address."""
+        node = scope.node
+        assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
+        if node.decorator_list or node.keywords or id(scope) in seen:
+            return False
+        if any(
+            name in scope.bindings for name in ("__repr__", "__str__", "__hash__", "__eq__", "__format__")
+        ):
+            return False
+        seen.add(id(scope))
+        return all(
+            self._is_bare(base.scope, seen) if isinstance(base, Type) else _is_plain(base)
+            for base in self._evaluation.bases(scope)
+        )
+
+
+def _is_plain(base: object) -> bool:
+    return isinstance(base, Known) and base.name in _PLAIN_BASES
