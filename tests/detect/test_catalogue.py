@@ -39,7 +39,7 @@ def test_every_source_is_found_at_the_line_that_calls_it_and_nothing_else_is(tmp
     lines = PRELUDE.splitlines()
     marked = {}
     for source in WATCHED:
-        lines.append(f"try: {expression_of(source.call)}")
+        lines.append(f"try: _ = {expression_of(source.call)}")
         marked[len(lines)] = source.call
         lines.append("except Exception: pass")
     (tmp_path / "link").symlink_to("every.py")
