@@ -71,6 +71,7 @@ INFRASTRUCTURE: tuple[str, ...] = (
     "sentry_sdk",
     "smolagents",
     "sniffio",
+    "sqlalchemy",
     "socketserver",
     "ssl",
     "starlette",

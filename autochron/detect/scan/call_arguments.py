@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from autochron.detect.catalogue import Argument, Source
-from autochron.detect.scan.abstract_values import Text, Value
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.libraries import DEFERRING, FACTORIES, LibraryCall
 
@@ -84,12 +83,3 @@ def samples_table(node: ast.Call) -> bool:
         "seed",
         None,
     }
-
-
-def texts_in(values: Iterable[Value], node: ast.expr) -> Iterator[str]:
-    """Yield the texts that an expression may be, as far as they are written out."""
-    for value in values:
-        if isinstance(value, Text) and value.value:
-            yield value.value
-    if isinstance(node, ast.JoinedStr):
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)

@@ -6,9 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import Literal
 
-from autochron.detect.scan.abstract_values import Instance, Known, Plain, Produced, Routine, Text, Type, Value
+from autochron.detect.scan.abstract_values import (
+    Instance,
+    Known,
+    Plain,
+    Produced,
+    Routine,
+    Set,
+    Text,
+    Type,
+    Value,
+)
 from autochron.detect.scan.flow import FlowScope, last_name
 from autochron.detect.scan.infer import Evaluation
+from autochron.detect.scan.libraries import SHOWING_ADDRESSES
 
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 _MAKING_DATA = frozenset({"dataclass", "define", "frozen", "attrs", "mutable"})
@@ -25,7 +36,7 @@ class ClassTexts:
     def shows_address(self, value: object) -> bool:
         """Return whether the text and the hash of a value are made of its address."""
         if isinstance(value, Produced):
-            return value.name == "builtins.object"
+            return value.name in SHOWING_ADDRESSES
         if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
             return True
         if not isinstance(value, Instance):
@@ -33,8 +44,25 @@ class ClassTexts:
         if self._is_bare(value.scope, set()):
             return True
         return self._is_data(value.scope, "repr") and any(
-            isinstance(held, Instance) and self._is_bare(held.scope, set())
+            (isinstance(held, Instance) and self._is_bare(held.scope, set()))
+            or (isinstance(held, Produced) and held.name in SHOWING_ADDRESSES)
             for held in self.field_values(value.scope)
+        )
+
+    def holds_set(self, value: object) -> bool:
+        """Return whether a value is an instance of a model that has a set of texts as a field, and no serializer for it."""
+        return (
+            isinstance(value, Instance)
+            and not self.has_serializer(value.scope)
+            and any(isinstance(held, Set) and not held.is_stable for held in self.field_values(value.scope))
+        )
+
+    def shows_set(self, value: object) -> bool:
+        """Return whether the text of a value is made of a set of texts that it holds."""
+        return (
+            isinstance(value, Instance)
+            and self._is_data(value.scope, "repr")
+            and any(isinstance(held, Set) and not held.is_stable for held in self.field_values(value.scope))
         )
 
     def hashes_text(self, value: object) -> bool:

@@ -9,7 +9,8 @@ from autochron.detect.line_hash import source_lines
 from autochron.model import Category
 
 _MAYBE = re.compile(
-    r"seed\(|__file__|setdefault|[cC]dll|CDLL|freeze_time|travel\(|patch|as_completed|imap_unordered|wait\("
+    r"seed\(|__file__|setdefault|[cC]dll|CDLL|freeze_time|travel\(|patch|as_completed|imap_unordered|wait\(|verify_exp|"
+    r"setattr|setenv|ZipInfo"
 )
 """What a module has in which such a line may be. Others are not scanned: it is done at the end of each run."""
 

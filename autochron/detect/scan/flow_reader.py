@@ -288,8 +288,12 @@ class FlowReader:
         is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
         if kind == "value" and value is not None and not is_single:
             self._flow.iterated.append(Use(value, self._spot, "iterated"))
-        for target in targets:
-            self._target(target, "other", None)
+        is_counted = isinstance(value, ast.Call) and last_name(value.func) == "enumerate"
+        for index, target in enumerate(targets):
+            if is_counted and kind == "element" and not index:
+                self._target(target, "value", ast.copy_location(ast.Constant(0), target))
+            else:
+                self._target(target, "other", None)
 
     def _attribute(self, name: str, attribute: str, binding: FlowBinding) -> None:
         """Note the binding of an attribute, also with the class if a method binds it on its first parameter."""

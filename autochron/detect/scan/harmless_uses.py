@@ -76,6 +76,8 @@ _OF_PATHS = frozenset(
     }
 )
 """Methods of paths, temporary folders and files whose result says nothing of the name."""
+_OF_FILES = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "is_dir"})
+"""Methods of paths whose result says only what the file has."""
 _PARTS_OF_NAMES = frozenset({"hex", "int", "bytes", "name", "ident"})
 _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
 """Methods of dictionaries and sets whose first argument is a key."""
@@ -222,6 +224,8 @@ class _HarmlessUses(ValueUses):
     def part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[ValueFlow]:
         """Return where a part of a value goes that is read from it by an attribute."""
         parent = self.parents[node]
+        if name in _OF_FILES and isinstance(parent, ast.Call) and parent.func is node:
+            return []
         if name in _OF_PATHS and isinstance(parent, ast.Call) and isinstance(self.parents[parent], ast.Expr):
             return []
         if name in _PARTS_OF_NAMES:

@@ -39,12 +39,13 @@ from autochron.detect.scan.flow import (
     is_property,
     is_static,
 )
-from autochron.detect.scan.libraries import ALIASES, RETURNS, TRANSPORT_OPTIONS
+from autochron.detect.scan.libraries import ALIASES, RETURNING_SETS, RETURNS, SETS_OF_TEXTS, TRANSPORT_OPTIONS
 from autochron.detect.scan.library_results import (
     PLAIN_BUILTINS,
     SET_METHODS,
     SPECIALS,
     TEXT_BUILTINS,
+    is_stable,
     of_table,
     only_text,
     sum_of_texts,
@@ -184,8 +185,12 @@ class Evaluation:
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values:
         """Return the values that an attribute of a value may have; `node` is the expression that reads it."""
         match base:
+            case _ if name == "__abstractmethods__":
+                return (Set(),)
             case Known() | Produced():
                 dotted = f"{base.name}.{name}"
+                if dotted in SETS_OF_TEXTS:
+                    return (Set(),)
                 if isinstance(base, Produced) and dotted in RETURNS and RETURNS[dotted].startswith("."):
                     return (Produced(RETURNS[dotted][1:]),)
                 return (Known(ALIASES.get(dotted, dotted), node),)
@@ -202,11 +207,13 @@ class Evaluation:
 
     def _read_member(self, values: Values) -> Values:
         """Return the values of an attribute of an instance: of a property, what it returns."""
-        results: list[Value] = []
-        for value in values:
-            is_read = isinstance(value, Routine) and is_property(value.node)
-            results += self.returned(value) if is_read and isinstance(value, Routine) else (value,)
-        return tuple(results)
+        return tuple(
+            result
+            for value in values
+            for result in (
+                self.returned(value) if isinstance(value, Routine) and is_property(value.node) else [value]
+            )
+        )
 
     def member(self, scope: FlowScope, name: str, node: ast.expr | None) -> Values:
         """Return the values that an attribute of a class of this module, or of its instances, may have."""
@@ -263,19 +270,15 @@ class Evaluation:
 
     def elements(self, values: Values) -> Values:
         """Return the values of the elements of containers that are written out."""
-        elements = [
-            value
-            for container in values
-            if isinstance(container, Container)
-            for element in container.values
-            for value in self.values(element, container.spot)
-        ]
-        elements += [
-            Plain("int") for container in values if isinstance(container, Plain) and container.type == "range"
-        ]
-        elements += [
-            value for container in values if isinstance(container, Holding) for value in container.values
-        ]
+        elements: list[Value] = []
+        for container in values:
+            match container:
+                case Container(values=written):
+                    elements += (value for each in written for value in self.values(each, container.spot))
+                case Holding(values=held):
+                    elements += held
+                case Plain(type="range"):
+                    elements.append(Plain("int"))
         return tuple(elements) or UNKNOWN
 
     def _subscript(self, node: ast.Subscript, spot: Spot) -> Values:
@@ -357,6 +360,8 @@ class Evaluation:
         """Return the result of calling a class or function that is known by its dotted name."""
         if name in SETS:
             return (self._constructed_set(node, spot),)
+        if name in RETURNING_SETS:
+            return (Set(),)
         module, _, last = name.rpartition(".")
         if module in SETS and last in SET_METHODS:
             return (Set(),)
@@ -377,27 +382,7 @@ class Evaluation:
     def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:
         if not node.args:
             return Set(is_empty=True)
-        return Set(is_stable=self.is_stable(node.args[0], spot))
-
-    def is_stable(self, node: ast.expr, spot: Spot) -> bool:
-        """Return whether an iterable has only numbers as its elements."""
-        if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
-            return self.is_number(node.elt, spot)
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return all(self.is_number(element, spot) for element in node.elts)
-        return all(
-            (isinstance(value, Plain) and value.type == "range")
-            or (isinstance(value, Set) and value.is_stable)
-            for value in self.values(node, spot)
-        )
-
-    def is_number(self, node: ast.expr, spot: Spot) -> bool:
-        """Return whether an expression is a number, or a tuple of numbers."""
-        if isinstance(node, ast.Starred):
-            return self.is_stable(node.value, spot)
-        if isinstance(node, ast.Tuple):
-            return all(self.is_number(element, spot) for element in node.elts)
-        return all(isinstance(value, Plain) and value.type in NUMBERS for value in self.values(node, spot))
+        return Set(is_stable=is_stable(self, node.args[0], spot))
 
     # --- the rest -----------------------------------------------------------------------------------------------------
 
@@ -446,10 +431,10 @@ class Evaluation:
         return UNKNOWN
 
     def _display(self, node: ast.Set, spot: Spot) -> Values:
-        return (Set(is_stable=self.is_stable(node, spot)),)
+        return (Set(is_stable=is_stable(self, node, spot)),)
 
     def _set_comprehension(self, node: ast.SetComp, spot: Spot) -> Values:
-        return (Set(is_stable=self.is_stable(node, spot)),)
+        return (Set(is_stable=is_stable(self, node, spot)),)
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
         inner = self.flow.spots.get(id(node))

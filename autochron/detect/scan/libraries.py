@@ -81,6 +81,8 @@ class LibraryCall(NamedTuple):
     """The argument that keeps it from reaching the source, if it is given and not None."""
     only_with: Argument | None = None
     """The argument without which it does not reach the source."""
+    unless_of: str | None = None
+    """The class of a first argument with which it does not reach the source."""
 
 
 _CLOCK = "time.time"
@@ -103,6 +105,27 @@ _NETWORK = (
 
 LIBRARY_CALLS: dict[str, LibraryCall] = {
     "logging.LogRecord": LibraryCall("clock", _CLOCK),
+    "zipfile.ZipFile.writestr": LibraryCall("clock", _CLOCK, unless_of="zipfile.ZipInfo"),
+    **{
+        f"pydantic_ai.{module}{name}": LibraryCall("clock", "datetime.datetime.now", Argument(99, "timestamp"))
+        for module in ("", "messages.")
+        for name in ("UserPromptPart", "SystemPromptPart", "ToolReturnPart", "RetryPromptPart", "ModelResponse")
+    },
+    **{
+        f"pydantic_ai.{module}ToolCallPart": LibraryCall("uuid", "uuid.uuid4", Argument(2, "tool_call_id"))
+        for module in ("", "messages.")
+    },
+    "langgraph.graph.message.add_messages": LibraryCall("uuid", "uuid.uuid4"),
+    "langgraph.graph.add_messages": LibraryCall("uuid", "uuid.uuid4"),
+    "distro.*": LibraryCall("host", "distro.info"),
+    **{
+        f"argparse.ArgumentParser.{name}": LibraryCall("host", "shutil.get_terminal_size")
+        for name in ("format_help", "print_help", "format_usage", "print_usage")
+    },
+    "click.get_app_dir": LibraryCall("env", "os.environ"),
+    "platformdirs.*": LibraryCall("env", "os.environ"),
+    **{f"pkgutil.{name}": LibraryCall("files", "os.listdir") for name in ("iter_modules", "walk_packages")},
+    "http.client.HTTPConnection.getresponse": LibraryCall("network", _CONNECT),
     "sched.scheduler.enter": LibraryCall("clock", "time.monotonic"),
     **{
         f"asyncio.{name}.when": LibraryCall("clock", LOOP_TIME)
@@ -315,10 +338,35 @@ UNORDERED = frozenset(
     {"concurrent.futures.as_completed", "asyncio.as_completed", "multiprocessing.pool.Pool.imap_unordered"}
 )
 """Callables that return results in the order in which they are done."""
+METHODS: dict[str, LibraryCall] = {
+    name: LibraryCall("clock", "datetime.datetime.now")
+    for name in ("generate_presigned_url", "generate_presigned_post")
+}
+"""Methods of whatever object that reach a source."""
 UNORDERED_METHODS = frozenset(
     {"imap_unordered", "batch_as_completed", "abatch_as_completed", "map_unordered"}
 )
 """Methods of whatever object that return results in the order in which they are done."""
+RETURNING_SETS = frozenset({"jinja2.meta.find_undeclared_variables"})
+"""Functions that return a set of texts."""
+SETS_OF_TEXTS = frozenset({"sys.stdlib_module_names"})
+"""Objects that are a set of texts."""
+ENCODERS = frozenset(
+    {
+        "msgspec.json.encode", "msgspec.json.Encoder.encode", "msgspec.msgpack.encode", "msgspec.msgpack.Encoder.encode",
+        "msgspec.yaml.encode", "msgspec.toml.encode", "pydantic_core.to_json", "graphlib.TopologicalSorter",
+    }
+)  # fmt: skip
+"""Callables whose result has the order of the sets that their first argument holds."""
+SHOWING_ADDRESSES = frozenset(
+    {
+        "threading.Lock", "threading.RLock", "threading.Event", "threading.Condition", "threading.Semaphore", "asyncio.Lock",
+        "asyncio.Event", "asyncio.Semaphore", "io.StringIO", "io.BytesIO", "requests.Session", "httpx.Client",
+        "httpx.AsyncClient", "sqlite3.connect", "queue.Queue", "asyncio.Queue", "random.Random", "unittest.mock.Mock",
+        "unittest.mock.MagicMock", "unittest.mock.AsyncMock", "functools.partial", "builtins.object",
+    }
+)  # fmt: skip
+"""Classes and functions whose result shows its address where it is converted to text."""
 REPR_CALLERS = frozenset(
     {"builtins.str", "builtins.repr", "builtins.print", "builtins.format", "builtins.ascii"}
 )

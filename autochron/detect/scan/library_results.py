@@ -7,15 +7,18 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from autochron.detect.scan.abstract_values import (
+    NUMBERS,
     UNKNOWN,
     Accessor,
     Container,
     Known,
     PartialCall,
+    Plain,
+    Set,
     Text,
     Value,
 )
-from autochron.detect.scan.flow import Spot
+from autochron.detect.scan.flow import ModuleFlow, Spot
 
 Values: TypeAlias = tuple[Value, ...]
 
@@ -36,7 +39,9 @@ SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_diffe
 
 
 class Evaluator(Protocol):
-    """Evaluates expressions and attributes."""
+    """Evaluates expressions and attributes of a module."""
+
+    flow: ModuleFlow
 
     def values(self, node: ast.expr, spot: Spot) -> Values: ...
 
@@ -147,3 +152,24 @@ def of_table(table: Known, key: str, node: ast.expr) -> Values:
 def unique(values: Values) -> Values:
     """Return values without repetitions."""
     return values if len(values) < 2 else tuple(dict.fromkeys(values))
+
+
+def is_stable(evaluation: Evaluator, node: ast.expr, spot: Spot) -> bool:
+    """Return whether an iterable has only numbers as its elements."""
+    if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
+        return is_number(evaluation, node.elt, evaluation.flow.spots.get(id(node), spot))
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return all(is_number(evaluation, element, spot) for element in node.elts)
+    return all(
+        (isinstance(value, Plain) and value.type == "range") or (isinstance(value, Set) and value.is_stable)
+        for value in evaluation.values(node, spot)
+    )
+
+
+def is_number(evaluation: Evaluator, node: ast.expr, spot: Spot) -> bool:
+    """Return whether an expression is a number, or a tuple of numbers."""
+    if isinstance(node, ast.Starred):
+        return is_stable(evaluation, node.value, spot)
+    if isinstance(node, ast.Tuple):
+        return all(is_number(evaluation, element, spot) for element in node.elts)
+    return all(isinstance(value, Plain) and value.type in NUMBERS for value in evaluation.values(node, spot))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autochron.detect.scan.abstract_values import Known
+from autochron.detect.scan.abstract_values import Instance, Known, Type
 from autochron.detect.scan.flow import Spot, last_name
 from autochron.detect.scan.infer import Evaluation
 
@@ -45,4 +45,15 @@ def _is_file_name(evaluation: Evaluation, node: ast.expr, spot: Spot, depth: int
         case ast.Call(args=[inner]):
             names = {value.name for value in evaluation.values(node.func, spot) if isinstance(value, Known)}
             return bool(names & _KEEP_THE_NAME) and _is_file_name(evaluation, inner, spot, depth)
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if depth:
+            held = [
+                binding
+                for value in evaluation.values(node.value, spot)
+                if isinstance(value, Instance | Type)
+                for binding in (*value.scope.bindings.get(name, ()), *value.scope.attributes.get(name, ()))
+            ]
+            return len(held) == 1 and (
+                isinstance(held[0].node, ast.expr)
+                and _is_file_name(evaluation, held[0].node, held[0].spot, depth - 1)
+            )
     return False

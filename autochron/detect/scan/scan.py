@@ -19,6 +19,7 @@ from autochron.detect.scan.abstract_values import (
     Instance,
     Known,
     PartialCall,
+    Produced,
     Routine,
     Type,
     Unknown,
@@ -31,7 +32,6 @@ from autochron.detect.scan.call_arguments import (
     is_determined,
     reaching,
     samples_table,
-    texts_in,
 )
 from autochron.detect.scan.durations import durations
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, first_line_of, last_name, position_of
@@ -45,6 +45,7 @@ from autochron.detect.scan.libraries import (
     INDEXED,
     INERT,
     LIBRARY_CALLS,
+    METHODS,
     NOT_CALLING,
     PURE_IN_C,
     READS,
@@ -59,6 +60,7 @@ from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.sql_text import STATEMENTS, chance_in
 from autochron.detect.scan.value_uses import line_of
+from autochron.detect.scan.written_text import text_of
 from autochron.model import Category, Tier
 
 _LIBRARY_IN_C = "ctypes.CDLL."
@@ -144,9 +146,9 @@ class _ModuleScan:
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
-                if not (
-                    isinstance(value, Known) and value.name in UNORDERED and self._orders.loses_order(use)
-                ):
+                if isinstance(value, Known) and value.name in UNORDERED and self._orders.loses_order(use):
+                    self.excused.add((line_of(use.node), "ordering"))
+                else:
                     self._call(value, use.node, use.spot, is_used=use.position != "discarded")
             self._statement(use.node, use.spot)
         for use in self._flow.references:
@@ -228,9 +230,11 @@ class _ModuleScan:
             self._call_of_c(value.name.removeprefix(_LIBRARY_IN_C), node, spot)
             return
         source = source_of(value.name)
-        if source is None or any(
-            self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)
-        ):
+        if source is None:
+            return
+        if any(self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)):
+            if isinstance(source, LibraryCall):  # a source itself is not called by such a call
+                self.excused.add((line_of(node), source.category))
             return
         if source.category == "files" and reads_own_text(self._evaluation, node, spot):
             self.excused.add((line_of(node), "files"))
@@ -246,6 +250,11 @@ class _ModuleScan:
 
     def _is_determined(self, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot) -> bool:
         """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
+        if isinstance(source, LibraryCall) and source.unless_of and node.args:
+            given_first = self._evaluation.values(node.args[0], spot)
+            return any(
+                isinstance(value, Produced) and value.name == source.unless_of for value in given_first
+            )
         if not is_determined(source, node, skip):
             return False
         given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
@@ -257,13 +266,15 @@ class _ModuleScan:
         last = last_name(called)
         if last in UNORDERED_METHODS and not self._is_known(called, spot):
             self._add(line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, called)
+        if last in METHODS and not self._is_known(called, spot):
+            method = METHODS[last]
+            self._add(line_of(node), method.category, method.call, last, spot, called)
         if last == "sample" and samples_table(node) and not self._is_known(called, spot):
             self._add(line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, called)
         if last not in STATEMENTS or not node.args:
             return
-        for text in texts_in(self._evaluation.values(node.args[0], spot), node.args[0]):
-            for category, call in chance_in(text):
-                self._add(line_of(node), category, call, None, spot, called)
+        for category, call in chance_in(text_of(self._evaluation, node.args[0], spot)):
+            self._add(line_of(node), category, call, None, spot, called)
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether it is known whose method a call calls."""

@@ -10,7 +10,6 @@ from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
     NUMBERS,
     Container,
-    Instance,
     Known,
     Plain,
     Produced,
@@ -22,7 +21,14 @@ from autochron.detect.scan.abstract_values import (
 from autochron.detect.scan.class_texts import ClassTexts
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use
 from autochron.detect.scan.infer import Evaluation, Values
-from autochron.detect.scan.libraries import ORDERED, ORDERED_METHODS, RENDERING_METHODS, REPR_CALLERS
+from autochron.detect.scan.libraries import (
+    ENCODERS,
+    ORDERED,
+    ORDERED_METHODS,
+    RENDERING_METHODS,
+    REPR_CALLERS,
+)
+from autochron.detect.scan.library_results import is_number, is_stable
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -182,6 +188,8 @@ class OrderSites:
                 yield from self._address_text(argument, use.spot, line)
         elif name in _DUMPERS and node.args:
             yield from self._dumped(node, use.spot, line)
+        elif name in ENCODERS and node.args:
+            yield from self._encoded(node, use.spot, line)
         elif name in _COUNTING and node.args:
             yield from self._weak_collection(node.args[0], use.spot, line)
         elif name == "builtins.id":
@@ -202,6 +210,16 @@ class OrderSites:
         if names & REPR_CALLERS:
             for part in self._parts(node.args[0], spot, _MAX_DEPTH):
                 yield from self._shown(part, spot, line)
+        elif names & {"builtins.list", "builtins.tuple"}:
+            yield from self._encoded(node, spot, line)
+
+    def _encoded(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the place if the first argument of a call holds a set of texts."""
+        for part in self._parts(node.args[0], spot, _MAX_DEPTH):
+            values = self._evaluation.values(part, spot)
+            if self._is_unordered(part, spot) or any(map(self._classes.holds_set, values)):
+                yield OrderSite(line, "set-order", "set.__iter__", spot, part)
+                return
 
     def _parts(self, node: ast.expr, spot: Spot, depth: int) -> Iterator[ast.expr]:
         """Yield an expression and what it holds, as far as that is written out."""
@@ -296,6 +314,8 @@ class OrderSites:
         """Yield the places at an expression that is converted to text."""
         if self._is_unordered(node, spot):
             yield OrderSite(line, "set-order", "set.__repr__", spot, node)
+        elif any(map(self._classes.shows_set, self._evaluation.values(node, spot))):
+            yield OrderSite(line, "set-order", "set.__repr__", spot)
         yield from self._address_text(node, spot, line)
 
     def _address_text(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
@@ -307,14 +327,7 @@ class OrderSites:
     def _dumped_model(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a model with a set of texts is written as JSON."""
         for value in self._evaluation.values(node, spot):
-            if (
-                isinstance(value, Instance)
-                and not self._classes.has_serializer(value.scope)
-                and any(
-                    isinstance(held, Set) and not held.is_stable
-                    for held in self._classes.field_values(value.scope)
-                )
-            ):
+            if self._classes.holds_set(value):
                 yield OrderSite(line, "set-order", "set.__iter__", spot)
                 return
 
@@ -404,9 +417,9 @@ class OrderSites:
             for argument in use.node.args
         ]
         return bool(added) and all(
-            self._evaluation.is_number(argument, use.spot)
+            is_number(self._evaluation, argument, use.spot)
             if method == "add"
-            else self._evaluation.is_stable(argument, use.spot)
+            else is_stable(self._evaluation, argument, use.spot)
             for use, method, argument in added
         )
 

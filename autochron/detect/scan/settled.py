@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from autochron.detect.scan.abstract_values import Known, Routine, Text
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
 
@@ -34,6 +35,9 @@ _OWN_GENERATORS = (
 _MOST_CALLERS = 6
 """How many calls are followed from a draw back to the function that seeds."""
 
+_Patching: TypeAlias = ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef
+_SETTING = frozenset({"setattr", "setenv"})
+"""Methods of pytest's `monkeypatch`."""
 _FREEZERS = frozenset(
     {
         "freezegun.freeze_time",
@@ -43,6 +47,7 @@ _FREEZERS = frozenset(
     }
 )
 _PATCHES = frozenset({"unittest.mock.patch", "mock.patch"})
+_PATCHES_OF_TABLES = frozenset({"unittest.mock.patch.dict", "mock.patch.dict"})
 _PATCHES_OF_OBJECTS = frozenset({"unittest.mock.patch.object", "mock.patch.object"})
 
 
@@ -75,20 +80,20 @@ class Settled:
         """
         if category == "random" and self._is_seeded(name, line, spot):
             return True
-        return self._is_frozen(name.rpartition(".")[2], category, line, spot, _MOST_CALLERS)
+        return self._is_frozen(name, category, line, spot, _MOST_CALLERS)
 
-    def _is_frozen(self, last: str, category: Category, line: int, spot: Spot, depth: int) -> bool:
+    def _is_frozen(self, name: str, category: Category, line: int, spot: Spot, depth: int) -> bool:
         """Return whether a source is replaced at a line, or at each call that leads there."""
         if not self._frozen:
             return False
         if any(
-            first <= line <= end and (replaced == last if replaced else category == "clock")
+            first <= line <= end and (replaced in name.split(".") if replaced else category == "clock")
             for first, end, replaced in self._frozen
         ):
             return True
         calls = self._calls_of(spot) if depth else []
         return bool(calls) and all(
-            self._is_frozen(last, category, call.node.lineno, call.spot, depth - 1) for call in calls
+            self._is_frozen(name, category, call.node.lineno, call.spot, depth - 1) for call in calls
         )
 
     def _calls_of(self, spot: Spot) -> list[Use]:
@@ -146,7 +151,8 @@ class Settled:
         """Return whether a module imports something that freezes time or replaces callables; most don't."""
         return any(
             binding.kind == "import"
-            and binding.dotted.partition(".")[0] in ("freezegun", "time_machine", "unittest", "mock")
+            and binding.dotted.partition(".")[0]
+            in ("freezegun", "time_machine", "unittest", "mock", "pytest")
             for bindings in self._flow.module.bindings.values()
             for binding in bindings
         )
@@ -160,6 +166,8 @@ class Settled:
                 around = node.decorator_list
             else:
                 continue
+            if not isinstance(node, ast.ClassDef):
+                self._read_patches_of_pytest(node, calls)
             for expression in around:
                 use = calls.get(id(expression))
                 if use is None:
@@ -182,8 +190,30 @@ class Settled:
                     yield ""
             elif name in _PATCHES and call.args:
                 yield from (text.rpartition(".")[2] for text in self._texts(call.args[0], use.spot))
+            elif name in _PATCHES_OF_TABLES and call.args:
+                tables = self._evaluation.values(call.args[0], use.spot)
+                yield from (
+                    "environ" for table in tables if isinstance(table, Known) and table.name == "os.environ"
+                )
+                yield from ("environ" for text in self._texts(call.args[0], use.spot) if text == "os.environ")
             elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1:
                 yield from self._texts(call.args[1], use.spot)
+
+    def _read_patches_of_pytest(self, node: _Patching, calls: dict[int, Use]) -> None:
+        """Read `monkeypatch.setattr(time, "time", …)` in a block or function: it holds to its end."""
+        end = node.body[-1].end_lineno or node.body[-1].lineno
+        for statement in node.body:
+            use = calls.get(id(statement.value)) if isinstance(statement, ast.Expr) else None
+            if use is None or not isinstance(use.node, ast.Call) or last_name(use.node.func) not in _SETTING:
+                continue
+            arguments = use.node.args
+            if last_name(use.node.func) == "setenv":
+                self._frozen.append((statement.lineno, end, "environ"))
+            elif len(arguments) > 1:
+                target = arguments[1] if len(arguments) > 2 else arguments[0]
+                self._frozen += [
+                    (statement.lineno, end, text.rpartition(".")[2]) for text in self._texts(target, use.spot)
+                ]
 
     def _seeded_by(self, use: Use) -> Iterator[str]:
         """Yield what a context manager of this module seeds, by the beginning of the names of its draws."""

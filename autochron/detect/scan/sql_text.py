@@ -14,7 +14,8 @@ STATEMENTS = frozenset(
     {
         "execute", "executemany", "executescript", "exec_driver_sql", "read_sql", "read_sql_query", "sql", "text", "scalar",
         "scalars", "fetch", "fetchrow", "fetchval", "fetch_all", "fetch_one", "fetch_val", "iterate", "stream", "mogrify",
-        "DDL", "query", "query_df", "run_query", "execute_async",
+        "DDL", "query", "query_df", "run_query", "execute_async", "execute_fetchall",
+        "execute_insert", "read_database", "raw", "from_statement",
     }
 )  # fmt: skip
 """Last names of callables that take a statement of SQL as their first argument."""
@@ -37,6 +38,9 @@ _CHANCE = re.compile(
     r"uuidv4|uuidv7|random_normal|generate_uuid|sys_guid)\s*\(|\b(tablesample)\b",
     re.IGNORECASE,
 )
+_MACHINE = re.compile(
+    r"\b(?:sqlite_version|version|pg_backend_pid|current_user|session_user|hostname)\s*\(\s*\)", re.IGNORECASE
+)
 _WITH_ARGUMENTS = re.compile(r"\b(?:rand|uuid)\s*\(\s*[^\s)]", re.IGNORECASE)
 """A seed, or a text that is read as an identifier: such a call is determined."""
 
@@ -51,6 +55,8 @@ def chance_in(statement: str) -> Iterator[tuple[Category, str]]:
         yield "clock", f"sql.{(clock[1] or clock[2]).lower()}"
     elif _NOW.search(_without_comments(statement)):
         yield "clock", "sql.now"
+    if _MACHINE.search(bare):
+        yield "host", "sql.version"
     for match in _CHANCE.finditer(bare):
         if not _WITH_ARGUMENTS.match(bare, match.start()):
             yield "random", f"sql.{(match[1] or match[2]).lower()}"
