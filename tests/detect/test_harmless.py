@@ -8,6 +8,7 @@ import pytest
 from autochron.cli import main
 from autochron.detect.scan.harmless_uses import harmless
 from autochron.detect.scan.scan import scan
+from autochron.detect.scan.value_uses import ValueUses
 from tests.detect.running import cases, run
 
 HARMLESS = cases("harmless")
@@ -28,7 +29,7 @@ def test_a_module_that_reflects_has_no_harmless_value():
     program = (
         "import time, uuid\ndef f(d):\n    key = uuid.uuid4()\n    locals()\n    time.sleep(time.time())\n"
     )
-    assert harmless(ast.parse(program)) == frozenset()
+    assert harmless(ValueUses(ast.parse(program))) == frozenset()
 
 
 LIMITER = """\

@@ -18,9 +18,9 @@ from autochron.detect.line_hash import source_lines
 from autochron.detect.scan.value_uses import Escape, ValueFlow, ValueUses, line_of
 
 
-def durations(tree: ast.Module) -> frozenset[tuple[int, str]]:
+def durations(uses: ValueUses) -> frozenset[tuple[int, str]]:
     """Return the readings of clocks in a module that only serve durations in logs, as pairs of line and call."""
-    module = _Durations(tree)
+    module = uses.viewed_as(_Durations)
     if module.reflects:
         return frozenset()
     verdicts: dict[tuple[int, str], bool] = {}
@@ -40,7 +40,7 @@ def durations_of(path: str) -> frozenset[tuple[int, str]]:
 @lru_cache(maxsize=64)
 def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, str]]:
     try:
-        return durations(ast.parse("\n".join(lines)))
+        return durations(ValueUses(ast.parse("\n".join(lines))))
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
 

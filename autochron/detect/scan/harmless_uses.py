@@ -83,9 +83,9 @@ _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remov
 """Methods of dictionaries and sets whose first argument is a key."""
 
 
-def harmless(tree: ast.Module) -> frozenset[tuple[int, Category]]:
+def harmless(uses: ValueUses) -> frozenset[tuple[int, Category]]:
     """Return the lines of a module whose calls of sources of a category are all harmless."""
-    module = _HarmlessUses(tree)
+    module = uses.viewed_as(_HarmlessUses)
     if module.reflects:
         return frozenset()
     verdicts: dict[tuple[int, Category], bool] = {}
@@ -105,7 +105,7 @@ def harmless_of(path: str) -> frozenset[tuple[int, Category]]:
 @lru_cache(maxsize=64)
 def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, Category]]:
     try:
-        return harmless(ast.parse("\n".join(lines)))
+        return harmless(ValueUses(ast.parse("\n".join(lines))))
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
 

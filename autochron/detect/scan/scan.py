@@ -59,7 +59,7 @@ from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.sql_text import STATEMENTS, chance_in
-from autochron.detect.scan.value_uses import line_of
+from autochron.detect.scan.value_uses import ValueUses, line_of
 from autochron.detect.scan.written_text import text_of
 from autochron.model import Category, Tier
 
@@ -165,11 +165,11 @@ class _ModuleScan:
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
             callee = order.node if order.kind in ("id", "hash") else None
             self._add(order.line, order.category, order.call, None, order.spot, callee)
-        logged_only = (
-            durations(self._flow.tree) if any(call in CLOCKS for _, _, call in self._found) else frozenset()
-        )
+        has_clocks = any(call in CLOCKS for _, _, call in self._found)
         may_be_harmless = any(category in FOLLOWED for _, category, _ in self._found)
-        without_effect = harmless(self._flow.tree) if may_be_harmless else frozenset()
+        uses = ValueUses(self._flow.tree) if has_clocks or may_be_harmless else None
+        logged_only = durations(uses) if uses is not None and has_clocks else frozenset()
+        without_effect = harmless(uses) if uses is not None and may_be_harmless else frozenset()
         return sorted(
             (
                 ScannedCall(line, category, call, tuple(places), (line, category) in without_effect)

@@ -64,8 +64,9 @@ class Settled:
         """First line, last line, and the last name of the source that is replaced; empty for all clocks."""
         self._seeded_blocks: list[tuple[int, int, str]] = []
         """First line, last line, and the beginning of the names of the draws that are seeded there."""
-        for use in flow.calls:
-            self._read_seed(use)
+        for name in {seed.rpartition(".")[2] for seed in _SEEDS}:
+            for use in flow.sites.get(name, ()):
+                self._read_seed(use)
         if self._seeds or self._evaluation_names_freezers():
             self._read_blocks()
 

@@ -10,7 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from autochron.detect.catalogue import CLOCKS, LOOP_TIME
 from autochron.detect.scan.flow import last_name
@@ -77,6 +77,9 @@ _Variable: TypeAlias = tuple[_Scope | None, str]
 """A name and its scope; None for an attribute. Attributes of one name are one variable, whatever the object."""
 
 
+_Uses = TypeVar("_Uses", bound="ValueUses")
+
+
 class ValueUses:
     """A module's names, and the parent of each of its expressions."""
 
@@ -107,6 +110,12 @@ class ValueUses:
             calls = self.clocks(node)
             if calls:
                 self.readings.append((node, calls))
+
+    def viewed_as(self, policy: type[_Uses]) -> _Uses:
+        """Return an object of another class that shares what was read of the module."""
+        view = policy.__new__(policy)
+        view.__dict__ = self.__dict__
+        return view
 
     @property
     def reflects(self) -> bool:
