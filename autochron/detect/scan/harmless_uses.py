@@ -35,21 +35,7 @@ _FOR_THEIR_EFFECT = frozenset({"gc.collect", "os.umask"})
 _CONSTANT_IN_A_PROCESS = frozenset({"os.getpid", "threading.get_ident", "threading.get_native_id"})
 """Sources that are asked again only to see whether the process or the thread is still the same."""
 _MEASURING = frozenset(
-    {
-        "observe",
-        "record",
-        "inc",
-        "increment",
-        "incr",
-        "dec",
-        "timing",
-        "gauge",
-        "histogram",
-        "distribution",
-        "add",
-        "set",
-        "update",
-    }
+    {"observe", "record", "inc", "increment", "incr", "dec", "timing", "gauge", "histogram", "distribution"}
 )
 """Methods that take a measurement."""
 _FILE_CALLS = "replace rename renames unlink remove close fdopen rmdir mkdir makedirs chmod fsync write"
@@ -60,21 +46,18 @@ _TAKING_PATHS = frozenset(
     }
 )
 """Functions that make nothing of a file's name but that file. Of those that rename, the first argument is meant."""
-_MAKING_PATHS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.abspath"})
-_OF_PATHS = frozenset(
+_TAKING_AWAY = frozenset(
     {
-        "unlink",
-        "write_text",
-        "write_bytes",
-        "replace",
-        "rename",
-        "touch",
-        "rmdir",
-        "mkdir",
-        "cleanup",
-        "close",
+        *(f"os.{name}" for name in ("replace", "rename", "renames", "unlink", "remove", "rmdir")),
+        *("shutil.rmtree", "shutil.move"),
     }
 )
+"""Those after which there is no file of the name."""
+_MAKING_FILES = frozenset({"os.mkdir", "os.makedirs"})
+_MAKING_PATHS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.abspath"})
+_MAKING_METHODS = frozenset({"open", "write_text", "write_bytes", "touch", "mkdir"})
+_TAKING_AWAY_METHODS = frozenset({"unlink", "rename", "replace", "rmdir", "cleanup"})
+_OF_PATHS = _MAKING_METHODS | _TAKING_AWAY_METHODS | {"close"}
 """Methods of paths, temporary folders and files whose result says nothing of the name."""
 _OF_FILES = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "is_dir"})
 """Methods of paths whose result says only what the file has."""
@@ -113,6 +96,11 @@ def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, Category]]:
 class _HarmlessUses(ValueUses):
     """The calls of sources in a module."""
 
+    _is_made = False
+    """Whether a file gets the value as its name."""
+    _is_taken_away = False
+    """Whether such a file is renamed or removed."""
+
     def category_of(self, node: ast.Call) -> Category | None:
         """Return the category of the source that a call calls by its name; None if it is no source that is followed."""
         if LOOP_TIME in self.clocks(node):
@@ -129,6 +117,7 @@ class _HarmlessUses(ValueUses):
 
     def is_harmless(self, call: ast.Call) -> bool:
         """Return whether all that the value of a call reaches is harmless."""
+        self._is_made = self._is_taken_away = False
         pending = [ValueFlow(call, spans=True)]
         seen = set(pending)
         try:
@@ -139,7 +128,9 @@ class _HarmlessUses(ValueUses):
                         pending.append(onward)
         except Escape:
             return False
-        return True
+        # A file that stays shows its name.
+        is_temporary = self._is_taken_away or self.dotted_name(call.func) in _TEMPORARY
+        return is_temporary or not self._is_made
 
     def onward(self, flow: ValueFlow) -> list[ValueFlow]:
         """Return the expressions that get a value next; none where it ends. Raise Escape if something else gets it."""
@@ -149,6 +140,8 @@ class _HarmlessUses(ValueUses):
             case ast.Call(func=ast.Attribute(value=table, attr=name), args=[key, *_]) if (
                 key is node and name in _KEYED_METHODS and self._is_table(table)
             ):
+                return []
+            case ast.Call(args=[path, *_]) if path is node and self._takes_path(parent):
                 return []
             case ast.Call(args=arguments) if (
                 node in arguments
@@ -169,6 +162,14 @@ class _HarmlessUses(ValueUses):
             case ast.Await():
                 return [ValueFlow(parent, spans=True)]
         return super().onward(flow)
+
+    def _takes_path(self, call: ast.Call) -> bool:
+        """Return whether a call makes nothing of its first argument, a file's name, but that file."""
+        dotted = self.dotted_name(call.func)
+        self._is_taken_away |= dotted in _TAKING_AWAY
+        is_written = dotted == "open" and _writes(call)
+        self._is_made |= is_written or dotted in _MAKING_FILES
+        return is_written or dotted in _TAKING_PATHS
 
     def stored(self, target: ast.expr | None, *, spans: bool) -> list[ValueFlow]:
         """Return where the variables are read that get a value or a part of it."""
@@ -206,14 +207,13 @@ class _HarmlessUses(ValueUses):
     def through_call(self, call: ast.Call, *, spans: bool) -> list[ValueFlow]:
         """Return where an argument of a call goes."""
         called, dotted = call.func, self.dotted_name(call.func)
-        if dotted in _SLEEPS or dotted in _TAKING_PATHS or self.makes_logger(call):
+        if dotted in _SLEEPS or self.makes_logger(call):
             return []
         if dotted in _MAKING_PATHS:
             return [ValueFlow(call, spans=True)]
-        if dotted == "open" and _writes(call):
-            return []
         if isinstance(called, ast.Attribute):
-            if called.attr in _MEASURING and _METRIC.fullmatch(_base_name(called.value)):
+            is_own = called.attr in self.functions
+            if called.attr in _MEASURING and not is_own and _METRIC.fullmatch(_base_name(called.value)):
                 return []
             if self._is_global(called.value) and called.attr in FILLING_METHODS:
                 raise Escape  # another module may read it
@@ -224,9 +224,12 @@ class _HarmlessUses(ValueUses):
     def part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[ValueFlow]:
         """Return where a part of a value goes that is read from it by an attribute."""
         parent = self.parents[node]
-        if name in _OF_FILES and isinstance(parent, ast.Call) and parent.func is node:
-            return []
-        if name in _OF_PATHS and isinstance(parent, ast.Call) and isinstance(self.parents[parent], ast.Expr):
+        is_called = isinstance(parent, ast.Call) and parent.func is node
+        if is_called and (
+            name in _OF_FILES or (name in _OF_PATHS and isinstance(self.parents[parent], ast.Expr))
+        ):
+            self._is_made |= name in _MAKING_METHODS
+            self._is_taken_away |= name in _TAKING_AWAY_METHODS
             return []
         if name in _PARTS_OF_NAMES:
             return [ValueFlow(node, spans=True)]
@@ -234,6 +237,9 @@ class _HarmlessUses(ValueUses):
 
     def _compared(self, compare: ast.Compare, node: ast.AST) -> list[ValueFlow]:
         """Return nothing where a comparison is harmless. Raise Escape if it is not."""
+        sides = [self._sources(side) for side in (compare.left, *compare.comparators)]
+        if all(side == sides[0] for side in sides) and sides[0] <= _CONSTANT_IN_A_PROCESS:
+            return []
         if len(compare.ops) == 1 and compare.left is node:
             operator, other = compare.ops[0], compare.comparators[0]
             if (
@@ -244,8 +250,6 @@ class _HarmlessUses(ValueUses):
                 return []
             if isinstance(operator, ast.In | ast.NotIn):  # codespell:ignore notin
                 self._expect_table(other)
-                return []
-            if self._sources(node) == self._sources(other) and self._sources(node) <= _CONSTANT_IN_A_PROCESS:
                 return []
         test: ast.AST = compare
         while isinstance(self.parents[test], ast.BoolOp | ast.UnaryOp):
@@ -274,7 +278,7 @@ class _HarmlessUses(ValueUses):
     def _only_waits(self, body: Iterable[ast.stmt]) -> bool:
         """Return whether statements do nothing but sleep and log."""
         return all(
-            isinstance(statement, ast.Pass | ast.Continue)
+            isinstance(statement, ast.Pass)
             or (isinstance(statement, ast.Expr) and self._waits(statement.value))
             for statement in body
         )

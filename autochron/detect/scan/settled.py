@@ -1,13 +1,14 @@
 """Find the calls of sources whose values the program itself has settled: by a seed, by frozen time, by a mock.
 
 Each is settled in a part of the module: a seed of a global generator after the call that seeds it, frozen time and mocks in
-the block or the function that they are put around.
+the block or the function that they are put around. What replaces something that may be another thing settles nothing, and
+neither does a seed that may differ itself. Other modules are not looked at: they may call a function without its seed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from autochron.detect.scan.abstract_values import Known, Routine, Text
@@ -36,8 +37,12 @@ _MOST_CALLERS = 6
 """How many calls are followed from a draw back to the function that seeds."""
 
 _Patching: TypeAlias = ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef
-_SETTING = frozenset({"setattr", "setenv"})
-"""Methods of pytest's `monkeypatch`."""
+_MONKEYPATCHES = frozenset({"monkeypatch", "monkey_patch", "mp"})
+"""Names that programs give to pytest's `monkeypatch`."""
+_NOT_FROZEN = frozenset(
+    f"time.{name}{unit}" for name in ("process_time", "thread_time") for unit in ("", "_ns")
+)
+"""Clocks that nothing freezes."""
 _FREEZERS = frozenset(
     {
         "freezegun.freeze_time",
@@ -61,7 +66,7 @@ class Settled:
         self._seeds: dict[str, list[Spot]] = {}
         self._unseeded: set[str] = set()
         self._frozen: list[tuple[int, int, str]] = []
-        """First line, last line, and the last name of the source that is replaced; empty for all clocks."""
+        """First line, last line, and the dotted name of what is replaced; empty for all clocks."""
         self._seeded_blocks: list[tuple[int, int, str]] = []
         """First line, last line, and the beginning of the names of the draws that are seeded there."""
         for name in {seed.rpartition(".")[2] for seed in _SEEDS}:
@@ -88,7 +93,7 @@ class Settled:
         if not self._frozen:
             return False
         if any(
-            first <= line <= end and (replaced in name.split(".") if replaced else category == "clock")
+            first <= line <= end and _replaces(replaced, name, category)
             for first, end, replaced in self._frozen
         ):
             return True
@@ -115,12 +120,32 @@ class Settled:
             if prefix is None:
                 continue
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-            if arguments and not any(
-                isinstance(argument, ast.Constant) and argument.value is None for argument in arguments
-            ):
-                self._seeds.setdefault(prefix, []).append(use.spot)
-            else:
+            if not arguments or any(_is_none(argument) for argument in arguments):
                 self._unseeded.add(prefix)
+            elif all(self._is_fixed(argument, use.spot) for argument in arguments):
+                self._seeds.setdefault(prefix, []).append(use.spot)
+
+    def _is_fixed(self, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
+        """Return whether an expression has the same value in every run, as far as this module tells."""
+        match node:
+            case ast.Constant(value=value):
+                return value is not None
+            case ast.UnaryOp(operand=inner):
+                return self._is_fixed(inner, spot, depth)
+            case ast.BinOp(left=left, right=right):
+                return self._is_fixed(left, spot, depth) and self._is_fixed(right, spot, depth)
+            case ast.Name(id=name) if depth:
+                scope = spot.scope.find(name)
+                bindings = scope.bindings[name] if scope is not None else []
+                return bool(bindings) and all(
+                    not _is_none(binding.node)
+                    if binding.kind == "parameter"
+                    else binding.kind == "value"
+                    and isinstance(binding.node, ast.expr)
+                    and self._is_fixed(binding.node, binding.spot, depth - 1)
+                    for binding in bindings
+                )
+        return False
 
     def _is_seeded(self, name: str, line: int, spot: Spot) -> bool:
         if name.startswith(_OWN_GENERATORS):
@@ -190,31 +215,50 @@ class Settled:
                 ):
                     yield ""
             elif name in _PATCHES and call.args:
-                yield from (text.rpartition(".")[2] for text in self._texts(call.args[0], use.spot))
+                yield from self._texts(call.args[0], use.spot)
             elif name in _PATCHES_OF_TABLES and call.args:
-                tables = self._evaluation.values(call.args[0], use.spot)
-                yield from (
-                    "environ" for table in tables if isinstance(table, Known) and table.name == "os.environ"
+                # Without `clear` other variables are those of the machine.
+                is_cleared = any(
+                    keyword.arg == "clear" and not _is_false(keyword.value) for keyword in call.keywords
                 )
-                yield from ("environ" for text in self._texts(call.args[0], use.spot) if text == "os.environ")
+                if is_cleared and "os.environ" in self._names(call.args[0], use.spot):
+                    yield "os.environ"
             elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1:
-                yield from self._texts(call.args[1], use.spot)
+                yield from self._members(call.args[0], call.args[1], use.spot)
+
+    def _names(self, node: ast.expr, spot: Spot) -> set[str]:
+        """Return the dotted names of what an expression may be, also of one that is given as a text."""
+        values = self._evaluation.values(node, spot)
+        return {value.name for value in values if isinstance(value, Known)} | set(self._texts(node, spot))
+
+    def _members(self, owner: ast.expr, attribute: ast.expr, spot: Spot) -> Iterator[str]:
+        """Yield the dotted names of an attribute of what an expression may be."""
+        for name in self._names(owner, spot):
+            yield from (f"{name}.{text}" for text in self._texts(attribute, spot))
 
     def _read_patches_of_pytest(self, node: _Patching, calls: dict[int, Use]) -> None:
         """Read `monkeypatch.setattr(time, "time", …)` in a block or function: it holds to its end."""
         end = node.body[-1].end_lineno or node.body[-1].lineno
         for statement in node.body:
             use = calls.get(id(statement.value)) if isinstance(statement, ast.Expr) else None
-            if use is None or not isinstance(use.node, ast.Call) or last_name(use.node.func) not in _SETTING:
+            if use is None or not isinstance(use.node, ast.Call) or not self._is_monkeypatch(use.node.func):
                 continue
             arguments = use.node.args
-            if last_name(use.node.func) == "setenv":
-                self._frozen.append((statement.lineno, end, "environ"))
-            elif len(arguments) > 1:
-                target = arguments[1] if len(arguments) > 2 else arguments[0]
-                self._frozen += [
-                    (statement.lineno, end, text.rpartition(".")[2]) for text in self._texts(target, use.spot)
-                ]
+            replaced: Iterable[str] = ()
+            if len(arguments) > 2:
+                replaced = self._members(arguments[0], arguments[1], use.spot)
+            elif arguments:
+                replaced = self._texts(arguments[0], use.spot)
+            self._frozen += [(statement.lineno, end, name) for name in replaced]
+
+    @staticmethod
+    def _is_monkeypatch(called: ast.expr) -> bool:
+        """Return whether a callee is `monkeypatch.setattr`."""
+        return (
+            isinstance(called, ast.Attribute)
+            and called.attr == "setattr"
+            and last_name(called.value) in _MONKEYPATCHES
+        )
 
     def _seeded_by(self, use: Use) -> Iterator[str]:
         """Yield what a context manager of this module seeds, by the beginning of the names of its draws."""
@@ -234,3 +278,16 @@ class Settled:
 
 def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
+
+
+def _is_none(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _replaces(replaced: str, name: str, category: Category) -> bool:
+    """Return whether a source gets another value where something is replaced; all clocks where `replaced` is empty."""
+    if not replaced:
+        return category == "clock" and name not in _NOT_FROZEN
+    if replaced == "os.environ":
+        return category == "env"
+    return name == replaced or name.startswith(f"{replaced}.")
