@@ -38,6 +38,8 @@ def check(arguments: list[str]) -> int:
 
     if options.update_baseline and not options.baseline:
         raise UsageError("--update-baseline wants --baseline FILE, which says where it is written")
+    if options.update_baseline and options.since:
+        raise UsageError("--update-baseline accepts all that is found; leave out --since")
     rules = load_rules(options.rules or find_rule_file(paths[0]))
     categories, cache = options.category or (), os.path.dirname(default_store(rules.file))
     limit = sys.getrecursionlimit()

@@ -1,7 +1,7 @@
 """Ignores beside the code: `# autochron: ignore[clock] only for the log`.
 
-The comment stands at the end of the line that a finding names, or alone on the line above it. It names the rules, which are
-the categories, and says why. A comment that leaves one of them out ignores nothing.
+The comment stands at the end of the line that a finding names, at the first or last line of its statement, or alone above
+it. It names the rules, which are the categories, and says why. A comment that leaves one of them out ignores nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from io import StringIO
 from msgspec import Struct
 
 from autochron.detect.line_hash import source_lines
+from autochron.detect.statements import Statements
 from autochron.model import CATEGORIES, Category
 
 _MARK = "autochron:"
@@ -24,13 +25,15 @@ class CommentIgnore(Struct, frozen=True):
 
     Attributes:
         place: the line of the comment.
-        line: the line whose findings it ignores.
+        first: the first line whose findings it ignores.
+        last: the last one.
         rules: the categories that it names.
         fault: why it ignores nothing; None where it does.
     """
 
     place: int
-    line: int
+    first: int
+    last: int
     rules: tuple[Category, ...] = ()
     fault: str | None = None
 
@@ -52,13 +55,14 @@ def _parsed(lines: tuple[str, ...]) -> tuple[CommentIgnore, ...]:
             if match is not None and (match["verb"] == "ignore" or match["rules"] is not None):
                 place, column = token.start
                 is_alone = not lines[place - 1][:column].strip()
-                found.append(_read(match, place, _next_line(lines, place) if is_alone else place))
+                found.append((match, place, _next_line(lines, place) if is_alone else place))
     except (tokenize.TokenError, SyntaxError):
         pass  # what comes after can't be read, and the file is told as one that doesn't parse
-    return tuple(found)
+    statements = Statements("\n".join(lines)) if found else None
+    return tuple(_read(match, place, line, statements) for match, place, line in found)
 
 
-def _read(match: re.Match[str], place: int, line: int) -> CommentIgnore:
+def _read(match: re.Match[str], place: int, line: int, statements: Statements | None) -> CommentIgnore:
     named = [name for name in re.split(r"[,\s]+", match["rules"] or "") if name]
     unknown = next((name for name in named if name not in CATEGORIES), None)
     fault = None
@@ -68,9 +72,11 @@ def _read(match: re.Match[str], place: int, line: int) -> CommentIgnore:
         fault = f"there is no rule `{unknown}`; the rules are {', '.join(CATEGORIES)}"
     elif not match["reason"].strip(" \t:-–—"):
         fault = "say behind the brackets why the call is accepted"
-    if fault is not None:
-        return CommentIgnore(place, line, fault=fault)
-    return CommentIgnore(place, line, tuple(rule for rule in CATEGORIES if rule in named))
+    first, last = (line, line) if statements is None else statements.lines_of(line)
+    if line not in (first, last):  # in the midst of a statement it is about its own line
+        first = last = line
+    rules = () if fault is not None else tuple(rule for rule in CATEGORIES if rule in named)
+    return CommentIgnore(place, first, last, rules, fault)
 
 
 def _next_line(lines: tuple[str, ...], place: int) -> int:

@@ -70,14 +70,18 @@ def _ignore_by_comments(marked: list[Finding], file: str, root: str, *, is_compl
         unused = set(comment.rules)
         for index, finding in enumerate(marked):
             site = finding.site
-            if site.file == file and site.line == comment.line and finding.category in comment.rules:
+            if (
+                site.file == file
+                and comment.first <= site.line <= comment.last
+                and finding.category in comment.rules
+            ):
                 unused.discard(finding.category)
                 if finding.covered is None:
                     marked[index] = msgspec.structs.replace(finding, covered="ignored")
         if is_complete and unused:
             shown = ", ".join(sorted(unused))
             messages.append(
-                f"{file}:{comment.place}: the comment is stale: line {comment.line} has nothing of {shown} to ignore;"
+                f"{file}:{comment.place}: the comment is stale: line {comment.last} has nothing of {shown} to ignore;"
                 " correct it or take it out (stale-ignore)"
             )
     return messages

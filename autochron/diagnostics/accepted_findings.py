@@ -1,8 +1,8 @@
 """The baseline of `check`: the findings that a project has accepted, so that only new ones fail.
 
-A finding is known again by its file, its rule, the enclosing definition, the text of its line, and by how often that occurs.
-So its code may move within the file, and its neighbours may change. Where the file has it no more, the same line in the same
-definition of another file takes its place: the code was moved.
+A finding is known again by its file, rule, call, enclosing definition and statement, and by how often that occurs. So its
+code may move within the file or be laid out anew, and its neighbours may change. Where the file has it no more, the same
+statement in the same definition of another file takes its place: the code was moved.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from autochron._runtime.unpatched import os
 from autochron.detect.line_hash import source_lines
+from autochron.detect.statements import Statements
 from autochron.errors import BaselineError
 from autochron.model import Category, Checked, Finding
 from autochron.project import path_of
@@ -40,15 +41,19 @@ class Accepted(Struct, frozen=True, order=True, forbid_unknown_fields=True, omit
     Attributes:
         file: the file, relative to the rules' root.
         definition: the qualified name of the enclosing definition; `<module>` for a module's own body.
-        line: the line without white space and comment.
+        line: the line without white space and comment, for people.
+        statement: a digest of the statement that the line is in.
         rule: the id of the rule, which is the category.
+        call: the callable, as findings name it.
         count: how many such findings the definition has.
     """
 
     file: str
     definition: str
     line: str
+    statement: str
     rule: Category
+    call: str
     count: int = 1
 
 
@@ -61,8 +66,8 @@ class _AcceptedFile(Struct, forbid_unknown_fields=True):
     accepted: list[Accepted]
 
 
-_Place = tuple[str, str, Category]
-"""The enclosing definition, the text of the line, and the rule."""
+_Place = tuple[str, str, Category, str]
+"""The enclosing definition, the digest of the statement, the rule, and the call."""
 
 
 class AcceptedFindings:
@@ -72,8 +77,12 @@ class AcceptedFindings:
         """Take the folder that files are relative to, and the findings that are accepted there."""
         self._root = root
         self._counts: Counter[tuple[str, _Place]] = Counter()
+        self._lines: dict[tuple[str, _Place], str] = {}
+        self._statements: dict[str, Statements] = {}
         for each in accepted:
-            self._counts[each.file, (each.definition, each.line, each.rule)] += each.count
+            key = each.file, (each.definition, each.statement, each.rule, each.call)
+            self._counts[key] += each.count
+            self._lines.setdefault(key, each.line)
 
     @classmethod
     def read(cls, path: str, root: str) -> Self:
@@ -133,7 +142,7 @@ class AcceptedFindings:
                 findings[index] = msgspec.structs.replace(findings[index], covered="accepted")
         gone = sum(
             count
-            for (file, (_, _, rule)), count in left.items()
+            for (file, (_, _, rule, _)), count in left.items()
             if is_checked(file) and (not categories or rule in categories)
         )
         return msgspec.structs.replace(checked, findings=tuple(findings), gone=gone + (checked.gone or 0))
@@ -158,7 +167,7 @@ class AcceptedFindings:
             self._root,
             [
                 *kept,
-                *(Accepted(self.name(finding.site.file), *self._place(finding)) for finding in found),
+                *map(self._entry, found),
             ],
         )
 
@@ -178,13 +187,34 @@ class AcceptedFindings:
 
     def accepted(self) -> list[Accepted]:
         """Return the findings that are accepted, in order of files and definitions."""
-        return sorted(Accepted(file, *place, count) for (file, place), count in self._counts.items())
+        return sorted(
+            Accepted(
+                file,
+                definition,
+                self._lines[file, (definition, statement, rule, call)],
+                statement,
+                rule,
+                call,
+                count,
+            )
+            for (file, (definition, statement, rule, call)), count in self._counts.items()
+        )
+
+    def _entry(self, finding: Finding) -> Accepted:
+        definition, statement, rule, call = self._place(finding)
+        lines = self._source(finding)
+        text = lines[finding.site.line - 1] if 0 < finding.site.line <= len(lines) else ""
+        return Accepted(self.name(finding.site.file), definition, normalized(text), statement, rule, call)
 
     def _place(self, finding: Finding) -> _Place:
         site = finding.site
-        lines = source_lines(path_of(self._root, site.file))
-        text = lines[site.line - 1] if 0 < site.line <= len(lines) else ""
-        return site.qualname, normalized(text), finding.category
+        if site.file not in self._statements:
+            self._statements[site.file] = Statements("\n".join(self._source(finding)))
+        digest = self._statements[site.file].digest_at(site.line)
+        return site.qualname, digest, finding.category, finding.call
+
+    def _source(self, finding: Finding) -> tuple[str, ...]:
+        return source_lines(path_of(self._root, finding.site.file))
 
     def _is_checked(self, checked: Checked) -> Callable[[str], bool]:
         """Return a function that returns whether a file was checked as a whole, or is there no more."""

@@ -98,7 +98,9 @@ class _Check:
 
     def file(self, path: str) -> None:
         """Scan a file, or take its findings from the cache."""
-        name, source = self._project.name(path), read_source(path)
+        name = self._project.name(path)
+        # A pipe would be waited for.
+        source = read_source(path) if os.path.isfile(path) else None
         if source is None:
             self.unread.append(Unread(name, 1, "can't be read"))
             return
@@ -155,7 +157,7 @@ class _Check:
             RuleError: two rules claim one definition.
         """
         for path in map(os.path.abspath, _files(self._ruled.paths)):
-            is_new = path not in self._matched and self._ruled.owns(path)
+            is_new = path not in self._matched and self._ruled.owns(path) and os.path.isfile(path)
             if is_new and (source := read_source(path)) is not None:
                 self._match(path, source)
 

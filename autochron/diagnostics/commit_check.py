@@ -12,8 +12,9 @@ from autochron._runtime.unpatched import environ, os
 from autochron.config import find_rule_file
 from autochron.diagnostics.accepted_findings import AcceptedFindings
 from autochron.diagnostics.check import check
-from autochron.errors import UsageError
+from autochron.errors import RuleError, UsageError
 from autochron.model import Category, Rules
+from autochron.project import python_files
 from autochron.rules.loading import load_rules
 
 _READ = (".py", ".toml")
@@ -59,6 +60,8 @@ def baseline_at(
             return os.path.normpath(os.path.join(repository.top, os.path.relpath(path, folder)))
 
         there = [path for path in map(then, named) if os.path.exists(path)]
+        # Code may have moved from a file that is there no more.
+        there += [path for path in python_files((folder,)) if not os.path.exists(now(path))]
         if not there:
             return AcceptedFindings(rules.root)
         rules_then = _rules_of_then(rules, there[0], folder, repository.top, then)
@@ -92,7 +95,10 @@ def _rules_of_then(rules: Rules, start: str, folder: str, top: str, then: Callab
     found = then(file) if file else find_rule_file(start)
     if found is None or not _is_below(found, folder) or not os.path.isfile(found):
         return load_rules(None, root=root)
-    return load_rules(found)
+    try:
+        return load_rules(found)
+    except RuleError as error:
+        raise RuleError(f"the rules of the commit of --since are invalid: {error.message}") from None
 
 
 class _Repository:

@@ -152,7 +152,7 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         )
     for line in checked.stale:
         page.line(line, "yellow")
-    if findings or checked.unread:
+    if findings:
         page.line(_summary(checked, findings))
     if harmless := _harmless(checked):
         page.line(

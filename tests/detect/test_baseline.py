@@ -1,11 +1,13 @@
 """`autochron check` reports only what is new: beside a baseline, since a commit, or beside comments that ignore."""
 
 import json
+import os
 import subprocess
 
 import pytest
 
 from autochron.cli import main
+from autochron.detect.statements import Statements
 from autochron.diagnostics.accepted_findings import normalized
 
 AGENT = """\
@@ -135,7 +137,14 @@ def test_an_update_keeps_what_other_files_and_categories_have(fresh, check, acce
     assert json.loads((project / "accepted.json").read_text()) == {
         "version": 1,
         "accepted": [
-            {"file": "desk.py", "definition": "<module>", "line": "HOME=os.environ['HOME']", "rule": "env"}
+            {
+                "file": "desk.py",
+                "definition": "<module>",
+                "line": "HOME=os.environ['HOME']",
+                "statement": Statements("HOME = os.environ['HOME']").digest_at(1),
+                "rule": "env",
+                "call": "os.environ",
+            }
         ],
     }
 
@@ -214,6 +223,59 @@ def test_a_line_is_known_without_its_comment_and_white_space(line, text):
     assert normalized(line) == text
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_new"),
+    [
+        ("cache.put(\n    'k',\n    time.time(),\n)", "model(\n    'it is',\n    time.time(),\n)", True),
+        ("model(uuid4())", "model(\n    uuid4(),\n)", False),
+        ("return {'at': time.time(), 'id': 3}", 'return {\n    "at": (time.time()),\n    "id": 3,\n}', False),
+        ("print(time.time())", "print(time.time_ns())", True),
+        ("if time.time() > 3: return 1", "if time.time() > 3:\n    return 2", False),
+        ("if time.time() > 3: return 1", "if time.time() > 4: return 1", True),
+    ],
+    ids=[
+        "another call around it",
+        "wrapped",
+        "other quotes",
+        "another clock",
+        "another body",
+        "another limit",
+    ],
+)
+def test_a_statement_is_known_by_what_it_says(fresh, project, check, before, after, is_new):
+    def write(statement):
+        body = statement.replace("\n", "\n    ")
+        (project / "agent.py").write_text(
+            f"import time\nfrom uuid import uuid4\ndef act(cache, model):\n    {body}\n"
+        )
+
+    write(before)
+    check(".", "--baseline", "b.json", "--update-baseline")
+    write(after)
+    assert fresh("--baseline", "b.json")[0] == is_new
+
+
+def test_an_alias_of_another_callable_is_new(fresh, project, check):
+    (project / "agent.py").write_text("from time import time as now\nprint(now())\n")
+    check(".", "--baseline", "b.json", "--update-baseline")
+    (project / "agent.py").write_text("from time import monotonic as now\nprint(now())\n")
+    assert fresh("--baseline", "b.json") == (1, [("agent.py", 2, "monotonic")], 1)
+
+
+def test_an_update_takes_all_and_no_commit(check):
+    status, _, err = check(".", "--baseline", "b.json", "--update-baseline", "--since", "HEAD")
+    assert (status, err) == (
+        2,
+        "autochron: --update-baseline accepts all that is found; leave out --since (usage)\n",
+    )
+
+
+def test_a_pipe_is_no_file_to_read(check, project):
+    os.mkfifo(project / "pipe.py")
+    status, out, _ = check("pipe.py")
+    assert (status, out) == (2, "pipe.py:1 can't be read, so its calls are unknown (unread-file)\n")
+
+
 # --- since a commit ----------------------------------------------------------------------------------------------------
 
 
@@ -258,6 +320,20 @@ def test_files_that_were_renamed_or_deleted_since_the_commit_are_known(fresh, re
     assert fresh("--since", "HEAD") == (0, [], 0)
     (project / "desk.py").unlink()
     assert fresh("--since", "HEAD") == (0, [], 2)
+
+
+def test_a_file_that_was_moved_is_known_where_only_it_is_named(fresh, repository, project):
+    (project / "agent.py").rename(project / "desk.py")
+    assert fresh("--since", "HEAD", paths=["desk.py"]) == (0, [], 0)
+
+
+def test_rules_of_the_commit_that_are_invalid_are_told_as_such(check, repository, project):
+    (project / "autochron.toml").write_text("version 1\n")
+    repository("commit", "-qam", "broken")
+    (project / "autochron.toml").write_text("version = 1\n")
+    status, _, err = check(".", "--since", "HEAD")
+    assert status == 2
+    assert err.startswith("autochron: the rules of the commit of --since are invalid: ")
 
 
 def test_a_folder_below_the_repository_has_its_own_rules(fresh, repository, project, monkeypatch):
@@ -309,13 +385,14 @@ def test_a_commit_or_a_repository_that_is_not_there_is_told(check, repository, p
         "import time\n# autochron: ignore[clock, uuid]: only for the log\n# and more\n\nNOW = time.time()\n",
         "import time\nNOW = (  # autochron:ignore[clock] - only for the log\n    time.time()\n)\n",
         "import time\nNOW = min(time.time(), # autochron: ignore[clock] only for the log\n    3)\n",
+        "import time\nprint(\n    time.time(),\n)  # autochron: ignore[clock] only for the log\n",
     ],
-    ids=["same line", "after another", "line above", "bracket", "several lines"],
+    ids=["same line", "after another", "line above", "bracket", "several lines", "behind the statement"],
 )
 def test_a_comment_ignores_the_rules_that_it_names_on_its_line(check, project, source):
     (project / "agent.py").write_text(source)
     report = json.loads(check(".", "--format", "json")[1])
-    assert [each["site"]["line"] for each in report["findings"]] == ([3] if "(  #" in source else [])
+    assert report["findings"] == []
 
 
 @pytest.mark.parametrize(

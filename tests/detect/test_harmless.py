@@ -38,13 +38,13 @@ import time, uuid
 
 class Limiter:
     def __init__(self):
-        self.next_at = 0.0
+        self._next_at = 0.0
 
     def wait(self):
-        pause = self.next_at - time.monotonic()
+        pause = self._next_at - time.monotonic()
         if pause > 0:
             time.sleep(pause)
-        self.next_at = time.monotonic() + 0.001
+        self._next_at = time.monotonic() + 0.001
 
 
 limiter = Limiter()

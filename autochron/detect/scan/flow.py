@@ -19,7 +19,17 @@ Kind: TypeAlias = Literal[
     "import", "definition", "value", "element", "opened", "parameter", "unpacked", "other"
 ]
 Position: TypeAlias = Literal[
-    "argument", "stored", "operand", "base", "called", "subscript", "iterated", "spread", "other", "discarded"
+    "argument",
+    "stored",
+    "operand",
+    "base",
+    "called",
+    "subscript",
+    "iterated",
+    "spread",
+    "other",
+    "discarded",
+    "arithmetic",
 ]
 """How the surrounding code uses an expression; `discarded` if it does not."""
 
@@ -220,3 +230,35 @@ def first_line_of(node: ast.AST) -> int:
         if isinstance(node, ast.stmt | ast.expr)
         else 1
     )
+
+
+_NAMING = frozenset({"id", "uuid", "key", "pk", "path", "name", "slug", "sku", "email", "url"})
+"""Attributes and keys by which records are told apart."""
+
+
+def tells_apart(key: ast.expr) -> bool:
+    """Return whether a key, as far as its form tells, is another one for each element."""
+    if isinstance(key, ast.Lambda):
+        parameters = key.args.args
+        return len(parameters) == 1 and names_element(key.body, parameters[0].arg)
+    if isinstance(key, ast.Name):
+        return key.id in ("str", "repr", "int")
+    return isinstance(key, ast.Attribute) and key.attr == "index"
+
+
+def names_element(node: ast.expr, name: str) -> bool:
+    """Return whether a key is the element itself, its text or what names it, or holds one of these in a tuple."""
+    match node:
+        case ast.Name(id=found):
+            return found == name
+        case ast.Tuple(elts=parts):
+            return any(names_element(part, name) for part in parts)
+        case ast.Call(func=ast.Name(id="str" | "repr" | "int" | "Path"), args=[inner]):
+            return names_element(inner, name)
+        case ast.Attribute(value=ast.Name(id=found), attr=attribute):
+            return found == name and attribute in _NAMING
+        case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=key)):
+            return found == name and key in _NAMING
+        case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
+            return names_element(inner, name)
+    return False

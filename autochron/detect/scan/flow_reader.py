@@ -18,6 +18,7 @@ from autochron.detect.scan.flow import (
     Spot,
     Use,
     last_name,
+    tells_apart,
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
 
@@ -370,11 +371,12 @@ class FlowReader:
         last = last_name(called)
         flow.sites.setdefault(last, []).append(use)
         self.expression(called, "called")
-        is_method = isinstance(called, ast.Attribute)
-        if is_method:
+        if isinstance(called, ast.Attribute):
             inner_order_lost = last in SET_METHODS or (order_lost and last in PASSING)
         else:
-            inner_order_lost = last in INSENSITIVE or (order_lost and last in PASSING)
+            keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
+            is_lost = last in INSENSITIVE and all(map(tells_apart, keys))
+            inner_order_lost = is_lost or (order_lost and last in PASSING)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self.expression(argument.value, "spread", call=node, order_lost=inner_order_lost)
@@ -400,11 +402,8 @@ class FlowReader:
             self._target(generator.target, "element", generator.iter)
             for condition in generator.ifs:
                 self.expression(condition, "operand")
-        if isinstance(node, ast.DictComp):
-            self.expression(node.key, "operand")
-            self.expression(node.value, "other")
-        else:
-            self.expression(node.elt, "operand" if isinstance(node, ast.SetComp) else "other")
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.expression(part, "other")
         self._scope = outer
 
     def _named(self, node: ast.NamedExpr, position: Position, *, order_lost: bool) -> None:
@@ -424,10 +423,12 @@ class FlowReader:
         self.expression(node.value, "iterated")
 
     def _compare(self, node: ast.Compare, position: Position, *, order_lost: bool) -> None:
-        self.expression(node.left, "operand")
+        is_ordered = any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
+        compared: Position = "arithmetic" if is_ordered else "operand"
+        self.expression(node.left, compared)
         for operator, operand in zip(node.ops, node.comparators, strict=True):
             is_container = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
-            self.expression(operand, "subscript" if is_container else "operand")
+            self.expression(operand, "subscript" if is_container else compared)
 
     def _subscript(self, node: ast.Subscript, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "subscript" if isinstance(node.ctx, ast.Load) else "base")
@@ -437,8 +438,8 @@ class FlowReader:
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr):
             fields = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
             self._flow.shown += [Use(field, self._spot, "other") for field in fields]
-        self.expression(node.left, "subscript")
-        self.expression(node.right, "subscript")
+        self.expression(node.left, "arithmetic")
+        self.expression(node.right, "arithmetic")
 
     def _starred(self, node: ast.Starred, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "spread", order_lost=order_lost)
@@ -452,7 +453,7 @@ class FlowReader:
             if key is None:
                 self.expression(value, "spread", order_lost=False)
             else:
-                self.expression(key, "operand")
+                self.expression(key, "other")
                 self.expression(value, "stored")
 
     # --- which method reads what -----------------------------------------------------------------------------------

@@ -15,7 +15,15 @@ from functools import lru_cache
 from autochron.detect.catalogue import BY_NAME, LOOP_TIME
 from autochron.detect.line_hash import source_lines
 from autochron.detect.scan.flow import last_name
-from autochron.detect.scan.value_uses import FILLING_METHODS, Escape, ValueFlow, ValueUses, line_of, owner_of
+from autochron.detect.scan.value_uses import (
+    FILLING_METHODS,
+    LOGGING,
+    Escape,
+    ValueFlow,
+    ValueUses,
+    line_of,
+    owner_of,
+)
 from autochron.model import Category
 
 FOLLOWED: frozenset[Category] = frozenset({"clock", "random", "uuid", "host", "identity", "files"})
@@ -62,6 +70,14 @@ _OF_PATHS = _MAKING_METHODS | _TAKING_AWAY_METHODS | {"close"}
 _OF_FILES = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "is_dir"})
 """Methods of paths whose result says only what the file has."""
 _PARTS_OF_NAMES = frozenset({"hex", "int", "bytes", "name", "ident"})
+_COPYING = frozenset(
+    {"pickle", "copy", "deepcopy", "dill", "cloudpickle", "jsonpickle", "asdict", "astuple", "caplog"}
+)
+"""Names that reach all attributes of an object, or the log."""
+_LOG_HANDLERS = frozenset(
+    {"StreamHandler", "Handler", "MemoryHandler", "QueueHandler", "BufferingHandler", "assertLogs"}
+)
+"""With these a program may read its own log."""
 _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
 """Methods of dictionaries and sets whose first argument is a key."""
 
@@ -69,8 +85,9 @@ _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remov
 def harmless(uses: ValueUses) -> frozenset[tuple[int, Category]]:
     """Return the lines of a module whose calls of sources of a category are all harmless."""
     module = uses.viewed_as(_HarmlessUses)
-    if module.reflects:
+    if module.reflects or not _COPYING.isdisjoint(module.names):
         return frozenset()
+    module.find_read_logs()
     verdicts: dict[tuple[int, Category], bool] = {}
     for node in module.calls:
         category = module.category_of(node)
@@ -98,8 +115,27 @@ class _HarmlessUses(ValueUses):
 
     _is_made = False
     """Whether a file gets the value as its name."""
+    _is_unique = False
+    """Whether no other value is the same, so that a table has nothing else under it."""
     _is_taken_away = False
     """Whether such a file is renamed or removed."""
+    _reads_logs = False
+    """Whether the program may read what it logs."""
+
+    def find_read_logs(self) -> None:
+        """Find out whether the program may read what it logs."""
+        self._reads_logs = (
+            not _LOG_HANDLERS.isdisjoint(self.names)
+            or any(
+                last_name(call.func) in _LOG_HANDLERS
+                or (
+                    last_name(call.func) == "basicConfig"
+                    and any(word.arg == "stream" for word in call.keywords)
+                )
+                for call in self.calls
+            )
+            or any((None, name) in self.uses for name in _LOG_HANDLERS)
+        )
 
     def category_of(self, node: ast.Call) -> Category | None:
         """Return the category of the source that a call calls by its name; None if it is no source that is followed."""
@@ -118,6 +154,7 @@ class _HarmlessUses(ValueUses):
     def is_harmless(self, call: ast.Call) -> bool:
         """Return whether all that the value of a call reaches is harmless."""
         self._is_made = self._is_taken_away = False
+        self._is_unique = self.category_of(call) == "uuid"
         pending = [ValueFlow(call, spans=True)]
         seen = set(pending)
         try:
@@ -138,7 +175,7 @@ class _HarmlessUses(ValueUses):
         parent = self.parents[node]
         match parent:
             case ast.Call(func=ast.Attribute(value=table, attr=name), args=[key, *_]) if (
-                key is node and name in _KEYED_METHODS and self._is_table(table)
+                key is node and name in _KEYED_METHODS and self._is_unique and self._is_table(table)
             ):
                 return []
             case ast.Call(args=[path, *_]) if path is node and self._takes_path(parent):
@@ -154,9 +191,11 @@ class _HarmlessUses(ValueUses):
                 return []
             case ast.Compare():
                 return self._compared(parent, node)
-            case ast.Subscript(value=table, slice=key) if key is node:
+            case ast.Subscript(value=table, slice=key) if key is node and self._is_unique:
                 self._expect_table(table)
                 return []
+            case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=divisor) if divisor is node:
+                raise Escape  # it may be zero
             case ast.withitem(optional_vars=target) if target is not None:
                 return self.stored(target, spans=True)
             case ast.Await():
@@ -175,10 +214,20 @@ class _HarmlessUses(ValueUses):
         """Return where the variables are read that get a value or a part of it."""
         if isinstance(target, ast.Tuple):
             return [flow for part in target.elts for flow in self.stored(part, spans=spans)]
-        reads = super().stored(target, spans=spans)
-        if not reads and (isinstance(target, ast.Attribute) or self._is_global(target)):
+        if not self._is_private(target):
             raise Escape  # another module may read it
-        return reads
+        return super().stored(target, spans=spans)
+
+    def _is_private(self, node: ast.expr | None) -> bool:
+        """Return whether only this module reads a variable: a local one, or an attribute or global with `_` before it."""
+        match node:
+            case ast.Subscript(value=base):
+                return self._is_private(base)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                return name.startswith("_")
+            case ast.Name(id=name):
+                return not self._is_global(node) or name.startswith("_")
+        return False
 
     def _is_global(self, node: ast.expr | None) -> bool:
         return isinstance(node, ast.Name) and owner_of(self.scopes[node], node.id).kind == "module"
@@ -207,24 +256,53 @@ class _HarmlessUses(ValueUses):
     def through_call(self, call: ast.Call, *, spans: bool) -> list[ValueFlow]:
         """Return where an argument of a call goes."""
         called, dotted = call.func, self.dotted_name(call.func)
-        if dotted in _SLEEPS or self.makes_logger(call):
+        if dotted in _SLEEPS:
             return []
+        if self.makes_logger(call):
+            return [ValueFlow(call, spans=True)]
         if dotted in _MAKING_PATHS:
             return [ValueFlow(call, spans=True)]
         if isinstance(called, ast.Attribute):
-            is_own = called.attr in self.functions
-            if called.attr in _MEASURING and not is_own and _METRIC.fullmatch(_base_name(called.value)):
+            is_statement = isinstance(self.parents[call], ast.Expr | ast.Await)
+            is_others = is_statement and called.attr not in self.functions
+            if called.attr in _MEASURING and is_others and self._is_metric(called.value):
                 return []
-            if self._is_global(called.value) and called.attr in FILLING_METHODS:
+            if called.attr in LOGGING and self.is_logger(called.value):
+                if not is_others or self._reads_logs:
+                    raise Escape
+                return []
+            if called.attr in FILLING_METHODS and not self._is_private(called.value):
                 raise Escape  # another module may read it
             if called.attr in ("with_name", "with_suffix", "joinpath"):
                 return [ValueFlow(call, spans=True)]
         return super().through_call(call, spans=spans)
 
+    def _is_metric(self, node: ast.expr) -> bool:
+        """Return whether an expression is a metric, of which this module only takes measurements."""
+        while isinstance(node, ast.Call):
+            node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        if not isinstance(node, ast.Name | ast.Attribute) or not _METRIC.fullmatch(last_name(node)):
+            return False
+        for use in self.uses[self.variable(node)]:
+            parent = self.parents[use]
+            is_measured = isinstance(parent, ast.Attribute) and parent.attr in (
+                _MEASURING | {"labels", "tags"}
+            )
+            if isinstance(use.ctx, ast.Load) and not is_measured:
+                return False
+        return True
+
     def part(self, node: ast.Attribute, name: str, *, spans: bool) -> list[ValueFlow]:
         """Return where a part of a value goes that is read from it by an attribute."""
         parent = self.parents[node]
         is_called = isinstance(parent, ast.Call) and parent.func is node
+        if (
+            is_called
+            and name in LOGGING
+            and isinstance(self.parents[parent], ast.Expr)
+            and not self._reads_logs
+        ):
+            return []  # a logger that has the value as context
         if is_called and (
             name in _OF_FILES or (name in _OF_PATHS and isinstance(self.parents[parent], ast.Expr))
         ):
@@ -248,7 +326,7 @@ class _HarmlessUses(ValueUses):
                 and other.value is None
             ):
                 return []
-            if isinstance(operator, ast.In | ast.NotIn):  # codespell:ignore notin
+            if isinstance(operator, ast.In | ast.NotIn) and self._is_unique:  # codespell:ignore notin
                 self._expect_table(other)
                 return []
         test: ast.AST = compare
@@ -304,6 +382,8 @@ class _HarmlessUses(ValueUses):
         """Raise Escape unless an expression is a dictionary or a set of this module that is only asked by key."""
         if not isinstance(node, ast.Name | ast.Attribute):
             raise Escape
+        if not self._is_private(node):
+            raise Escape
         variable = self.filled(node)
         for use in self.uses[variable]:
             parent = self.parents[use]
@@ -314,13 +394,6 @@ class _HarmlessUses(ValueUses):
             is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
             if not (is_looked_up or is_counted or is_searched):
                 raise Escape
-
-
-def _base_name(node: ast.expr) -> str:
-    """Return the last name of an expression, through calls such as `metric.labels("x")`."""
-    while isinstance(node, ast.Call):
-        node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-    return last_name(node)
 
 
 def _writes(call: ast.Call) -> bool:

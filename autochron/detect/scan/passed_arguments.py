@@ -41,7 +41,10 @@ def passed_arguments(
 
 
 def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
-    """Return whether a name is a parameter with the default None that a call in this module doesn't pass."""
+    """Return whether a name is a parameter with the default None that a call may leave out.
+
+    It may where a call in this module does, or where the module has no call of the function.
+    """
     scope = spot.scope.find(name.id)
     if scope is None:
         return False
@@ -52,12 +55,18 @@ def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
             and not isinstance(function, ast.Lambda | None)
             and isinstance(default, ast.Constant)
             and default.value is None
-            and any(
-                not _passes(use, binding, function) for use in _calls_of(flow, function, binding.spot.scope)
-            )
+            and not _is_always_passed(flow, binding, function)
         ):
             return True
     return False
+
+
+def _is_always_passed(
+    flow: ModuleFlow, binding: FlowBinding, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> bool:
+    """Return whether the module has calls of a function, and all of them pass a parameter."""
+    calls = _calls_of(flow, function, binding.spot.scope)
+    return bool(calls) and all(_passes(use, binding, function) for use in calls)
 
 
 def _calls_of(

@@ -200,7 +200,9 @@ class _ModuleScan:
             is_used: whether something is made of the result.
         """
         match value:
-            case Known(name="concurrent.futures.wait" | "asyncio.wait") if not is_used:
+            case Known(name="concurrent.futures.wait" | "asyncio.wait") if (
+                not is_used and len(node.args) == 1 and not node.keywords
+            ):
                 self.excused.add((line_of(node), "ordering"))  # it only waits for all of them
             case Known(name="os.environ.setdefault") if not is_used:
                 self.excused.add((line_of(node), "env"))  # it only writes
@@ -445,7 +447,7 @@ class _ModuleScan:
             callee: the callee of the call that reaches the source, if a call of this place does.
             callee_name: the dotted name of the callee's value, where that is the source itself.
         """
-        if self._settled.is_settled(name, source.category, line, spot):
+        if self._settled.is_settled(name, source.category, line, spot, callee):
             self.excused.add((line, source.category))
             return
         via = name if isinstance(source, LibraryCall) else None

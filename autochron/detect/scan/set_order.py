@@ -19,7 +19,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
 )
 from autochron.detect.scan.class_texts import ClassTexts
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
     ENCODERS,
@@ -52,8 +52,6 @@ _NEVER_SETS = (
 """Expressions that are no set, whatever is in them."""
 _TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.int", "builtins.ascii", "os.fspath"})
 """Keys of which two that differ have different values."""
-_NAMING = frozenset({"id", "uuid", "key", "pk", "path", "name", "slug", "sku", "email", "url"})
-"""Attributes and keys by which records are told apart."""
 _DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps"})
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
@@ -231,17 +229,14 @@ class OrderSites:
 
     def _tells_apart(self, key: ast.expr, spot: Spot) -> bool:
         """Return whether a key tells all elements of a set apart, so that equal keys decide nothing."""
-        if isinstance(key, ast.Lambda):
-            parameters = key.args.args
-            return len(parameters) == 1 and _has_name(key.body, parameters[0].arg)
-        if isinstance(key, ast.Attribute) and key.attr == "index":
-            return True
+        if isinstance(key, ast.Lambda) or tells_apart(key):
+            return tells_apart(key)
         for value in self._evaluation.values(key, spot):
             if isinstance(value, Known) and value.name in _TELLING_APART:
                 continue
             if isinstance(value, Routine) and not isinstance(value.node, ast.Lambda) and value.node.args.args:
                 name = value.node.args.args[-1].arg
-                if value.scope.returns and all(_has_name(each, name) for each, _ in value.scope.returns):
+                if value.scope.returns and all(names_element(each, name) for each, _ in value.scope.returns):
                     continue
             return isinstance(value, Plain) and value.type == "NoneType"
         return True
@@ -443,24 +438,6 @@ def _is_key(use: Use) -> bool:
         return True
     callee = use.call.func if use.call is not None else None
     return isinstance(callee, ast.Attribute) and callee.attr in _KEYS
-
-
-def _has_name(node: ast.expr, name: str) -> bool:
-    """Return whether a key is the element itself, its text or what names it, or holds one of these in a tuple."""
-    match node:
-        case ast.Name(id=found):
-            return found == name
-        case ast.Tuple(elts=parts):
-            return any(_has_name(part, name) for part in parts)
-        case ast.Call(func=ast.Name(id="str" | "repr" | "int" | "Path"), args=[inner]):
-            return _has_name(inner, name)
-        case ast.Attribute(value=ast.Name(id=found), attr=attribute):
-            return found == name and attribute in _NAMING
-        case ast.Subscript(value=ast.Name(id=found), slice=ast.Constant(value=key)):
-            return found == name and key in _NAMING
-        case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
-            return _has_name(inner, name)
-    return False
 
 
 def _is_commutative(statement: ast.Expr) -> bool:

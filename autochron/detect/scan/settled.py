@@ -8,11 +8,12 @@ neither does a seed that may differ itself. Other modules are not looked at: the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 from autochron.detect.scan.abstract_values import Known, Routine, Text
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
 
@@ -44,16 +45,54 @@ _NOT_FROZEN = frozenset(
 )
 """Clocks that nothing freezes."""
 _FREEZERS = frozenset(
-    {
-        "freezegun.freeze_time",
-        "freezegun.api.freeze_time",
-        "time_machine.travel",
-        "freezegun.freeze_time.freeze_time",
-    }
+    {"freezegun.freeze_time", "freezegun.api.freeze_time", "freezegun.freeze_time.freeze_time"}
 )
+_YEAR = re.compile(r"\d{4}-\d")
+_CONCURRENT = (
+    *(
+        "Thread",
+        "ThreadPoolExecutor",
+        "ProcessPoolExecutor",
+        "Pool",
+        "ThreadPool",
+        "to_thread",
+        "run_in_executor",
+    ),
+    *("gather", "create_task", "TaskGroup", "ensure_future", "start_soon"),
+)
+"""Last names of callables by which draws of one generator come in another order each time."""
 _PATCHES = frozenset({"unittest.mock.patch", "mock.patch"})
 _PATCHES_OF_TABLES = frozenset({"unittest.mock.patch.dict", "mock.patch.dict"})
 _PATCHES_OF_OBJECTS = frozenset({"unittest.mock.patch.object", "mock.patch.object"})
+
+
+class _Asked(NamedTuple):
+    """A source that is called: its dotted name, its category, and the expression that is called."""
+
+    name: str
+    category: Category
+    callee: ast.expr | None
+
+
+class _Replaced(NamedTuple):
+    """A part of a function in which something is replaced."""
+
+    first: int
+    last: int
+    scope: FlowScope
+    """The scope of the function's body."""
+    name: str
+    """The dotted name of what is replaced; empty for all clocks."""
+
+    def settles(self, asked: _Asked) -> bool:
+        """Return whether a source gets another value here."""
+        if not self.name:
+            return asked.category == "clock" and asked.name not in _NOT_FROZEN
+        if self.name == "os.environ":
+            return asked.category == "env"
+        # `from time import time` has bound the real one before it is replaced.
+        is_looked_up = isinstance(asked.callee, ast.Attribute)
+        return is_looked_up and (asked.name == self.name or asked.name.startswith(f"{self.name}."))
 
 
 class Settled:
@@ -65,8 +104,7 @@ class Settled:
         self._evaluation = evaluation
         self._seeds: dict[str, list[Spot]] = {}
         self._unseeded: set[str] = set()
-        self._frozen: list[tuple[int, int, str]] = []
-        """First line, last line, and the dotted name of what is replaced; empty for all clocks."""
+        self._frozen: list[_Replaced] = []
         self._seeded_blocks: list[tuple[int, int, str]] = []
         """First line, last line, and the beginning of the names of the draws that are seeded there."""
         for name in {seed.rpartition(".")[2] for seed in _SEEDS}:
@@ -75,7 +113,9 @@ class Settled:
         if self._seeds or self._evaluation_names_freezers():
             self._read_blocks()
 
-    def is_settled(self, name: str, category: Category, line: int, spot: Spot) -> bool:
+    def is_settled(
+        self, name: str, category: Category, line: int, spot: Spot, callee: ast.expr | None
+    ) -> bool:
         """Return whether the value of a source is settled where it is called.
 
         Args:
@@ -83,23 +123,24 @@ class Settled:
             category: what it depends on.
             line: the line of the call.
             spot: where the call is.
+            callee: what is called there; None where the source is passed on.
         """
         if category == "random" and self._is_seeded(name, line, spot):
             return True
-        return self._is_frozen(name, category, line, spot, _MOST_CALLERS)
+        return self._is_frozen(_Asked(name, category, callee), line, spot, _MOST_CALLERS)
 
-    def _is_frozen(self, name: str, category: Category, line: int, spot: Spot, depth: int) -> bool:
+    def _is_frozen(self, asked: _Asked, line: int, spot: Spot, depth: int) -> bool:
         """Return whether a source is replaced at a line, or at each call that leads there."""
-        if not self._frozen:
+        if not self._frozen or any(_is_lazy(scope) for scope in _scopes_in_function(spot)):
             return False
         if any(
-            first <= line <= end and _replaces(replaced, name, category)
-            for first, end, replaced in self._frozen
+            each.first <= line <= each.last and each.scope is spot.scope.body and each.settles(asked)
+            for each in self._frozen
         ):
             return True
         calls = self._calls_of(spot) if depth else []
         return bool(calls) and all(
-            self._is_frozen(name, category, call.node.lineno, call.spot, depth - 1) for call in calls
+            self._is_frozen(asked, call.node.lineno, call.spot, depth - 1) for call in calls
         )
 
     def _calls_of(self, spot: Spot) -> list[Use]:
@@ -122,7 +163,9 @@ class Settled:
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
             if not arguments or any(_is_none(argument) for argument in arguments):
                 self._unseeded.add(prefix)
-            elif all(self._is_fixed(argument, use.spot) for argument in arguments):
+            elif use.position == "discarded" and all(
+                self._is_fixed(argument, use.spot) for argument in arguments
+            ):
                 self._seeds.setdefault(prefix, []).append(use.spot)
 
     def _is_fixed(self, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
@@ -148,7 +191,7 @@ class Settled:
         return False
 
     def _is_seeded(self, name: str, line: int, spot: Spot) -> bool:
-        if name.startswith(_OWN_GENERATORS):
+        if name.startswith(_OWN_GENERATORS) or any(each in self._flow.sites for each in _CONCURRENT):
             return False
         if any(
             name.startswith(prefix) and first <= line <= end for first, end, prefix in self._seeded_blocks
@@ -166,9 +209,11 @@ class Settled:
         body = spot.scope.body
         if seed.scope.body is body:
             return seed.order < spot.order and seed.block.is_around(spot.block)
-        if seed.block is self._flow.module.block:  # while the module is imported
-            return True
         calls = self._calls_of(spot) if depth else []
+        if seed.block is self._flow.module.block:  # while the module is imported
+            return all(
+                call.spot.scope.body is not seed.scope or call.spot.order > seed.order for call in calls
+            )
         return bool(calls) and all(self._is_before(seed, call.spot, depth - 1) for call in calls)
 
     # --- frozen time and mocks ----------------------------------------------------------------------------------------
@@ -188,18 +233,20 @@ class Settled:
         for node in ast.walk(self._flow.tree):
             if isinstance(node, ast.With | ast.AsyncWith):
                 around = [item.context_expr for item in node.items]
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 around = node.decorator_list
             else:
                 continue
-            if not isinstance(node, ast.ClassDef):
-                self._read_patches_of_pytest(node, calls)
+            self._read_patches_of_pytest(node, calls)
             for expression in around:
                 use = calls.get(id(expression))
                 if use is None:
                     continue
                 first, end = node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno
-                self._frozen += [(first, end, replaced) for replaced in self._replaced(use)]
+                scope = use.spot.scope.body
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    scope = self._flow.scopes[id(node)]
+                self._frozen += [_Replaced(first, end, scope, name) for name in self._replaced(use)]
                 if isinstance(node, ast.With | ast.AsyncWith):
                     self._seeded_blocks += [(first, end, prefix) for prefix in self._seeded_by(use)]
 
@@ -210,11 +257,11 @@ class Settled:
         for value in self._evaluation.values(call.func, use.spot):
             name = value.name if isinstance(value, Known) else ""
             if name in _FREEZERS:
-                if not any(
-                    keyword.arg == "tick" and not _is_false(keyword.value) for keyword in call.keywords
-                ):
+                ticking = {keyword.arg: keyword.value for keyword in call.keywords}
+                is_still = "tick" not in ticking or _is_false(ticking["tick"])
+                if is_still and "auto_tick_seconds" not in ticking and call.args and _has_date(call.args[0]):
                     yield ""
-            elif name in _PATCHES and call.args:
+            elif name in _PATCHES and call.args and _gives_constant(call):
                 yield from self._texts(call.args[0], use.spot)
             elif name in _PATCHES_OF_TABLES and call.args:
                 # Without `clear` other variables are those of the machine.
@@ -223,7 +270,7 @@ class Settled:
                 )
                 if is_cleared and "os.environ" in self._names(call.args[0], use.spot):
                     yield "os.environ"
-            elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1:
+            elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1 and _gives_constant(call):
                 yield from self._members(call.args[0], call.args[1], use.spot)
 
     def _names(self, node: ast.expr, spot: Spot) -> set[str]:
@@ -244,12 +291,15 @@ class Settled:
             if use is None or not isinstance(use.node, ast.Call) or not self._is_monkeypatch(use.node.func):
                 continue
             arguments = use.node.args
-            replaced: Iterable[str] = ()
-            if len(arguments) > 2:
-                replaced = self._members(arguments[0], arguments[1], use.spot)
-            elif arguments:
-                replaced = self._texts(arguments[0], use.spot)
-            self._frozen += [(statement.lineno, end, name) for name in replaced]
+            if len(arguments) < 2 or not _returns_constant(arguments[-1]):
+                continue
+            replaced = (
+                self._members(arguments[0], arguments[1], use.spot)
+                if len(arguments) > 2
+                else self._texts(arguments[0], use.spot)
+            )
+            scope = use.spot.scope.body
+            self._frozen += [_Replaced(statement.lineno, end, scope, name) for name in replaced]
 
     @staticmethod
     def _is_monkeypatch(called: ast.expr) -> bool:
@@ -280,14 +330,56 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
+def _gives_constant(call: ast.Call) -> bool:
+    """Return whether a mock returns a value that is written out, and calls nothing."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if set(given) - {"return_value", "autospec", "create", "spec"}:
+        return False
+    return "return_value" in given and isinstance(given["return_value"], ast.Constant)
+
+
+def _returns_constant(node: ast.expr) -> bool:
+    """Return whether an expression is a function that returns a value that is written out."""
+    return isinstance(node, ast.Lambda) and isinstance(node.body, ast.Constant)
+
+
+def _has_date(node: ast.expr) -> bool:
+    """Return whether an expression is a date that is written out, with its year."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and _YEAR.match(node.value) is not None
+    return (
+        isinstance(node, ast.Call)
+        and len(node.args) >= 3
+        and all(isinstance(argument, ast.Constant) for argument in node.args)
+    )
+
+
 def _is_none(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _replaces(replaced: str, name: str, category: Category) -> bool:
-    """Return whether a source gets another value where something is replaced; all clocks where `replaced` is empty."""
-    if not replaced:
-        return category == "clock" and name not in _NOT_FROZEN
-    if replaced == "os.environ":
-        return category == "env"
-    return name == replaced or name.startswith(f"{replaced}.")
+def _scopes_in_function(spot: Spot) -> Iterator[FlowScope]:
+    """Yield the scopes from a spot up to that of the function's body."""
+    scope: FlowScope | None = spot.scope
+    while scope is not None:
+        yield scope
+        if scope.kind != "comprehension":
+            return
+        scope = scope.outer
+
+
+def _is_lazy(scope: FlowScope) -> bool:
+    """Return whether the code of a scope runs when its values are asked for: a generator."""
+    node = scope.node
+    if isinstance(node, ast.GeneratorExp):
+        return True
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(part)
+    return False

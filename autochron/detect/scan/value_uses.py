@@ -21,7 +21,7 @@ _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)
 _LOGGER_FACTORIES = frozenset({"getLogger", "get_logger", "getChild", "LoggerAdapter"})
 _LOGGER_MODIFIERS = frozenset({"bind", "new", "opt", "patch", "unbind"})
 _LEVELS = "debug info warning warn error critical fatal exception log trace success notice msg"
-_LOGGING = frozenset({"bind", *(f"{wait}{level}" for level in _LEVELS.split() for wait in ("", "a"))})
+LOGGING = frozenset({"bind", *(f"{wait}{level}" for level in _LEVELS.split() for wait in ("", "a"))})
 _PASSING = frozenset(
     {
         "abs", "dict", "divmod", "float", "format", "int", "len", "list", "max", "min", "repr",
@@ -399,7 +399,7 @@ class ValueUses:
         """Return where an argument of a call goes."""
         called = call.func
         if isinstance(called, ast.Attribute):
-            if called.attr in _LOGGING and self.is_logger(called.value):
+            if called.attr in LOGGING and self.is_logger(called.value):
                 return []
             if called.attr == "format" and isinstance(called.value, ast.Constant | ast.JoinedStr):
                 return [ValueFlow(call, spans)]
