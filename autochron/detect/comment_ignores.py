@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from autochron.detect.line_hash import source_lines
-from autochron.detect.statements import Statements
 from autochron.model import CATEGORIES, Category
+
+if TYPE_CHECKING:
+    from autochron.detect.statements import Statements
 
 _MARK = "autochron:"
 _COMMENT = re.compile(r"#\s*autochron:\s*(?P<verb>\w*)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)")
@@ -47,6 +50,8 @@ def comment_ignores(path: str) -> tuple[CommentIgnore, ...]:
 @lru_cache(maxsize=64)
 def _parsed(lines: tuple[str, ...]) -> tuple[CommentIgnore, ...]:
     import tokenize  # lazy: few projects have such comments
+
+    from autochron.detect.statements import Statements
 
     found = []
     try:
