@@ -9,7 +9,7 @@ from autochron._runtime.unpatched import os
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import choice, percentage
 from autochron.config import default_store, find_rule_file
-from autochron.errors import BaselineError, UsageError
+from autochron.errors import UsageError
 from autochron.model import CATEGORIES, Checked
 from autochron.report.findings import FORMS, percent_covered, uncovered, write_checked
 from autochron.report.text import plural
@@ -73,10 +73,8 @@ def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
     path, categories = options.baseline, options.category or ()
     if not options.update_baseline:
         return AcceptedFindings.read(path, root).apply(checked, categories)
-    try:
-        old = AcceptedFindings.read(path, root)
-    except BaselineError:  # there is none yet, or it is to be replaced
-        old = AcceptedFindings(root)
+    # A file that is no baseline may be a mistake in the path, so it is not overwritten.
+    old = AcceptedFindings.read(path, root) if os.path.lexists(path) else AcceptedFindings(root)
     applied = old.apply(checked, categories)
     new = old.updated(checked, categories)
     new.write(path)

@@ -234,9 +234,9 @@ def _decoded(content: bytes, path: str) -> _AcceptedFile:
     Raises:
         BaselineError: it is no baseline of this version.
     """
-    renew = "write it anew with --update-baseline"
+    renew = "write it anew with --update-baseline"  # which overwrites no other file
     if any(line.startswith(_CONFLICTS) for line in content.splitlines()):
-        raise BaselineError(f"{path} has conflicts of a merge; take either side, and {renew}")
+        raise BaselineError(f"{path} has conflicts of a merge; take either side, then {renew}")
     try:
         version = msgspec.json.decode(content, type=_Versioned).version
         if version != VERSION:

@@ -132,7 +132,7 @@ class _Repository:
         """Write the commit's files that a check reads to a folder: those of some paths."""
         names = [os.path.relpath(path, self.top) for path in paths]
         within = [] if "." in names else names
-        listed = self._git("ls-tree", "-r", "-z", "--full-tree", self._commit, "--", *within) or b""
+        listed = self._read("ls-tree", "-r", "-z", "--full-tree", self._commit, "--", *within)
         blobs = {}
         for entry in listed.split(b"\0")[:-1]:
             described, _, name = entry.partition(b"\t")
@@ -150,13 +150,32 @@ class _Repository:
 
     def _contents(self, blobs: Sequence[bytes]) -> Iterator[bytes]:
         """Yield the contents of blobs."""
-        output = self._git("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in blobs)) or b""
+        output = self._read("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in blobs))
         position = 0
-        for _ in blobs:
+        for blob in blobs:
             end = output.index(b"\n", position)
-            size = int(output[position:end].rsplit(b" ", 1)[1])
+            _, kind, *sizes = output[position:end].split(b" ")
+            if kind != b"blob":
+                raise self._unreadable(f"has no object {blob.decode()}")
+            size = int(sizes[0])
             yield output[end + 1 : end + 1 + size]
             position = end + size + 2
+
+    def _read(self, *words: str, given: bytes = b"") -> bytes:
+        """Return what a command of git prints that reads the commit.
+
+        Raises:
+            UsageError: the commit can't be read.
+        """
+        output = self._git(*words, given=given)
+        if output is None:
+            raise self._unreadable(f"can't be read by git {words[0]}")
+        return output
+
+    def _unreadable(self, why: str) -> UsageError:
+        return UsageError(
+            f"{self._option}: the repository {self.top} {why}; fetch the commit with all its files"
+        )
 
     def _git(self, *words: str, given: bytes = b"") -> bytes | None:
         """Return what a command of git prints; None if it fails.

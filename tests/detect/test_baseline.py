@@ -166,7 +166,7 @@ def test_sarif_says_that_the_results_are_new(check, accepted, project):
     [
         (None, "there is no baseline b.json; write it with --update-baseline"),
         ("<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> topic\n",
-         "b.json has conflicts of a merge; take either side, and write it anew with --update-baseline"),
+         "b.json has conflicts of a merge; take either side, then write it anew with --update-baseline"),
         ('{"version": 2, "findings": []}',
          ("b.json is a baseline of version 2, and this autochron reads version 1; take the autochron that wrote it, or delete"
          " it and write it anew with --update-baseline")),
@@ -178,19 +178,30 @@ def test_sarif_says_that_the_results_are_new(check, accepted, project):
     ],
     ids=["missing", "conflict", "version", "other", "empty", "rule"],
 )  # fmt: skip
-def test_a_baseline_that_is_none_is_refused_and_can_be_written_anew(check, project, content, message):
+def test_a_baseline_that_is_none_is_refused_and_never_overwritten(check, project, content, message):
+    refused = (2, "", f"autochron: {message} (bad-baseline)\n")
     if content is not None:
         (project / "b.json").write_text(content)
-    assert check(".", "--baseline", "b.json") == (2, "", f"autochron: {message} (bad-baseline)\n")
+    assert check(".", "--baseline", "b.json") == refused
+    if content is not None:
+        assert check(".", "--baseline", "b.json", "--update-baseline") == refused
+        assert (project / "b.json").read_text() == content
+        (project / "b.json").unlink()
     assert check(".", "--baseline", "b.json", "--update-baseline")[0] == 0
     assert check(".", "--baseline", "b.json") == (0, "", "")
 
 
+def test_a_source_file_that_is_named_as_the_baseline_stays_as_it_is(check, project):
+    status, out, err = check(".", "--baseline", "agent.py", "--update-baseline")
+    assert (status, out) == (2, "")
+    assert err.startswith("autochron: agent.py is no baseline (")
+    assert (project / "agent.py").read_text() == AGENT
+
+
 def test_a_baseline_that_cannot_be_written_is_told(check, project):
-    (project / "b.json").mkdir()
-    status, _, err = check(".", "--baseline", "b.json", "--update-baseline")
+    status, _, err = check(".", "--baseline", "none/b.json", "--update-baseline")
     assert (status, err) == (
-        2, "autochron: b.json can't be written (Is a directory); give another path (bad-baseline)\n",
+        2, "autochron: none/b.json can't be written (No such file or directory); give another path (bad-baseline)\n",
     )  # fmt: skip
 
 
@@ -334,6 +345,19 @@ def test_rules_of_the_commit_that_are_invalid_are_told_as_such(check, repository
     status, _, err = check(".", "--since", "HEAD")
     assert status == 2
     assert err.startswith("autochron: the rules of the commit of --since are invalid: ")
+
+
+def test_a_commit_of_which_a_file_is_missing_is_told(check, repository, project):
+    found = subprocess.run(
+        ["git", "rev-parse", "HEAD:agent.py"], cwd=project, check=True, stdout=subprocess.PIPE, text=True
+    )
+    blob = found.stdout.strip()
+    (project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert check(".", "--since", "HEAD") == (
+        2, "",
+        (f"autochron: --since HEAD: the repository {project.resolve()} has no object {blob}; fetch the commit with all its"
+        " files (usage)\n"),
+    )  # fmt: skip
 
 
 def test_a_folder_below_the_repository_has_its_own_rules(fresh, repository, project, monkeypatch):
