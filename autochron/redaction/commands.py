@@ -200,7 +200,7 @@ def mask_sequence(words: Sequence[str | None], names: SecretNames, key: str | No
                 continue
             if texts[index].lower() in _THINGS or is_field(value):
                 continue
-            if value not in names and (len(texts) == 2 or all(map(_reads_as_name, texts[::2]))):
+            if not _is_name(value, names) and (len(texts) == 2 or all(map(_reads_as_name, texts[::2]))):
                 masked[index + 1] = MASK
     return masked
 

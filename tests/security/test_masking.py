@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import msgspec
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from autochron.redaction.redactor import Redactor
@@ -141,6 +141,7 @@ class _UncheckedRedactor(Redactor):
 
 @settings(max_examples=500, deadline=None)
 @given(_json, st.integers(0, 2))
+@example(["password", "password: password"], 0)
 def test_the_quick_check_never_misses_a_secret(value: object, style: int) -> None:
     body = (
         msgspec.json.encode(value)
