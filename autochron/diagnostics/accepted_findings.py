@@ -246,4 +246,6 @@ def _decoded(content: bytes, path: str) -> _AcceptedFile:
             )
         return msgspec.json.decode(content, type=_AcceptedFile)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BaselineError(f"{path} is no baseline ({error}); delete it and {renew}") from None
+        raise BaselineError(
+            f"{path} is no baseline ({error}); name another file, or delete it and {renew}"
+        ) from None

@@ -76,8 +76,13 @@ def percent_covered(findings: Sequence[Finding]) -> float:
     """Return how many percent of the findings are covered; 100 where there are none."""
     if not findings:
         return 100.0
-    counted = [finding for finding in findings if finding.covered != "harmless"]
-    return 100 * _count_covered(counted) / len(counted) if counted else 100.0
+    total = len(counted(findings))
+    return 100 * _count_covered(findings) / total if total else 100.0
+
+
+def counted(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of which a percentage is told: what is harmless need not be covered."""
+    return [finding for finding in findings if finding.covered != "harmless"]
 
 
 def _count_covered(findings: Sequence[Finding]) -> int:
@@ -169,7 +174,7 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
 
 def _summary(checked: Checked, findings: Sequence[Finding]) -> str:
     covered = _count_covered(checked.findings)
-    total = len(checked.findings) - len(_harmless(checked))
+    total = len(counted(checked.findings))
     accepted = total - covered - len(findings)
     files = {finding.site.file for finding in findings}
     return (
@@ -196,7 +201,7 @@ def _write_json(checked: Checked, stream: TextIO) -> None:
         "gone": checked.gone,
         "coverage": {
             "covered": _count_covered(checked.findings),
-            "total": len(checked.findings) - len(_harmless(checked)),
+            "total": len(counted(checked.findings)),
             "percent": round(percent_covered(checked.findings), 2),
         },
     }

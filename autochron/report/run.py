@@ -192,12 +192,12 @@ def _write_findings(summary: RunSummary, page: Page) -> None:
     escaped = [finding for finding in findings if finding.covered is None]
     if escaped:
         # lazy: tomlkit, and most runs of a marked agent find none
-        from autochron.report.findings import details, percent_covered, remedy
+        from autochron.report.findings import counted, details, percent_covered, remedy
 
         direct = [finding for finding in escaped if finding.tier == "direct"]
         page.line(
             f"  {plural(len(escaped), 'non-deterministic call')} outside every boundary, which a replay makes for real;"
-            f" {percent_covered(findings):.0f} % of {len(findings)} covered (unmarked-call)",
+            f" {percent_covered(findings):.0f} % of {len(counted(findings))} covered (unmarked-call)",
             "yellow",
         )
         shown = [*direct, *(finding for finding in escaped if finding.tier != "direct")][:_SITES]

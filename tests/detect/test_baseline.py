@@ -20,6 +20,9 @@ def act(name):
 """
 
 
+ANEW = "; name another file, or delete it and write it anew with --update-baseline"
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -170,11 +173,10 @@ def test_sarif_says_that_the_results_are_new(check, accepted, project):
         ('{"version": 2, "findings": []}',
          ("b.json is a baseline of version 2, and this autochron reads version 1; take the autochron that wrote it, or delete"
          " it and write it anew with --update-baseline")),
-        ("[]", "b.json is no baseline (Expected `object`, got `array`); delete it and write it anew with --update-baseline"),
-        ("", "b.json is no baseline (Input data was truncated); delete it and write it anew with --update-baseline"),
+        ("[]", "b.json is no baseline (Expected `object`, got `array`)" + ANEW),
+        ("", "b.json is no baseline (Input data was truncated)" + ANEW),
         ('{"version": 1, "accepted": [{"file": "a.py", "definition": "f", "line": "x", "rule": "clocks"}]}',
-         ("b.json is no baseline (Invalid enum value 'clocks' - at `$.accepted[0].rule`); delete it and write it anew with"
-         " --update-baseline")),
+         "b.json is no baseline (Invalid enum value 'clocks' - at `$.accepted[0].rule`)" + ANEW),
     ],
     ids=["missing", "conflict", "version", "other", "empty", "rule"],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from autochron.cli import main
 from autochron.detect.scan.harmless_uses import harmless
 from autochron.detect.scan.scan import scan
 from autochron.detect.scan.value_uses import ValueUses
+from tests.cli.processes import autochron
 from tests.detect.running import cases, run
 
 HARMLESS = cases("harmless")
@@ -82,3 +83,14 @@ def test_a_check_counts_them_apart_and_does_not_fail_for_them(tmp_path, monkeypa
     assert check()[1].splitlines()[-2:] == ["1 unmarked call in 1 file; 0 of 1 covered (0 %)", told]
     (tmp_path / "agent.py").write_text(LIMITER.replace("print(uuid.uuid4())", ""))
     assert check() == (0, f"{told}\n")
+
+
+def test_a_run_counts_no_harmless_call_among_those_to_cover(tmp_path):
+    (tmp_path / "autochron.toml").write_text("version = 1\n")
+    (tmp_path / "agent.py").write_text(LIMITER)
+    recorded = autochron(tmp_path, "run", "agent.py")
+    assert recorded.status == 0
+    assert (
+        "1 non-deterministic call outside every boundary, which a replay makes for real; 0 % of 1 covered"
+        in recorded.said
+    )
