@@ -11,7 +11,7 @@ from autochron.cli.option_values import choice, percentage
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
 from autochron.model import CATEGORIES, Checked
-from autochron.report.findings import FORMS, percent_covered, uncovered, write_checked
+from autochron.report.findings import FORMS, first_ranked, percent_covered, uncovered, write_checked
 from autochron.report.text import plural
 from autochron.rules.loading import load_rules
 
@@ -23,8 +23,8 @@ def check(arguments: list[str]) -> int:
     """Run `autochron check`: scan files and folders, and write the findings.
 
     Returns:
-        The exit status: 0 if no call is unmarked, 1 if some are (with --fail-under: if too few are covered), 2 if a file
-        does not parse.
+        The exit status: 0 if no call is unmarked, 1 if some are (with --strict: if some are ranked first; with --fail-under:
+        if too few are covered), 2 if a file does not parse.
 
     Raises:
         UsageError: an option is wrong, or no path is given.
@@ -40,6 +40,8 @@ def check(arguments: list[str]) -> int:
         raise UsageError("--update-baseline wants --baseline FILE, which says where it is written")
     if options.update_baseline and options.since:
         raise UsageError("--update-baseline accepts all that is found; leave out --since")
+    if options.strict and options.fail_under is not None:
+        raise UsageError("--strict and --fail-under are two ways to fail; give one of them")
     rules = load_rules(options.rules or find_rule_file(paths[0]))
     categories, cache = options.category or (), os.path.dirname(default_store(rules.file))
     limit = sys.getrecursionlimit()
@@ -55,7 +57,7 @@ def check(arguments: list[str]) -> int:
         sys.setrecursionlimit(limit)
     if options.baseline is not None:
         checked = _by_baseline(options, checked, rules.root)
-    write_checked(checked, sys.stdout, form=options.format)
+    write_checked(checked, sys.stdout, form=options.format, with_all=options.all)
     if options.format == "json":
         for unread in checked.unread:
             sys.stderr.write(f"autochron: {unread.file}:{unread.line} {unread.reason}\n")
@@ -63,7 +65,7 @@ def check(arguments: list[str]) -> int:
         return 2
     if options.fail_under is not None:
         return int(percent_covered(checked.findings) < options.fail_under)
-    return int(bool(uncovered(checked)))
+    return int(bool(first_ranked(checked) if options.strict else uncovered(checked)))
 
 
 def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
@@ -102,6 +104,12 @@ def _parser() -> CommandParser:
     )
     parser.add_list(
         "--category", "NAME", "only this one; may be given several times", read=choice(CATEGORIES)
+    )
+    parser.add_flag("--all", "list also the calls whose value reaches nothing that a run shows")
+    parser.add_flag(
+        "--strict",
+        "1 only for calls whose value may reach the input of a boundary, the output, a branch, an exception or code "
+        "outside its file",
     )
     parser.add_value(
         "--fail-under",

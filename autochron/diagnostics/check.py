@@ -12,7 +12,10 @@ from autochron.detect.ambient_rules import mark_recorded
 from autochron.detect.ignores import ignored
 from autochron.detect.line_hash import hash_of
 from autochron.detect.scan.cache import Cache, key_of
-from autochron.detect.scan.scan import ScannedCall, ScannedPlace, scan
+from autochron.detect.scan.destinations import ReachedPlace
+from autochron.detect.scan.found_calls import ScannedCall, ScannedPlace
+from autochron.detect.scan.scan import scan
+from autochron.diagnostics.ranking import Boundaries
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
 from autochron.matching.derived_classes import matcher_for
@@ -47,6 +50,7 @@ def check(
         work.file(path)
     work.refuse_bad_rules()
     scans.write()
+    work.rank()
     findings, stale = ignored(work.findings, rules, work.read.__contains__, work.commented)
     findings, stale_ambient = mark_recorded(findings, rules)
     stale += stale_ambient
@@ -94,6 +98,9 @@ class _Check:
         self.commented: list[str] = []
         """The files with comments that may be for us."""
         self._matched: set[str] = set()
+        self._boundaries_known = Boundaries()
+        self._reached: list[tuple[ReachedPlace, ...]] = []
+        """What the value of each finding may reach, in the order of the findings."""
         self.lines = 0
 
     def file(self, path: str) -> None:
@@ -137,6 +144,7 @@ class _Check:
             shown = (escaping or call.places)[0]
             if call.is_harmless:
                 self.harmless.add((name, call.line, call.category))
+            self._reached.append(call.reached)
             self.findings.append(
                 Finding(
                     site=Site(name, call.line, shown.qualname, hash_of(text)),
@@ -149,6 +157,15 @@ class _Check:
                     covered=None if escaping else "boundary",
                 )
             )
+
+    def rank(self) -> None:
+        """Set what the value of each finding may reach, once the boundaries of all files are known."""
+        self.findings = [
+            msgspec.structs.replace(
+                finding, reaches=self._boundaries_known.destination(finding.site.file, reached)
+            )
+            for finding, reached in zip(self.findings, self._reached, strict=True)
+        ]
 
     def refuse_bad_rules(self) -> None:
         """Match the rules against all modules of the project, also those that are not checked.
@@ -171,11 +188,13 @@ class _Check:
         if code is None:
             return None
         try:
-            return self._matcher.find(names[0], code, source, is_project=True, aliases=names[1:])
+            matches = self._matcher.find(names[0], code, source, is_project=True, aliases=names[1:])
         except RuleError:
             if self._ruled.owns(path):
                 raise
             return None  # the file is not of the project, so the rules may not be meant for it
+        self._boundaries_known.add(self._project.name(path), matches)
+        return matches
 
     def _boundaries(self, path: str, source: bytes) -> tuple[set[tuple[str, int]], list[CallSite]]:
         """Return the unconditional boundaries of a file: rules with a `when` are left out.

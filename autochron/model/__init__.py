@@ -6,10 +6,13 @@ live values into bodies and decodes them again.
 
 from autochron.model.findings import (
     CATEGORIES,
+    DESTINATION_KINDS,
     HARMFUL,
     Category,
     Checked,
     Covered,
+    Destination,
+    DestinationKind,
     Effect,
     Finding,
     Impact,
@@ -100,6 +103,7 @@ from autochron.model.trace import (
 __all__ = [
     "ADDRESS",
     "CATEGORIES",
+    "DESTINATION_KINDS",
     "FOUND",
     "HARMFUL",
     "KINDS",
@@ -126,6 +130,8 @@ __all__ = [
     "Crossed",
     "Decorated",
     "Define",
+    "Destination",
+    "DestinationKind",
     "Difference",
     "Divergence",
     "Effect",

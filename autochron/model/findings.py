@@ -45,6 +45,24 @@ Covered: TypeAlias = Literal["boundary", "recorded", "ignored", "accepted", "har
 the baseline accepts it, or its value only reaches logs, metrics, sleeps, keys or names of temporary files."""
 
 
+DestinationKind: TypeAlias = Literal["input", "output", "branch", "call", "error", "elsewhere"]
+"""What a value reaches, the most telling first: the input of a boundary, text that is printed or written, a condition, an
+argument of a call that the file does not define, an exception, or a name that other files may use."""
+
+DESTINATION_KINDS: tuple[DestinationKind, ...] = ("input", "output", "branch", "call", "error", "elsewhere")
+
+
+class Destination(Struct, frozen=True):
+    """The most telling thing that the value of a call may reach in its file."""
+
+    kind: DestinationKind
+    line: int
+    name: str = ""
+    """The boundary, the callee, or the name that other files may use."""
+    path: tuple[int, ...] = ()
+    """The lines on the way, from the call's to the destination's."""
+
+
 HARMFUL = "HARMFUL"
 """How `impact` begins what it says of a call with whose other values a run changes."""
 
@@ -83,6 +101,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     covered: Covered | None = None
     impact: str | None = None
     """How the run changed with other values, if `impact` has tried that."""
+    reaches: Destination | None = None
+    """What its value may reach, as far as its file tells; None for nothing, and where only a run has seen the call."""
 
 
 class Effect(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Reports of findings: as text, as JSON, as SARIF for code scanning, and as annotations of GitHub.
 
-The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered), `unread` (file, line, reason),
+The JSON has `version` 1, `findings` (as `model.Finding`, without those that are covered; `reaches` is null or kind, line,
+name and path), `unread` (file, line, reason),
 `stale` (one line each), `harmless` (findings whose value only reaches logs, metrics, sleeps, keys or names of temporary
 files), `files`, `lines`, `accepted` (how many findings the baseline accepts), `gone` (how many of the baseline are there no
 more; null without one), and `coverage` (`covered` of `total` findings, and `percent`).
@@ -15,7 +16,7 @@ import msgspec
 import tomlkit
 
 from autochron.detect.ambient_rules import is_recordable
-from autochron.model import CATEGORIES, Category, Checked, Finding
+from autochron.model import CATEGORIES, DESTINATION_KINDS, Category, Checked, Destination, Finding
 from autochron.report.text import Page, plural
 
 VERSION = 1
@@ -35,18 +36,24 @@ _ABOUT: dict[Category, str] = {
     "identity": "an address in memory",
     "native": "native code",
 }
+_SHOWN = 6
+"""The most lines on the way to a destination that a text names."""
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def write_checked(checked: Checked, stream: TextIO, *, form: str) -> None:
+def write_checked(checked: Checked, stream: TextIO, *, form: str, with_all: bool = False) -> None:
     """Write the result of a check.
 
     Args:
         checked: the result.
         stream: where to write it.
         form: one of `FORMS`: text, json, sarif or github.
+        with_all: whether text has the calls that reach nothing as well; the other forms always have them.
     """
-    _FORMS[form](checked, stream)
+    if form == "text":
+        _write_text(checked, stream, with_all=with_all)
+    else:
+        _FORMS[form](checked, stream)
 
 
 def write_file(checked: Checked, file: str, errors: TextIO) -> None:
@@ -126,20 +133,63 @@ def remedy(finding: Finding) -> str:
     return tomlkit.dumps(document).strip()
 
 
+def first_ranked(checked: Checked) -> tuple[Finding, ...]:
+    """Return the uncovered findings whose value may reach something, the most telling first."""
+    return tuple(sorted((finding for finding in uncovered(checked) if not _is_behind(finding)), key=_rank))
+
+
+def _is_behind(finding: Finding) -> bool:
+    """Return whether the scan of the source sees nothing that the value of a call reaches."""
+    return finding.reaches is None and not finding.ran
+
+
+def _rank(finding: Finding) -> int:
+    """Return the place of a finding among others: 0 for the input of a boundary, and so on."""
+    if finding.reaches is None:
+        return len(DESTINATION_KINDS)
+    return DESTINATION_KINDS.index(finding.reaches.kind)
+
+
+def reaching(destination: Destination) -> str:
+    """Return what a value may reach, as a verb phrase with the line."""
+    name = destination.name
+    what = {
+        "input": f"may reach the input of {name}",
+        "output": "may reach the output",
+        "branch": "may decide a branch",
+        "call": f"may reach {name}()",
+        "error": "may reach an exception",
+        "elsewhere": f"may be used elsewhere, by {name}",
+    }[destination.kind]
+    return f"{what} at line {destination.line}"
+
+
+def _way(destination: Destination) -> str:
+    """Return the lines on the way to a destination, in parentheses; an empty text where there are none between."""
+    between = [line for line in destination.path[1:] if line != destination.line]
+    if not between:
+        return ""
+    shown = ", ".join(map(str, between[:_SHOWN])) + (", …" if len(between) > _SHOWN else "")
+    return f" (by line {shown})" if len(between) == 1 else f" (by lines {shown})"
+
+
 def message(finding: Finding) -> str:
     """Return one sentence about a finding."""
     via = f" through {finding.via}" if finding.via else ""
-    return f"{finding.call}{via} depends on {_ABOUT[finding.category]} and is outside every boundary"
+    reaches = "" if finding.reaches is None else f", and {reaching(finding.reaches)}"
+    return f"{finding.call}{via} depends on {_ABOUT[finding.category]} and is outside every boundary{reaches}"
 
 
 # --- for people --------------------------------------------------------------------------------------------------------
 
 
-def _write_text(checked: Checked, stream: TextIO) -> None:
+def _write_text(checked: Checked, stream: TextIO, *, with_all: bool = False) -> None:
     page = Page(stream)
     findings = uncovered(checked)
+    shown = first_ranked(checked)
+    rest = [finding for finding in findings if _is_behind(finding)]
     written: set[str] = set()
-    for finding in findings:
+    for finding in (*shown, *rest) if with_all else shown:
         page.parts(
             [
                 (str(finding.site), "bold"),
@@ -147,6 +197,8 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
                 (f"  {details(finding)}", None),
             ]
         )
+        if finding.reaches is not None:
+            page.line(f"    # {reaching(finding.reaches)}{_way(finding.reaches)}")
         table = remedy(finding)
         for line in table.splitlines() if table not in written else ():
             page.line(f"    {line}", "dim")
@@ -159,6 +211,12 @@ def _write_text(checked: Checked, stream: TextIO) -> None:
         page.line(line, "yellow")
     if findings:
         page.line(_summary(checked, findings))
+    if rest and not with_all:
+        page.line(
+            f"{len(rest)} of them {'reaches' if len(rest) == 1 else 'reach'} nothing that a run shows, as far as the files"
+            " tell: --all lists all",
+            "dim",
+        )
     if harmless := _harmless(checked):
         page.line(
             f"{plural(len(harmless), 'more call')} only {'reaches' if len(harmless) == 1 else 'reach'} logs, metrics, sleeps,"
@@ -259,11 +317,37 @@ def _result(finding: Finding, checked: Checked) -> dict[str, Any]:
     return state | {
         "ruleId": finding.category,
         "ruleIndex": CATEGORIES.index(finding.category),
-        "level": "warning" if finding.tier == "direct" else "note",
+        "level": _level(finding, "warning", "note"),
+        **_ranked(finding),
         "message": {"text": message(finding)},
         "locations": [_location(site.file, site.line)],
         "partialFingerprints": {"autochron/v1": f"{site.file}:{site.hash}:{finding.category}:{finding.call}"},
+        **_flow(finding),
     }
+
+
+def _level(finding: Finding, first: str, behind: str) -> str:
+    """Return the level of a finding: `behind` where nothing is seen to get its value, or only a library makes the call."""
+    return behind if _is_behind(finding) or (finding.ran and finding.tier == "library") else first
+
+
+def _ranked(finding: Finding) -> dict[str, float]:
+    """Return SARIF's `rank` of a finding, from 0 to 100; nothing for a call that only a run has seen."""
+    return {} if finding.ran else {"rank": round(100 * (1 - _rank(finding) / len(DESTINATION_KINDS)), 1)}
+
+
+def _flow(finding: Finding) -> dict[str, Any]:
+    """Return the way of a finding's value as SARIF's `codeFlows`; nothing where it reaches nothing."""
+    reaches = finding.reaches
+    if reaches is None:
+        return {}
+    *way, end = reaches.path or (reaches.line,)
+    texts = [finding.call, *("the value goes on" for _ in way[1:])] if way else []
+    locations = [
+        {"location": {**_location(finding.site.file, line), "message": {"text": text}}}
+        for line, text in [*zip(way, texts, strict=True), (end, reaching(reaches))]
+    ]
+    return {"codeFlows": [{"threadFlows": [{"locations": locations}]}]}
 
 
 def _location(file: str, line: int) -> dict[str, Any]:
@@ -275,7 +359,7 @@ def _location(file: str, line: int) -> dict[str, Any]:
 
 def _write_github(checked: Checked, stream: TextIO) -> None:
     for finding in uncovered(checked):
-        level = "warning" if finding.tier == "direct" else "notice"
+        level = _level(finding, "warning", "notice")
         _annotate(stream, level, message(finding), finding.site.file, finding.site.line, finding.category)
     for unread in checked.unread:
         _annotate(stream, "error", f"{unread.file} {unread.reason}", unread.file, unread.line, "unread-file")

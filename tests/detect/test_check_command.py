@@ -311,6 +311,39 @@ SARIF = {
                 }
             },
         },
+        "flow": {
+            "type": "object",
+            "required": ["threadFlows"],
+            "properties": {
+                "threadFlows": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "required": ["locations"],
+                        "properties": {
+                            "locations": {
+                                "type": "array",
+                                "minItems": 1,
+                                "items": {
+                                    "type": "object",
+                                    "properties": {"location": {"$ref": "#/$defs/step"}},
+                                    "additionalProperties": False,
+                                },
+                            }
+                        },
+                        "additionalProperties": False,
+                    },
+                }
+            },
+            "additionalProperties": False,
+        },
+        "step": {
+            "allOf": [{"$ref": "#/$defs/location"}],
+            "required": ["message"],
+            "properties": {"physicalLocation": True, "message": {"$ref": "#/$defs/message"}},
+            "additionalProperties": False,
+        },
         "told": {
             "type": "object",
             "required": ["message"],
@@ -329,7 +362,9 @@ SARIF = {
                 "ruleIndex": {"type": "integer", "minimum": 0},
                 "message": {"$ref": "#/$defs/message"},
                 "level": {"enum": ["none", "note", "warning", "error"]},
+                "rank": {"type": "number", "minimum": -1, "maximum": 100},
                 "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                "codeFlows": {"type": "array", "minItems": 0, "items": {"$ref": "#/$defs/flow"}},
                 "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
             },
             "additionalProperties": False,
@@ -362,7 +397,7 @@ def test_github_output_has_escaped_annotations(check, project):
     assert status == 1
     assert out.splitlines()[0] == (
         "::warning file=my%2Cagent.py,line=6,title=autochron clock::"
-        "time.time depends on the time and is outside every boundary"
+        "time.time depends on the time and is outside every boundary, and may be used elsewhere, by act at line 5"
     )
     assert len(out.splitlines()) == 3
 

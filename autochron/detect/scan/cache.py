@@ -11,7 +11,7 @@ from msgspec import Struct
 from autochron._runtime import unpatched
 from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
-from autochron.detect.scan.scan import ScannedCall
+from autochron.detect.scan.found_calls import ScannedCall
 
 NAME = "check.msgpack"
 _MOST = 20_000

@@ -84,7 +84,7 @@ _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remov
 
 def harmless(uses: ValueUses) -> frozenset[tuple[int, Category]]:
     """Return the lines of a module whose calls of sources of a category are all harmless."""
-    module = uses.viewed_as(_HarmlessUses)
+    module = uses.viewed_as(HarmlessUses)
     if module.reflects or not _COPYING.isdisjoint(module.names):
         return frozenset()
     module.find_read_logs()
@@ -110,7 +110,7 @@ def _of_lines(lines: tuple[str, ...]) -> frozenset[tuple[int, Category]]:
         return frozenset()
 
 
-class _HarmlessUses(ValueUses):
+class HarmlessUses(ValueUses):
     """The calls of sources in a module."""
 
     _is_made = False
@@ -336,7 +336,7 @@ class _HarmlessUses(ValueUses):
         if (
             isinstance(statement, ast.If | ast.While)
             and statement.test is test
-            and self._only_waits([*statement.body, *statement.orelse])
+            and self.only_waits([*statement.body, *statement.orelse])
         ):
             return []
         raise Escape
@@ -353,7 +353,7 @@ class _HarmlessUses(ValueUses):
             ""
         }
 
-    def _only_waits(self, body: Iterable[ast.stmt]) -> bool:
+    def only_waits(self, body: Iterable[ast.stmt]) -> bool:
         """Return whether statements do nothing but sleep and log."""
         return all(
             isinstance(statement, ast.Pass)
@@ -394,6 +394,16 @@ class _HarmlessUses(ValueUses):
             is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
             if not (is_looked_up or is_counted or is_searched):
                 raise Escape
+
+
+def is_sleep(dotted: str) -> bool:
+    """Return whether a dotted name is that of a function which only waits."""
+    return dotted in _SLEEPS
+
+
+def is_metric(method: str, owner: str) -> bool:
+    """Return whether a method takes a measurement, by its name and the name of the object."""
+    return method in _MEASURING and _METRIC.fullmatch(owner) is not None
 
 
 def _writes(call: ast.Call) -> bool:

@@ -138,10 +138,20 @@ class Evaluation:
             assigned = self.values(node, binding.spot)
             return declared if declared and any(isinstance(value, Set) for value in declared) else assigned
         if binding.kind == "opened":
-            return self.values(node, binding.spot)
+            return self._entered(self.values(node, binding.spot))
         if binding.kind == "element":
             return self.elements(self.values(node, binding.spot))
         return UNKNOWN
+
+    def _entered(self, managers: Values) -> Values:
+        """Return what `with` binds: what `__enter__` returns, where the class is of this module; else the object itself."""
+        entered: list[Value] = []
+        for manager in managers:
+            names = ("__enter__", "__aenter__") if isinstance(manager, Instance) else ()
+            members = [member for name in names for member in self.attribute(manager, name, None)]
+            routines = [member for member in members if isinstance(member, Routine)]
+            entered += [value for routine in routines for value in self.returned(routine)] or [manager]
+        return tuple(entered)
 
     def _defined(self, node: ast.AST | None) -> Values:
         scope = self.flow.scopes[id(node)]

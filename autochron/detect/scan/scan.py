@@ -10,9 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from msgspec import Struct
-
-from autochron.detect.catalogue import BY_NAME, CLOCKS, COLLECTED, Source
+from autochron.detect.catalogue import BY_NAME, COLLECTED, Source
 from autochron.detect.scan.abstract_values import (
     Accessor,
     Container,
@@ -33,10 +31,9 @@ from autochron.detect.scan.call_arguments import (
     reaching,
     samples_table,
 )
-from autochron.detect.scan.durations import durations
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, first_line_of, last_name, position_of
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
-from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
+from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import (
     ENVIRONMENT,
@@ -59,39 +56,12 @@ from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.sql_text import STATEMENTS, chance_in
-from autochron.detect.scan.value_uses import ValueUses, line_of
+from autochron.detect.scan.value_uses import line_of
 from autochron.detect.scan.written_text import text_of
-from autochron.model import Category, Tier
+from autochron.model import Category
 
 _LIBRARY_IN_C = "ctypes.CDLL."
 """How the names of functions of a C library begin."""
-
-
-class ScannedPlace(Struct, frozen=True, gc=False, array_like=True):
-    """One place of a finding. A line may have several, and each may be in another function."""
-
-    tier: Tier
-    via: str | None
-    qualname: str
-    within: tuple[tuple[str, int], ...]
-    """The enclosing functions from the inside out: qualified name and first line, as code objects have them."""
-    callee: tuple[int, int, int, int] | None = None
-    """(line, end line, column, end column) of the callee of the call that reaches the source; None where no call of this
-    place does, as for a callable that is passed on."""
-    name: str | None = None
-    """The dotted name of the callee's value, where that is the source itself; a partial, for example, has none."""
-
-
-class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
-    """One finding in a source."""
-
-    line: int
-    category: Category
-    call: str
-    places: tuple[ScannedPlace, ...]
-    """The places on the line, at least one."""
-    is_harmless: bool = False
-    """Whether its value only reaches what changes nothing: see `harmless_uses`."""
 
 
 def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
@@ -109,7 +79,7 @@ def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
         ValueError: the source has null bytes.
         RecursionError: the source is nested too deeply.
     """
-    return _ModuleScan(read(ast.parse(source), package)).findings()
+    return _ModuleScan(read(ast.parse(source), package)).run().finished()
 
 
 def excused(source: str | bytes, package: str = "") -> frozenset[tuple[int, Category]]:
@@ -118,7 +88,7 @@ def excused(source: str | bytes, package: str = "") -> frozenset[tuple[int, Cate
     A watch sees only that they are called. It takes and raises the same as `scan`.
     """
     module = _ModuleScan(read(ast.parse(source), package))
-    found = {(call.line, call.category) for call in module.findings()}
+    found = {(call.line, call.category) for call in module.run().finished(with_destinations=False)}
     return frozenset(module.excused - found)
 
 
@@ -130,7 +100,7 @@ class _ModuleScan:
         self._evaluation = Evaluation(flow)
         self._orders = OrderSites(flow, self._evaluation)
         self._settled = Settled(flow, self._evaluation)
-        self._found: dict[tuple[int, Category, str], dict[ScannedPlace, None]] = {}
+        self._found = FoundCalls(flow.tree)
         self.excused: set[tuple[int, Category]] = set()
         """Lines with a source whose value is determined there after all, and its category."""
         self._called: set[int] = set()
@@ -141,8 +111,8 @@ class _ModuleScan:
         self._stored: list[tuple[Use, ast.expr, Source | LibraryCall, str]] = []
         """Uses that store a source for later, which count if nothing here is seen to call it."""
 
-    def findings(self) -> list[ScannedCall]:
-        """Return the findings, sorted by line."""
+    def run(self) -> FoundCalls:
+        """Return the findings."""
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
@@ -155,29 +125,23 @@ class _ModuleScan:
             self._reference(use)
         for use, node, source, name in self._stored:
             if id(node) not in self._called and not _is_class(name):
-                self._note(node.lineno, source, name, use.spot)
+                self._note(node.lineno, source, name, use.spot, start=node)
         if self._calls_of_c:  # then these tell, and not the loading of the library
-            loads = [key for key in self._found if key[2] == "ctypes.CDLL"]
-            self.excused.update((line, category) for line, category, _ in loads)
-            for key in loads:
-                del self._found[key]
+            self.excused |= self._found.take_away("ctypes.CDLL")
         for order in self._orders.sites():
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
             callee = order.node if order.kind in ("id", "hash") else None
-            self._add(order.line, order.category, order.call, None, order.spot, callee)
-        has_clocks = any(call in CLOCKS for _, _, call in self._found)
-        may_be_harmless = any(category in FOLLOWED for _, category, _ in self._found)
-        uses = ValueUses(self._flow.tree) if has_clocks or may_be_harmless else None
-        logged_only = durations(uses) if uses is not None and has_clocks else frozenset()
-        without_effect = harmless(uses) if uses is not None and may_be_harmless else frozenset()
-        return sorted(
-            (
-                ScannedCall(line, category, call, tuple(places), (line, category) in without_effect)
-                for (line, category, call), places in self._found.items()
-                if (line, call) not in logged_only
-            ),
-            key=lambda finding: (finding.line, finding.category, finding.call),
-        )
+            self._found.add(
+                order.line,
+                order.category,
+                order.call,
+                None,
+                order.spot,
+                callee=callee,
+                start=order.node,
+                is_order=order.kind in ("iterated", "set"),
+            )
+        return self._found
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -248,7 +212,7 @@ class _ModuleScan:
         """Add a call of a function of a C library, unless its arguments determine what it returns."""
         self._calls_of_c = True
         if function not in PURE_IN_C and not function.startswith("_"):
-            self._add(line_of(node), "native", f"ctypes.{function}", None, spot, node.func)
+            self._found.add(line_of(node), "native", f"ctypes.{function}", None, spot, callee=node.func)
 
     def _is_determined(self, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot) -> bool:
         """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
@@ -267,16 +231,20 @@ class _ModuleScan:
         called = node.func
         last = last_name(called)
         if last in UNORDERED_METHODS and not self._is_known(called, spot):
-            self._add(line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, called)
+            self._found.add(
+                line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, callee=called
+            )
         if last in METHODS and not self._is_known(called, spot):
             method = METHODS[last]
-            self._add(line_of(node), method.category, method.call, last, spot, called)
+            self._found.add(line_of(node), method.category, method.call, last, spot, callee=called)
         if last == "sample" and samples_table(node) and not self._is_known(called, spot):
-            self._add(line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, called)
+            self._found.add(
+                line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, callee=called
+            )
         if last not in STATEMENTS or not node.args:
             return
         for category, call in chance_in(text_of(self._evaluation, node.args[0], spot)):
-            self._add(line_of(node), category, call, None, spot, called)
+            self._found.add(line_of(node), category, call, None, spot, callee=called)
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether it is known whose method a call calls."""
@@ -348,7 +316,9 @@ class _ModuleScan:
             if not isinstance(value, Known):
                 continue
             if use.position == "subscript" and value.name in INDEXED:
-                self._note(use.node.lineno, BY_NAME[INDEXED[value.name]], value.name, use.spot)
+                self._note(
+                    use.node.lineno, BY_NAME[INDEXED[value.name]], value.name, use.spot, start=use.node
+                )
             elif value.name == ENVIRONMENT:
                 self._read_environment(use, value)
             elif use.position == "argument":
@@ -362,7 +332,7 @@ class _ModuleScan:
             if isinstance(value, Known) and (source := source_of(value.name)) is not None:
                 if value.node is not None:
                     self._called.add(id(value.node))
-                self._note(use.node.lineno, source, value.name, use.spot)
+                self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
 
     def _read_environment(self, use: Use, value: Known) -> None:
         """Add a use of the environment, unless it is only stored or passed on unread."""
@@ -379,7 +349,7 @@ class _ModuleScan:
                 return
         elif use.position == "stored":
             return
-        self._note(use.node.lineno, source, value.name, use.spot)
+        self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
 
     def _pass_callable(self, use: Use, value: Known) -> None:
         """Add a source that is passed to a call which calls it."""
@@ -396,7 +366,7 @@ class _ModuleScan:
             return
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
             self._called.add(id(value.node))
-            self._note(use.node.lineno, source, value.name, use.spot)
+            self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
 
     def _store_callable(self, use: Use, value: Known) -> None:
         """Remember a source that is stored, unless its arguments would decide."""
@@ -436,6 +406,8 @@ class _ModuleScan:
         spot: Spot,
         callee: ast.expr | None = None,
         callee_name: str | None = None,
+        *,
+        start: ast.AST | None = None,
     ) -> None:
         """Add a finding of a source, or of a library call as one of the tier `library`.
 
@@ -446,37 +418,22 @@ class _ModuleScan:
             spot: where it is.
             callee: the callee of the call that reaches the source, if a call of this place does.
             callee_name: the dotted name of the callee's value, where that is the source itself.
+            start: the expression that has the value, if it is not the call.
         """
         if self._settled.is_settled(name, source.category, line, spot, callee):
             self.excused.add((line, source.category))
             return
         via = name if isinstance(source, LibraryCall) else None
-        self._add(line, source.category, source.call, via, spot, callee, callee_name)
-
-    def _add(
-        self,
-        line: int,
-        category: Category,
-        call: str,
-        via: str | None,
-        spot: Spot,
-        callee: ast.expr | None = None,
-        callee_name: str | None = None,
-    ) -> None:
-        """Add a place to the finding of a line, category and call. `via` is the library call, if it is one."""
-        within, qualname = [], "<module>"
-        scope: FlowScope | None = spot.scope
-        while scope is not None:
-            if qualname == "<module>" and scope.kind != "comprehension":
-                qualname = scope.qualname
-            if scope.kind == "function" and scope.node is not None:
-                within.append((scope.qualname, first_line_of(scope.node)))
-            scope = scope.outer
-        tier: Tier = "direct" if via is None else "library"
-        position = None if callee is None else position_of(callee)
-        place = ScannedPlace(tier, via, qualname, tuple(within), position, callee_name)
-        # A dictionary, since a line may have thousands of places.
-        self._found.setdefault((line, category, call), {})[place] = None
+        self._found.add(
+            line,
+            source.category,
+            source.call,
+            via,
+            spot,
+            callee=callee,
+            callee_name=callee_name,
+            start=start,
+        )
 
 
 def source_of(name: str) -> Source | LibraryCall | None:

@@ -44,6 +44,8 @@ _REFLECTING = frozenset({"locals", "globals", "eval", "exec", "vars"})
 """Builtins that reach a value without its name."""
 _REFLECTING_ON_OBJECTS = frozenset({"__dict__", "attrgetter", "asdict", "astuple", "getattr"})
 """Names by which an attribute is reached without its name."""
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+"""Nodes that are shared among expressions."""
 _COMPOSED = (
     ast.FormattedValue, ast.JoinedStr, ast.Starred, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp
 )  # fmt: skip
@@ -69,7 +71,7 @@ def line_of(node: ast.Call) -> int:
     return node.lineno
 
 
-_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope: TypeAlias = Scope[None]
 """A scope of a module, function or class body. A comprehension's names count as those around it."""
 
@@ -98,7 +100,7 @@ class ValueUses:
         self._declared: set[str] = set()
         """Fields of classes with a base or a decorator, which code of others may read."""
         self.calls: list[ast.Call] = []
-        self.functions: defaultdict[str, list[tuple[_Function, _Scope]]] = defaultdict(list)
+        self.functions: defaultdict[str, list[tuple[Function, _Scope]]] = defaultdict(list)
         """The functions by name, each with the scope of its body."""
         self._holds: dict[_Variable, bool] = {}
         self._index(tree, _Scope("module"))
@@ -132,17 +134,19 @@ class ValueUses:
             node, scope = pending.pop()
             handler = self._handlers.get(type(node))
             body_scope = handler(self, node, scope) if handler is not None else scope
-            for name, value in ast.iter_fields(node):
+            for name in node._fields:
+                value = getattr(node, name, None)
                 # The head of a definition, such as its decorators, is evaluated in the scope around it.
                 child_scope = body_scope if name in ("body", "args") else scope
-                for child in value if isinstance(value, list) else (value,):
-                    if isinstance(child, ast.AST):
-                        if isinstance(child, ast.arguments):
-                            pending += [(default, scope) for default in defaults(child)]
-                            parents.update((default, child) for default in defaults(child))
-                        else:
-                            parents[child] = node
-                            pending.append((child, child_scope if body_scope is not scope else scope))
+                for child in value if value.__class__ is list else (value,):
+                    if not isinstance(child, ast.AST) or isinstance(child, _LEAVES):
+                        continue
+                    parents[child] = node
+                    if isinstance(child, ast.arguments):
+                        pending += [(default, scope) for default in defaults(child)]
+                        parents.update((default, child) for default in defaults(child))
+                    else:
+                        pending.append((child, child_scope))
 
     def _function(self, node: ast.AST, scope: _Scope) -> _Scope:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)  # noqa: S101 - see `_handlers`
@@ -331,7 +335,7 @@ class ValueUses:
     def _assigned_to(self, parent: ast.AST, node: ast.AST, *, spans: bool) -> list[ValueFlow]:
         """Return where a value goes that is assigned, or that is a part of a composed expression."""
         match parent:
-            case ast.Tuple() if (target := self._paired(parent, node)) is not None:
+            case ast.Tuple() if (target := self.paired(parent, node)) is not None:
                 return self.stored(target, spans=spans)
             case ast.NamedExpr(target=target):
                 return [ValueFlow(parent, spans), *self.stored(target, spans=spans)]
@@ -345,7 +349,7 @@ class ValueUses:
                 return [ValueFlow(parent, spans)]
         raise Escape
 
-    def _paired(self, values: ast.Tuple, node: ast.AST) -> ast.expr | None:
+    def paired(self, values: ast.Tuple, node: ast.AST) -> ast.expr | None:
         """Return the target of one of several values that are assigned at once; None if it has none of its own."""
         assigned = self.parents[values]
         if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:

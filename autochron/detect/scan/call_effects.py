@@ -1,0 +1,184 @@
+"""What calls do with their arguments, as far as names tell: print them, compute from them, fill a container, or anything."""
+
+from __future__ import annotations
+
+import ast
+from typing import Literal, TypeAlias
+
+from autochron.detect.scan.destinations import Destinations
+from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.harmless_uses import is_metric, is_sleep
+from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
+from autochron.scopes import parameters
+
+CallEffect: TypeAlias = Literal["none", "output", "fills", "own", "computes", "unknown"]
+"""What a call does with an argument.
+
+- `none`: nothing that a run shows, as a line of a log.
+- `output`: it prints or writes it, or ends the process with it.
+- `fills`: it puts it into the container whose method it is.
+- `own`: it passes it to code of the module.
+- `computes`: its result is made of it, and nothing else happens.
+- `unknown`: anything.
+"""
+
+_SHOWING = frozenset({"print", "pprint", "echo", "secho", "print_json", "rule", "display"})
+"""Last names of functions and methods that print their arguments."""
+_WRITING = frozenset(
+    {"write", "writelines", "write_text", "write_bytes", "writerow", "writerows", "dump", "send_bytes"}
+)
+_ENDING = frozenset({"sys.exit", "os._exit", "exit", "quit", "SystemExit"})
+_PUTTING = frozenset({"put", "put_nowait", "push"})
+_SAME_NAME = 4
+"""The most functions of one name that a call is taken to call."""
+_PURE_MODULES_NAMES = (
+    "json re math cmath hashlib hmac base64 binascii zlib datetime textwrap string itertools functools "
+    "collections operator copy decimal fractions statistics pathlib os.path posixpath shlex urllib.parse "
+    "html struct enum dataclasses typing difflib unicodedata uuid heapq bisect calendar zoneinfo "
+    "time types contextlib inspect colorsys codecs pprint reprlib numbers array secrets ast"
+)
+_PURE_MODULES = frozenset(_PURE_MODULES_NAMES.split())
+"""Modules whose functions only compute a result from their arguments, as far as the arguments go."""
+_PURE_BUILTINS_NAMES = (
+    "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format "
+    "frozenset getattr hash hex int iter len list map max memoryview min next oct ord pow range repr "
+    "reversed round set slice sorted str sum super tuple zip vars"
+)
+_PURE_BUILTINS = frozenset(_PURE_BUILTINS_NAMES.split())
+_ORDERLESS_NAMES = "sorted set frozenset len sum min max any all Counter dict bool isinstance"
+ORDERLESS = frozenset(_ORDERLESS_NAMES.split())
+"""Functions whose result does not have the order of their argument."""
+_INERT_NAMES = "isinstance issubclass callable type hasattr id delattr cast assert_type reveal_type"
+_INERT = frozenset(_INERT_NAMES.split())
+_TEXT_METHODS_NAMES = (
+    "join format replace split rsplit strip lstrip rstrip lower upper title encode decode startswith "
+    "endswith ljust rjust zfill center partition rpartition splitlines find index count removeprefix "
+    "removesuffix casefold translate"
+)
+_TEXT_METHODS = frozenset(_TEXT_METHODS_NAMES.split())
+KEYED = frozenset({"get", "pop", "discard", "remove", "setdefault", "has", "contains"})
+_KEEPING_ORDER_NAMES = "list tuple reversed iter map filter chain islice"
+KEEPING_ORDER = frozenset(_KEEPING_ORDER_NAMES.split())
+"""Functions whose result has the elements of their argument in its order."""
+
+
+def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
+    """Return what a call does with its arguments."""
+    called = call.func
+    last, dotted = last_name(called), module.dotted_name(called)
+    is_method = isinstance(called, ast.Attribute)
+    if is_sleep(dotted) or dotted.startswith("warnings.") or _is_log(module, called, last):
+        return "none"
+    own = own_functions(module, call)
+    if _prints(last, dotted) and not own:
+        return "none" if dotted == "sys.stderr.write" or _goes_to_stderr(call) else "output"
+    if dotted in _ENDING:
+        return "output"
+    if is_method and last in FILLING_METHODS | _PUTTING and not own:
+        return "fills"
+    if own or module.classes_of(last):
+        return "own"
+    if dotted == last and last in _INERT:
+        return "none"
+    is_text_method = is_method and last in _TEXT_METHODS
+    if dotted in ("random.Random", "random.SystemRandom") or last.endswith(("Error", "Exception", "Warning")):
+        return "computes"
+    if (dotted == last and last in _PURE_BUILTINS) or is_text_method or _is_pure(dotted.rpartition(".")[0]):
+        return "computes"
+    return "unknown"
+
+
+def own_functions(module: Destinations, call: ast.Call) -> list[Function]:
+    """Return the functions of the module that a call may call, and the `__init__` of its classes."""
+    called = call.func
+    if isinstance(called, ast.Attribute) and (
+        last_name(called.value) in module.imported or _is_super(called.value)
+    ):
+        return []  # a function of another module, or of a base
+    last = last_name(called)
+    functions = [function for function, _ in module.functions.get(last, ())][:_SAME_NAME]
+    for found in module.classes_of(last):
+        functions += [
+            part
+            for part in found.body
+            if isinstance(part, ast.FunctionDef) and part.name in ("__init__", "__new__")
+        ]
+    return functions
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "super"
+
+
+def parameters_given(function: Function, call: ast.Call, node: ast.AST, keyword: str | None) -> list[str]:
+    """Return the parameters of a function that may get an argument of a call.
+
+    Args:
+        function: the function.
+        call: the call.
+        node: the argument.
+        keyword: its name, if it is passed by one.
+    """
+    arguments = function.args
+    names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
+    if names[:1] in (["self"], ["cls"]):
+        names = names[1:]
+    every = [parameter.arg for parameter in parameters(arguments)]
+    if keyword is not None:
+        if keyword in every:
+            return [keyword]
+        return [] if arguments.kwarg is None else [arguments.kwarg.arg]
+    at = next((number for number, argument in enumerate(call.args) if argument is node), None)
+    if at is None or any(isinstance(argument, ast.Starred) for argument in call.args[: at + 1]):
+        return every  # it is spread, or comes after one that is
+    if at < len(names):
+        return [names[at]]
+    return [] if arguments.vararg is None else [arguments.vararg.arg]
+
+
+def has_initialiser(found: ast.ClassDef) -> bool:
+    """Return whether the body of a class has an `__init__` or a `__new__`."""
+    return any(
+        isinstance(part, ast.FunctionDef) and part.name in ("__init__", "__new__") for part in found.body
+    )
+
+
+def field_given(found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> str | None:
+    """Return the field of a class of data that an argument of its call fills; None where that is not known."""
+    if keyword is not None:
+        return keyword
+    fields = [
+        statement.target.id
+        for statement in found.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    ]
+    at = next((number for number, argument in enumerate(call.args) if argument is node), len(fields))
+    return fields[at] if at < len(fields) else None
+
+
+def _is_log(module: Destinations, called: ast.expr, last: str) -> bool:
+    """Return whether a call only takes a measurement or a line of a log."""
+    if not isinstance(called, ast.Attribute):
+        return False
+    if last in LOGGING and module.is_logger(called.value):
+        return True
+    return is_metric(last, last_name(called.value)) and last not in module.functions
+
+
+def _prints(last: str, dotted: str) -> bool:
+    """Return whether a call prints or writes its arguments."""
+    return last in _SHOWING or last in _WRITING or dotted in ("sys.stdout.write", "os.write")
+
+
+def _goes_to_stderr(call: ast.Call) -> bool:
+    """Return whether `print` gets the standard error as its file."""
+    return any(
+        keyword.arg in ("file", "err") and "stderr" in ast.unparse(keyword.value) for keyword in call.keywords
+    ) or any(
+        keyword.arg == "err" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in call.keywords
+    )
+
+
+def _is_pure(module: str) -> bool:
+    return module in _PURE_MODULES or any(module.startswith(f"{name}.") for name in _PURE_MODULES)

@@ -1,0 +1,497 @@
+"""Follow what a call of a source may reach in its module: a branch, the output, a call of code outside, an error.
+
+This is the other half of `harmless_uses`: that one takes nothing for harmless that it does not understand, and this one takes
+a value to go wherever it may. What reaches nothing here is ranked behind what does. The order of statements is ignored,
+attributes of one name are one variable, and a method is known by its name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from autochron.detect.scan.call_effects import (
+    KEEPING_ORDER,
+    KEYED,
+    ORDERLESS,
+    effect_of,
+    field_given,
+    has_initialiser,
+    own_functions,
+    parameters_given,
+)
+from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_index, root_of
+from autochron.detect.scan.flow import is_property, last_name, position_of
+from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
+
+_Mode: TypeAlias = Literal["value", "order", "object"]
+"""What of an expression depends on the source: its value, the order of its elements only, or an attribute only."""
+
+_MOST = 3_000
+"""The most expressions that are followed from one call. Beyond, the value may reach anything."""
+_LONGEST = 80
+"""The most characters of a callee that are kept."""
+_NAMED = 8
+"""The most callees of a kind that are named for one source."""
+
+_DUMPING = frozenset(
+    {"model_dump", "model_dump_json", "json", "dict", "to_dict", "asdict", "astuple", "__dict__", "_asdict"}
+)
+"""Names by which the attributes of an object are read at once."""
+_TRANSPARENT_NAMES = (
+    "staticmethod classmethod cache lru_cache cached_property property wraps contextmanager "
+    "asynccontextmanager override abstractmethod overload fixture singledispatch total_ordering final "
+    "setter getter cached"
+)
+_TRANSPARENT = frozenset(_TRANSPARENT_NAMES.split())
+"""Decorators with which a function is still called by this module or the project alone."""
+
+
+class _Step(NamedTuple):
+    node: ast.AST
+    mode: _Mode
+    path: tuple[int, ...]
+
+
+def reached_from(
+    module: Destinations, starts: Iterable[ast.AST], *, is_order: bool = False
+) -> tuple[ReachedPlace, ...]:
+    """Return what the values of expressions may reach, the nearest first: each kind once, and `call` for each callee.
+
+    Args:
+        module: the module that they are in.
+        starts: the expressions.
+        is_order: whether only the order of their elements depends on the source.
+    """
+    return _DestinationSearch(module, starts, "order" if is_order else "value").run()
+
+
+class _DestinationSearch:
+    """One search, breadth first, so that the shortest way to each thing is found."""
+
+    def __init__(self, module: Destinations, starts: Iterable[ast.AST], mode: _Mode) -> None:
+        self._module = module
+        self._pending: deque[_Step] = deque()
+        self._seen: set[tuple[ast.AST, _Mode]] = set()
+        self._found: dict[tuple[str, str], ReachedPlace] = {}
+        self._changed: set[tuple[ast.AST, str]] = set()
+        self._path: tuple[int, ...] = ()
+        self._mode: _Mode = mode
+        for start in starts:
+            self._path = ()
+            self._begin(start)
+
+    def _begin(self, start: ast.AST) -> None:
+        """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
+        parent = self._module.parents.get(start)
+        if (
+            self._mode == "order"
+            and isinstance(parent, ast.Call)
+            and parent.func is not start
+            and last_name(parent.func) in ORDERLESS
+        ):
+            self._push(parent, "order" if last_name(parent.func) == "sorted" else "value")
+        else:
+            self._push(start)
+
+    def run(self) -> tuple[ReachedPlace, ...]:
+        pending = self._pending
+        while pending and len(self._seen) < _MOST:
+            step = pending.popleft()
+            self._mode, self._path = step.mode, step.path
+            self._onward(step.node)
+        if pending:
+            self._path = ()
+            self._reach("elsewhere", next(iter(self._seen))[0])
+        return tuple(self._found.values())
+
+    def _push(self, node: ast.AST, mode: _Mode | None = None) -> None:
+        mode = mode or self._mode
+        if (node, mode) in self._seen:
+            return
+        self._seen.add((node, mode))
+        line = getattr(node, "lineno", 0)
+        path = self._path if not line or line in self._path[-1:] else (*self._path, line)
+        self._pending.append(_Step(node, mode, path))
+
+    def _push_all(self, nodes: Iterable[ast.AST], mode: _Mode | None = None) -> None:
+        for node in nodes:
+            self._push(node, mode)
+
+    def _reach(self, kind: Kind, node: ast.AST, name: str = "", callee: ast.expr | None = None) -> None:
+        key = (kind, name if kind in ("call", "own") else "")
+        if key in self._found or (key[1] and sum(found == kind for found, _ in self._found) >= _NAMED):
+            return
+        line = getattr(node, "lineno", 0) or (self._path[-1] if self._path else 1)
+        path = self._path if line in self._path[-1:] else (*self._path, line)
+        position = None if callee is None else position_of(callee)
+        self._found[key] = ReachedPlace(kind, line, name, position, path)
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    def _onward(self, node: ast.AST) -> None:
+        parent = self._module.parents.get(node)
+        handler = self._handlers.get(type(parent))
+        if parent is not None and handler is not None:
+            handler(self, parent, node)
+
+    def _pass(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow the parent, whose value is made of the node's."""
+        self._push(parent)
+
+    def _show(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow the parent, which is the node's text and has the order of its elements."""
+        self._push(parent, "value")
+
+    def _test(self, parent: ast.AST, node: ast.AST) -> None:
+        """Note a statement that tests the node."""
+        assert isinstance(parent, ast.If | ast.While)  # noqa: S101 - see `_handlers`
+        if parent.test is node and not self._module.only_waits([*parent.body, *parent.orelse]):
+            self._reach("branch", parent.test)
+
+    def _decide(self, parent: ast.AST, node: ast.AST) -> None:
+        """Note a statement that does nothing else but test the node."""
+        self._reach("branch", node)
+
+    def _conditional(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.IfExp)  # noqa: S101 - see `_handlers`
+        if parent.test is node:
+            self._reach("branch", node)
+        else:
+            self._push(parent)
+
+    def _compare(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_handlers`
+        is_membership = isinstance(parent.ops[-1], ast.In | ast.NotIn)  # codespell:ignore notin
+        is_none = isinstance(parent.ops[0], ast.Is | ast.IsNot) and isinstance(
+            parent.comparators[0], ast.Constant
+        )
+        if self._mode == "object" or (self._mode == "order" and (is_membership or is_none)):
+            return
+        self._push(parent)
+
+    def _comprehension(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.comprehension)  # noqa: S101 - see `_handlers`
+        whole = self._module.parents.get(parent)
+        if parent.iter is not node:
+            self._reach("branch", node)
+            return
+        if self._mode != "order":
+            self._bind(parent.target)
+        if whole is not None and not isinstance(whole, ast.SetComp):
+            self._push(whole)
+
+    def _loop(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
+        if parent.iter is node:
+            if self._mode == "value":
+                self._reach("branch", node)  # how often it runs
+            self._bind(parent.target, "value" if self._mode == "order" else None)
+
+    def _with(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`
+        if parent.optional_vars is not None and parent.context_expr is node:
+            self._bind(parent.optional_vars)
+
+    def _assign(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign)  # noqa: S101 - see `_handlers`
+        if parent.value is not node:
+            return
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        for target in targets:
+            self._bind(target)
+
+    def _walrus(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.NamedExpr)  # noqa: S101 - see `_handlers`
+        self._bind(parent.target)
+        self._push(parent)
+
+    def _tuple(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Tuple)  # noqa: S101 - see `_handlers`
+        target = self._module.paired(parent, node)
+        if target is not None:
+            self._bind(target)
+        else:
+            self._push(parent)
+
+    def _set(self, parent: ast.AST, node: ast.AST) -> None:
+        if self._mode != "order":
+            self._push(parent)
+
+    def _dict(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Dict)  # noqa: S101 - see `_handlers`
+        self._push(parent, "order" if node in parent.keys else None)
+
+    def _dict_comprehension(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.DictComp)  # noqa: S101 - see `_handlers`
+        self._push(parent, "order" if node is parent.key else None)
+
+    def _subscript(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Subscript)  # noqa: S101 - see `_handlers`
+        if not isinstance(parent.ctx, ast.Load):
+            if parent.slice is node:
+                self._push_container(parent.value, "order")
+            return
+        if self._mode == "object":
+            return
+        if self._mode == "order" and parent.value is node:
+            if isinstance(parent.slice, ast.Slice):
+                self._push(parent)
+            elif is_index(parent.slice):
+                self._push(parent, "value")
+            return
+        self._push(parent, "value" if parent.slice is node else None)
+
+    def _push_container(self, container: ast.AST, mode: _Mode) -> None:
+        """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
+        base = root_of(container)
+        if isinstance(base, ast.Name):
+            self._push_all(self._module.loads_of(base), mode)
+            self._push_arguments(base, mode)
+        elif isinstance(base, ast.Attribute):
+            self._push_all(self._module.loads_of_attribute(base.attr), mode)
+
+    def _push_arguments(self, parameter: ast.Name, mode: _Mode) -> None:
+        """Follow what the module passes as a parameter that is changed; nothing if the name is none."""
+        module = self._module
+        function = module.function_around(parameter)
+        if not isinstance(function, Function) or (function, parameter.id) in self._changed:
+            return
+        self._changed.add((function, parameter.id))
+        if module.is_assigned(parameter):
+            return
+        around = module.class_around(function)
+        name = around.name if around is not None and function.name == "__init__" else function.name
+        calls = module.calls_of(name)
+        if not calls or any(not module.is_callee(use) for use in module.reads_of(function.name)):
+            self._leave(function, function.name)
+        for call in calls:
+            for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+                keyword = next((word.arg for word in call.keywords if word.value is argument), None)
+                if parameter.id in parameters_given(function, call, argument, keyword):
+                    self._push_container(argument, mode)
+
+    def _attribute(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_handlers`
+        if not isinstance(parent.ctx, ast.Load):
+            return
+        if self._mode == "object":
+            if parent.attr in _DUMPING:
+                self._push(parent, "value")
+            return
+        call = self._module.parents.get(parent)
+        is_called = isinstance(call, ast.Call) and call.func is parent
+        if self._mode == "order" and is_called and parent.attr in KEYED | {"count", "union", "issubset"}:
+            return
+        if is_called and parent.attr in FILLING_METHODS:
+            return
+        if (
+            is_called
+            and isinstance(self._module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
+            and parent.attr in LOGGING
+        ):
+            return  # a logger that has the value as its context
+        self._push(parent)
+
+    def _call(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.Call)  # noqa: S101 - see `_handlers`
+        if parent.func is not node:
+            self._argument(parent, node, None)
+            return
+        self._push(parent)
+        if isinstance(self._module.parents.get(parent), ast.Expr):
+            # A method whose result is dropped, such as `generator.shuffle(names)`, changes its arguments.
+            for argument in parent.args:
+                self._push_container(argument, "value")
+
+    def _keyword(self, parent: ast.AST, node: ast.AST) -> None:
+        assert isinstance(parent, ast.keyword)  # noqa: S101 - see `_handlers`
+        call = self._module.parents.get(parent)
+        if isinstance(call, ast.Call):
+            self._argument(call, node, parent.arg)
+
+    def _default(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow the parameter that has the node as its default."""
+        assert isinstance(parent, ast.arguments)  # noqa: S101 - see `_handlers`
+        function = self._module.parents.get(parent)
+        positional = [*parent.posonlyargs, *parent.args]
+        pairs = [
+            *zip(positional[len(positional) - len(parent.defaults) :], parent.defaults, strict=True),
+            *zip(parent.kwonlyargs, parent.kw_defaults, strict=True),
+        ]
+        for parameter, default in pairs:
+            if default is node and isinstance(function, Function):
+                self._push_all(self._module.loads_of_parameter(function, parameter.arg))
+
+    def _return(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow the calls of the function that returns or yields the node."""
+        module = self._module
+        if isinstance(parent, ast.Yield | ast.YieldFrom):
+            self._push(parent)  # what is sent back
+        function = module.function_around(parent)
+        if function is None:
+            return
+        if isinstance(function, ast.Lambda):
+            self._push(function)
+            return
+        name = function.name
+        for decorator in function.decorator_list:
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if last_name(named) not in _TRANSPARENT:
+                self._reach("call", decorator, last_name(named) or "a decorator")
+        around = module.function_around(function)
+        if is_property(function):
+            self._push_all(module.loads_of_attribute(name), "value" if self._mode == "object" else None)
+            self._leave(function, name)
+            return
+        if name.startswith("__") and name.endswith("__"):
+            self._special(function, name)
+            return
+        uses = [use for use in module.reads_of(name) if not module.is_callee(use)]
+        self._push_all(module.calls_of(name))
+        self._push_all(uses)
+        if around is None:
+            self._leave(function, name)
+
+    def _special(self, function: Function, name: str) -> None:
+        """Follow what a special method returns."""
+        owner = self._module.class_around(function)
+        if name in ("__enter__", "__aenter__") and owner is not None:
+            self._push_all(self._module.calls_of(owner.name))
+        elif name not in ("__init__", "__exit__", "__aexit__", "__del__", "__post_init__"):
+            self._reach("elsewhere", function, name)
+
+    def _leave(self, function: Function, name: str) -> None:
+        """Note that other modules may call a function, if its name is public."""
+        if not name.startswith("_"):
+            self._reach("elsewhere", function, name)
+
+    def _raise(self, parent: ast.AST, node: ast.AST) -> None:
+        self._reach("error", parent)
+
+    # --- assignments --------------------------------------------------------------------------------------------------
+
+    def _bind(self, target: ast.AST, mode: _Mode | None = None) -> None:
+        """Follow what is assigned the value."""
+        module = self._module
+        match target:
+            case ast.Name():
+                if module.is_in_class(target):
+                    self._attribute_bound(target.id, target, mode)
+                    return
+                loads = module.loads_of(target)
+                self._push_all(loads, mode)
+                if not loads and module.is_global(target) and not target.id.startswith("_"):
+                    self._reach("elsewhere", target, target.id)
+            case ast.Attribute():
+                self._attribute_bound(target.attr, target, mode)
+            case ast.Subscript():
+                self._push_container(target, mode or self._mode)
+            case ast.Tuple() | ast.List():
+                for part in target.elts:
+                    self._bind(part, mode)
+            case ast.Starred():
+                self._bind(target.value, mode)
+            case _:
+                pass
+
+    def _attribute_bound(self, name: str, node: ast.AST, mode: _Mode | None) -> None:
+        loads = self._module.loads_of_attribute(name)
+        self._push_all(loads, mode)
+        if not loads and not name.startswith("_"):
+            self._reach("elsewhere", node, name)
+
+    # --- arguments ----------------------------------------------------------------------------------------------------
+
+    def _argument(self, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
+        """Follow an argument of a call; `keyword` is its name, if it is passed by one."""
+        module = self._module
+        match effect_of(module, call):
+            case "none":
+                return
+            case "output":
+                self._reach("output", call)
+            case "fills":
+                assert isinstance(call.func, ast.Attribute)  # noqa: S101 - only a method does
+                self._push_container(call.func.value, self._mode)
+            case "own":
+                last = last_name(call.func)
+                self._reach("own", call, self._name_of(call.func), call.func)
+                for function in own_functions(module, call):
+                    for name in parameters_given(function, call, node, keyword):
+                        self._push_all(module.loads_of_parameter(function, name))
+                for found in module.classes_of(last):
+                    self._field(found, call, node, keyword)
+            case "computes":
+                self._through(call, last_name(call.func))
+            case "unknown":
+                last = last_name(call.func)
+                if self._mode == "order" and last in KEYED | ORDERLESS:
+                    return
+                self._reach("call", call, self._name_of(call.func), call.func)
+                self._push(call, "value")
+
+    def _name_of(self, callee: ast.expr) -> str:
+        """Return the dotted name of a callee, or its source."""
+        return (self._module.dotted_name(callee) or ast.unparse(callee))[:_LONGEST]
+
+    def _through(self, call: ast.Call, last: str) -> None:
+        """Follow the result of a function that only computes."""
+        if self._mode == "order":
+            if last not in ORDERLESS:
+                self._push(call, "order" if last in KEEPING_ORDER else "value")
+        elif self._mode == "value" or last not in ("len", "bool"):
+            self._push(call, "value")
+
+    def _field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
+        """Follow an argument of a class that has no `__init__` to the field that it fills."""
+        if has_initialiser(found):
+            return
+        name = field_given(found, call, node, keyword)
+        if name is None:
+            self._push(call, "value")
+        else:
+            self._push_all(self._module.loads_of_attribute(name))
+            self._push(call, "object")
+
+    _handlers = {  # noqa: RUF012 - it is never changed
+        **dict.fromkeys(
+            (
+                ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.List, ast.Starred, ast.Await, ast.Slice, ast.ListComp,
+                ast.GeneratorExp, ast.Lambda,
+            ),
+            _pass,
+        ),
+        **dict.fromkeys((ast.JoinedStr, ast.FormattedValue), _show),
+        ast.Set: _set,
+        ast.SetComp: _set,
+        ast.Dict: _dict,
+        ast.DictComp: _dict_comprehension,
+        ast.If: _test,
+        ast.While: _test,
+        ast.Assert: _decide,
+        ast.IfExp: _conditional,
+        ast.Compare: _compare,
+        ast.comprehension: _comprehension,
+        ast.For: _loop,
+        ast.AsyncFor: _loop,
+        ast.withitem: _with,
+        ast.Assign: _assign,
+        ast.AnnAssign: _assign,
+        ast.AugAssign: _assign,
+        ast.NamedExpr: _walrus,
+        ast.Match: _decide,
+        ast.match_case: _decide,
+        ast.Tuple: _tuple,
+        ast.Subscript: _subscript,
+        ast.Attribute: _attribute,
+        ast.Call: _call,
+        ast.keyword: _keyword,
+        ast.arguments: _default,
+        ast.Return: _return,
+        ast.Yield: _return,
+        ast.YieldFrom: _return,
+        ast.Raise: _raise,
+    }  # fmt: skip

@@ -1,0 +1,127 @@
+"""A module as `destination_search` follows values through it, and what they may reach."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.harmless_uses import HarmlessUses
+from autochron.detect.scan.value_uses import Function
+
+Kind: TypeAlias = Literal["output", "branch", "call", "own", "error", "elsewhere"]
+"""What a value reaches: text that is printed or written, a condition, an argument of code outside the module or of its own
+(which matters only where that is a boundary), an exception, or the rest of the project by a name that others may use."""
+
+
+class ReachedPlace(Struct, frozen=True, gc=False, array_like=True):
+    """One thing that a value may reach."""
+
+    kind: Kind
+    line: int
+    name: str = ""
+    """For `call` and `own`, the callee as it is written; for `elsewhere`, the name by which others get it."""
+    callee: tuple[int, int, int, int] | None = None
+    """For `call` and `own`, the position of the callee."""
+    path: tuple[int, ...] = ()
+    """The lines on the way, from the source's on."""
+
+
+class Destinations(HarmlessUses):
+    """What the calls of one module may reach."""
+
+    _calls_by_name: dict[str, list[ast.Call]]
+    _classes: dict[str, list[ast.ClassDef]]
+    _reads_by_name: dict[str, list[ast.AST]]
+
+    def prepare(self) -> None:
+        """Index the calls and the classes of the module."""
+        self._calls_by_name = defaultdict(list)
+        for call in self.calls:
+            self._calls_by_name[last_name(call.func)].append(call)
+        self._reads_by_name = defaultdict(list)
+        for (_, name), uses in self.uses.items():
+            self._reads_by_name[name] += [use for use in uses if isinstance(use.ctx, ast.Load)]
+        self._classes = defaultdict(list)
+        for node in self.parents:
+            if type(node) is ast.ClassDef:
+                self._classes[node.name].append(node)
+
+    def calls_of(self, name: str) -> list[ast.Call]:
+        """Return the calls of the module whose callee has a last name."""
+        return self._calls_by_name.get(name, [])
+
+    def classes_of(self, name: str) -> list[ast.ClassDef]:
+        """Return the classes of the module with a name."""
+        return self._classes.get(name, [])
+
+    def function_around(self, node: ast.AST) -> Function | ast.Lambda | None:
+        """Return the function that an expression or a statement is in."""
+        parent = self.parents.get(node)
+        while parent is not None and not isinstance(parent, Function | ast.Lambda):
+            parent = self.parents.get(parent)
+        return parent
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        """Return the class whose body a definition is in."""
+        parent = self.parents.get(node)
+        return parent if isinstance(parent, ast.ClassDef) else None
+
+    def loads_of_attribute(self, name: str) -> list[ast.AST]:
+        """Return where an attribute of a name is read."""
+        return [use for use in self.uses.get((None, name), ()) if isinstance(use.ctx, ast.Load)]
+
+    def reads_of(self, name: str) -> list[ast.AST]:
+        """Return where anything of a name is read, in whatever scope or object."""
+        return self._reads_by_name.get(name, [])
+
+    def is_callee(self, use: ast.AST) -> bool:
+        """Return whether an expression is what a call calls."""
+        parent = self.parents.get(use)
+        return isinstance(parent, ast.Call) and parent.func is use
+
+    def loads_of(self, node: ast.Name) -> list[ast.AST]:
+        """Return where the variable of a name is read."""
+        return [use for use in self.uses.get(self.variable(node), ()) if isinstance(use.ctx, ast.Load)]
+
+    def loads_of_parameter(self, function: Function, name: str) -> list[ast.AST]:
+        """Return where a function reads a parameter."""
+        for found, scope in self.functions.get(function.name, ()):
+            if found is function:
+                return [use for use in self.uses.get((scope, name), ()) if isinstance(use.ctx, ast.Load)]
+        return []
+
+    def is_assigned(self, node: ast.Name) -> bool:
+        """Return whether an assignment binds the variable of a name, so that it is not only a parameter."""
+        return any(not isinstance(use.ctx, ast.Load) for use in self.uses.get(self.variable(node), ()))
+
+    def is_in_class(self, node: ast.Name) -> bool:
+        """Return whether a name belongs to the body of a class, so that it is an attribute."""
+        scope = self.variable(node)[0]
+        return scope is not None and scope.kind == "class"
+
+    def is_global(self, node: ast.Name) -> bool:
+        """Return whether a name belongs to the module."""
+        scope = self.variable(node)[0]
+        return scope is not None and scope.kind == "module"
+
+
+def root_of(node: ast.AST) -> ast.AST:
+    """Return the name or attribute that a chain of subscripts and calls starts from."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value  # such as `table.setdefault(key, []).append(value)`
+        else:
+            return node
+
+
+def is_index(node: ast.expr) -> bool:
+    """Return whether a subscript is a number, so that it asks for an element by its place."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)

@@ -1,0 +1,178 @@
+"""The findings of one module: collected by line, category and call, and then told apart by where their values go."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+from msgspec import Struct
+
+from autochron.detect.catalogue import CLOCKS
+from autochron.detect.scan.destination_search import reached_from
+from autochron.detect.scan.destinations import Destinations, ReachedPlace
+from autochron.detect.scan.durations import durations
+from autochron.detect.scan.flow import FlowScope, Spot, first_line_of, position_of
+from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
+from autochron.detect.scan.value_uses import ValueUses
+from autochron.model import Category, Tier
+
+_EFFECTIVE: frozenset[Category] = frozenset({"files", "network", "subprocess", "ordering", "native"})
+"""The categories of which a call does something even if its value is not used."""
+_OUTSIDE: frozenset[Category] = frozenset({"network", "subprocess", "native"})
+"""The categories of which a call may fail, or do anything outside the process, whatever is made of its value."""
+_CHANGING = frozenset(
+    {"random.seed", "random.Random.seed", "random.shuffle", "numpy.random.seed", "numpy.random.shuffle"}
+)
+"""Sources that change something instead of returning a value."""
+
+_Key = tuple[int, Category, str]
+
+
+class ScannedPlace(Struct, frozen=True, gc=False, array_like=True):
+    """One place of a finding. A line may have several, and each may be in another function."""
+
+    tier: Tier
+    via: str | None
+    qualname: str
+    within: tuple[tuple[str, int], ...]
+    """The enclosing functions from the inside out: qualified name and first line, as code objects have them."""
+    callee: tuple[int, int, int, int] | None = None
+    """(line, end line, column, end column) of the callee of the call that reaches the source; None where no call of this
+    place does, as for a callable that is passed on."""
+    name: str | None = None
+    """The dotted name of the callee's value, where that is the source itself; a partial, for example, has none."""
+
+
+class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
+    """One finding in a source."""
+
+    line: int
+    category: Category
+    call: str
+    places: tuple[ScannedPlace, ...]
+    """The places on the line, at least one."""
+    is_harmless: bool = False
+    """Whether its value only reaches what changes nothing: see `harmless_uses`."""
+    reached: tuple[ReachedPlace, ...] = ()
+    """What its value may reach: see `destination_search`."""
+
+
+class FoundCalls:
+    """The findings of one module.
+
+    Attributes:
+        lines: the line and category of each finding.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._places: dict[_Key, dict[ScannedPlace, None]] = {}
+        self._starts: dict[_Key, list[ast.AST]] = defaultdict(list)
+        self._orders: set[_Key] = set()
+
+    def add(
+        self,
+        line: int,
+        category: Category,
+        call: str,
+        via: str | None,
+        spot: Spot,
+        *,
+        callee: ast.expr | None = None,
+        callee_name: str | None = None,
+        start: ast.AST | None = None,
+        is_order: bool = False,
+    ) -> None:
+        """Add a place to the finding of a line, category and call.
+
+        Args:
+            line: the line.
+            category: what it depends on.
+            call: the source.
+            via: the library call that reaches the source, if one does.
+            spot: where it is.
+            callee: the callee of the call that reaches the source, if a call of this place does.
+            callee_name: the dotted name of the callee's value, where that is the source itself.
+            start: the expression that has the value, if it is not the call.
+            is_order: whether only the order of the expression's elements depends on the source.
+        """
+        within, qualname = [], "<module>"
+        scope: FlowScope | None = spot.scope
+        while scope is not None:
+            if qualname == "<module>" and scope.kind != "comprehension":
+                qualname = scope.qualname
+            if scope.kind == "function" and scope.node is not None:
+                within.append((scope.qualname, first_line_of(scope.node)))
+            scope = scope.outer
+        tier: Tier = "direct" if via is None else "library"
+        position = None if callee is None else position_of(callee)
+        place = ScannedPlace(tier, via, qualname, tuple(within), position, callee_name)
+        key = line, category, call
+        # A dictionary, since a line may have thousands of places.
+        self._places.setdefault(key, {})[place] = None
+        first = start if start is not None else callee
+        if first is not None:
+            self._starts[key].append(first)
+        if is_order or category == "ordering":
+            self._orders.add(key)
+
+    def take_away(self, call: str) -> set[tuple[int, Category]]:
+        """Drop the findings of a source, and return their lines and categories."""
+        keys = [key for key in self._places if key[2] == call]
+        for key in keys:
+            del self._places[key]
+        return {(line, category) for line, category, _ in keys}
+
+    @property
+    def lines(self) -> set[tuple[int, Category]]:
+        """The line and category of each finding."""
+        return {(line, category) for line, category, _ in self._places}
+
+    def finished(self, *, with_destinations: bool = True) -> list[ScannedCall]:
+        """Return the findings sorted by line, without durations that are only logged."""
+        if not self._places:
+            return []
+        has_clocks = any(call in CLOCKS for _, _, call in self._places)
+        may_be_harmless = any(category in FOLLOWED for _, category, _ in self._places)
+        uses = ValueUses(self._tree)
+        logged_only = durations(uses) if has_clocks else frozenset()
+        without_effect = harmless(uses) if may_be_harmless else frozenset()
+        module = uses.viewed_as(Destinations)
+        if with_destinations:
+            module.prepare()
+        return sorted(
+            (
+                ScannedCall(
+                    key[0],
+                    key[1],
+                    key[2],
+                    tuple(places),
+                    key[:2] in without_effect,
+                    self._reached(key, module) if with_destinations and key[:2] not in without_effect else (),
+                )
+                for key, places in self._places.items()
+                if (key[0], key[2]) not in logged_only
+            ),
+            key=lambda finding: (finding.line, finding.category, finding.call),
+        )
+
+    def _reached(self, key: _Key, module: Destinations) -> tuple[ReachedPlace, ...]:
+        """Return what the value of a finding may reach."""
+        line, category, call = key
+        starts = []
+        for node in self._starts.get(key, ()):
+            parent = module.parents.get(node)
+            starts.append(parent if isinstance(parent, ast.Call) and parent.func is node else node)
+        known = [start for start in starts if start in module.parents]
+        is_discarded = any(isinstance(module.parents[start], ast.Expr) for start in known)
+        is_effect = category in _EFFECTIVE or call in _CHANGING or self._is_by_library(key)
+        reached: tuple[ReachedPlace, ...] = ()
+        if starts and len(known) == len(starts) and not (is_discarded and is_effect):
+            is_order = key in self._orders and not call.endswith(".wait")
+            reached = reached_from(module, known, is_order=is_order)
+            if category not in _OUTSIDE or any(one.kind != "own" for one in reached):
+                return reached
+        return (ReachedPlace("elsewhere", line, call, None, (line,)),)
+
+    def _is_by_library(self, key: _Key) -> bool:
+        return any(place.via is not None for place in self._places[key])
