@@ -60,9 +60,8 @@ def _parser() -> CommandParser:
     parser.add_value(
         "--variants",
         "K",
-        f"other values of each call; {_LEAST} unless given, and no fewer",
+        f"other values of each call, {_LEAST} at least; as many as are worth it unless given",
         read=number(_LEAST, _MOST),
-        default=_LEAST,
     )
     parser.add_value("--site", "FILE:LINE", "try the calls of this line only")
     parser.add_value(

@@ -7,89 +7,31 @@ and the number of values that the site gave before. So the same variant at the s
 
 from __future__ import annotations
 
-import datetime as dt
 import random
-import time
 import uuid
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from autochron.detect.ambient_codec import form_of, packed
 from autochron.detect.catalogue import MAKING, Source
+from autochron.impact.alternative_files import (
+    Same,
+    other_answer,
+    other_file_value,
+    text_of,
+    with_text,
+    with_words,
+)
+from autochron.impact.alternative_times import other_time
+from autochron.impact.steady_clocks import STEADY_VARIANTS, is_steady
+from autochron.impact.temporary_names import is_named
+from autochron.impact.varied_call import FIRST_SOUGHT, LEAST, Unvaried, VariedCall, Vary, generator_for
 
-LEAST = 4
-"""The number of variants that are chosen by kind; the ones after these are drawn."""
+_SOUGHT = 3_000
+"""How many other values are looked at in search of one that turns a condition."""
 
 MOST_DRAWN = 1_000
 """The largest range of numbers whose variants are enumerated without repetition; in a larger one they are drawn."""
-
-_DAY = 86_400.0
-_SHIFTS = (
-    43_219.7,
-    -21_583.3,
-    21_641.9,
-    -3_661.3,
-    431 * _DAY + 0.9,
-    -409 * _DAY - 41_873.1,
-)
-"""Seconds that are added to a clock. The first three are a quarter of a day apart, so that a program which tests for a part
-of the day enters or leaves it in one of them. The first two also move to another calendar day (`_other_day`)."""
-
-_LATER = 7_423.9
-"""Seconds that each value of the third variant gains on the one before, so that durations in days change."""
-
-_GAPS = (7.3, 4_001.9, 0.13, 97_003.1, 61.7, 700_001.3)
-"""Seconds that are added to a monotonic clock, once more with each value, so that durations change."""
-
-_LONG = frozenset({1, 3, 5, 8, 10})
-"""Months of 31 days that a shorter month follows."""
-
-_STEADY = frozenset({"monotonic", "perf_counter", "process_time", "thread_time"})
-"""Clocks that never go back."""
-
-
-class VariedCall(NamedTuple):
-    """One call of a source whose value is varied."""
-
-    source: Source
-    name: str
-    """The function's own name, where a source has several: `get` of `os.environ`."""
-    compared: tuple[Any, ...]
-    """`Draw.compared` of the call: the values that a replay compares (see `detect.ambient_codec`)."""
-    nth: int
-    """How many values its site has given before."""
-    place: str
-    """Site and lane, which seed the drawn variants."""
-    began: float = 0.0
-    """When the trace began, in seconds since 1970. Times that are recorded as a text are varied from it."""
-
-    @property
-    def args(self) -> tuple[Any, ...]:
-        """The positional arguments; empty if the source compares other values."""
-        return self.compared[0] if self.compared and isinstance(self.compared[0], tuple) else ()
-
-    @property
-    def kwargs(self) -> dict[str, Any]:
-        """The keyword arguments; empty if the source compares other values."""
-        return (
-            self.compared[1]
-            if self.compared and len(self.compared) > 1 and isinstance(self.compared[1], dict)
-            else {}
-        )
-
-    @property
-    def size(self) -> int:
-        """The number of elements that a choice is made from; 0 for other calls."""
-        return self.compared[0] if self.compared and isinstance(self.compared[0], int) else 0
-
-
-Vary = Callable[[VariedCall, Any, int], Any]
-"""Takes a call, its value and a variant; returns another value, or the same one where the call has only one."""
-
-
-class Unvaried(Exception):  # noqa: N818 - no error: there is no other value of this one
-    """No alternative is known for this kind of value."""
 
 
 def vary(call: VariedCall, kept: Any, variant: int) -> Any:
@@ -111,6 +53,49 @@ def vary(call: VariedCall, kept: Any, variant: int) -> Any:
     return vary_category(call, kept, variant)
 
 
+def others_of(call: VariedCall, kept: Any) -> Iterator[Any]:
+    """Yield other values of a call, as long as some more are known."""
+    for variant in range(_SOUGHT):
+        try:
+            yield vary(call, kept, variant)
+        except (KeyError, ArithmeticError, ValueError):
+            continue
+        except Unvaried:
+            return
+
+
+def variants_of(source: Source | None, conditions: int, *, has_words: bool) -> int:
+    """Return how many variants are tried of a source's values, unless the user says otherwise.
+
+    Args:
+        source: the source; None for the order of a set.
+        conditions: how many conditions its value decides alone.
+        has_words: whether the program looks for words in it.
+    """
+    if source is None:
+        return LEAST
+    if is_steady(source.call):
+        return STEADY_VARIANTS
+    if conditions:
+        return FIRST_SOUGHT + 2 * min(conditions, _CONDITIONS)
+    return FIRST_SOUGHT if source.category == "clock" else LEAST + has_words
+
+
+_CONDITIONS = 4
+"""How many conditions of a site are turned."""
+
+
+def values_with(texts: Sequence[str], kept: Any) -> Iterator[Any]:
+    """Yield values that are made of the texts which a condition names; none in place of a value without text."""
+    old = text_of(kept)
+    if kept is None:
+        yield from texts  # of a variable that is missing
+    elif old is not None:
+        for text in texts:
+            for other in (text, text.upper(), text.lower(), f"{text}{old}", f"{old}{text}"):
+                yield with_text(kept, other)
+
+
 def can_vary(source: Source) -> bool:
     """Return whether alternatives are known for a source's values."""
     return _function_for(source) is not None
@@ -119,104 +104,11 @@ def can_vary(source: Source) -> bool:
 def _function_for(source: Source) -> Vary | None:
     if source.category in {"clock", "random", "uuid"} and form_of(source) is None:
         return None
-    if source.call in MAKING:
+    if is_named(source):
+        return _unvaried  # the line draws other names: see `temporary_names`
+    if source.call in MAKING or (source.category == "subprocess" and source.call not in ANSWERS):
         return None
     return _BY_CATEGORY.get(source.category)
-
-
-def _generator(call: VariedCall, variant: int) -> random.Random:
-    return random.Random(f"{call.place} {variant} {call.nth}")
-
-
-# --- clocks ----------------------------------------------------------------------------------------------------------
-
-
-def _clock(call: VariedCall, kept: Any, variant: int) -> Any:
-    name = call.source.call.rpartition(".")[2]
-    if isinstance(kept, bool):
-        raise Unvaried
-    if isinstance(kept, int | float):
-        unit = 1e9 if name.endswith("_ns") else 1
-        if name.removesuffix("_ns") in _STEADY or name.startswith("clock_gettime"):
-            shift = _GAPS[variant % len(_GAPS)] * (1 + variant // len(_GAPS)) * (call.nth + 1)
-        else:
-            shift = _shift(call, dt.datetime.fromtimestamp(kept / unit, dt.UTC), variant)
-        return kept + type(kept)(shift * unit)
-    if isinstance(kept, list):
-        return _fields(call, kept, variant)
-    if isinstance(kept, dt.datetime):
-        return kept + dt.timedelta(seconds=_shift(call, kept, variant))
-    if isinstance(kept, str):
-        return _formatted(call, name, variant)
-    raise Unvaried
-
-
-def _shift(call: VariedCall, moment: dt.datetime, variant: int) -> float:
-    """Return the seconds that are added to a clock that shows this moment."""
-    least = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
-    shift = least + (_LATER if variant == 2 else 1.7) * call.nth
-    day = (moment + dt.timedelta(seconds=least)).date()
-    return shift + (_other_day(day, moment.weekday(), variant) - day).days * _DAY
-
-
-@lru_cache(maxsize=256)  # a program that polls asks often
-def _other_day(day: dt.date, weekday: int, variant: int) -> dt.date:
-    """Return another calendar day.
-
-    Variant 0 is a future leap day. Variant 1 is a past 31st before a shorter month, on a weekend if `weekday` is a working
-    day and the other way round. So code for month ends, weekends and leap years runs in one of them. Others keep the day.
-    """
-    if variant == 0:
-        year = day.year + 2
-        return dt.date(year + -year % 4 + (4 if (year + -year % 4) % 100 == 0 else 0), 2, 29)
-    if variant != 1:
-        return day
-    other = day - dt.timedelta(days=409)
-    while (other.day, other.month in _LONG) != (31, True) or (other.weekday() < 5) == (weekday < 5):
-        other -= dt.timedelta(days=1)
-    return other
-
-
-def _fields(call: VariedCall, kept: list[Any], variant: int) -> list[Any]:
-    if len(kept) == 3 and isinstance(kept[0], list):  # of a struct_time
-        fields, zone, offset = kept
-        moment = dt.datetime(*fields[:6])  # noqa: DTZ001 - its zone is the call's
-        moved = (moment + dt.timedelta(seconds=_shift(call, moment, variant))).timetuple()
-        return [[*moved[:8], fields[8]], zone, offset]
-    if len(kept) == 3:
-        date = _date(dt.date(*kept), variant)
-        return [date.year, date.month, date.day]
-    *fields, fold = kept
-    moment = dt.datetime(*fields)  # noqa: DTZ001 - see above
-    moment += dt.timedelta(seconds=_shift(call, moment, variant))
-    return [
-        *(moment.year, moment.month, moment.day),
-        *(moment.hour, moment.minute, moment.second, moment.microsecond),
-        fold,
-    ]
-
-
-def _date(kept: dt.date, variant: int) -> dt.date:
-    """Return another date: as `_other_day`, then the next New Year's Day, then a shift by whole days."""
-    if variant < 2:
-        return _other_day(kept, kept.weekday(), variant)
-    if variant == 2:
-        return dt.date(kept.year + 1, 1, 1)
-    shift = _SHIFTS[variant % len(_SHIFTS)] * (1 + variant // len(_SHIFTS))
-    return kept + dt.timedelta(days=round(shift / _DAY) or (1 if shift > 0 else -1))
-
-
-def _formatted(call: VariedCall, name: str, variant: int) -> str:
-    """Return another time as text, in the format of the call."""
-    # Not from the clock of this machine: replays on two days would get two texts.
-    seconds = call.began + _shift(call, dt.datetime.fromtimestamp(call.began, dt.UTC), variant)
-    if name == "strftime":
-        return time.strftime(call.args[0], time.gmtime(seconds))
-    if name in {"ctime", "asctime"}:
-        return time.asctime(time.gmtime(seconds))
-    if name == "formatdate":
-        return time.strftime("%a, %d %b %Y %H:%M:%S -0000", time.gmtime(seconds))
-    raise Unvaried
 
 
 # --- randomness ------------------------------------------------------------------------------------------------------
@@ -247,13 +139,15 @@ _EXTREME_DRAWS = frozenset(
 
 def _random(call: VariedCall, kept: Any, variant: int) -> Any:
     owner, _, name = call.source.call.rpartition(".")
-    generator = _generator(call, variant)
+    generator = generator_for(call, variant)
     if isinstance(kept, list):
         return _indices(name, call, kept, variant, generator)
     if isinstance(kept, bytes):
         return generator.randbytes(len(kept))
+    if isinstance(kept, str) and set(kept.lower()) <= set(_DIGITS):
+        return _other_digits(kept, call, variant, generator)
     if isinstance(kept, str):
-        return "".join(generator.choice("0123456789abcdef") for _ in kept)
+        return "".join(generator.choice(_DIGITS) for _ in kept)
     if name == "choice" and call.size and isinstance(kept, int):
         return _other_index(call, call.size, kept, variant)
     if owner.startswith("numpy") and name not in {
@@ -294,7 +188,7 @@ def _other_index(call: VariedCall, size: int, kept: int, variant: int) -> int:
     if variant < len(ends):
         return ends[variant]
     if size > MOST_DRAWN:
-        return _generator(call, variant).randrange(size)
+        return generator_for(call, variant).randrange(size)
     rest = [index for index in range(1, size - 1) if index != kept]
     random.Random(f"{call.place} {call.nth}").shuffle(rest)
     others = ends + rest
@@ -310,13 +204,23 @@ def _indices(
         return generator.sample(kept, len(kept)) if moved is None else moved
     size = call.size
     if name == "choices":
+        able = _drawable(call, size)
         if variant < 2:
-            return [(0, size - 1)[variant]] * len(kept)
-        return [generator.randrange(size) for _ in kept]
+            return [able[(0, -1)[variant]]] * len(kept)
+        return [generator.choice(able) for _ in kept]
     if name != "sample" or call.compared[2]:
         raise Unvaried
     ends = {0: range(len(kept)), 1: range(size - 1, size - 1 - len(kept), -1)}.get(variant)
     return generator.sample(range(size), len(kept)) if ends is None else list(ends)
+
+
+def _drawable(call: VariedCall, size: int) -> Sequence[int]:
+    """Return the indices that `choices` may draw: those whose weight is not zero."""
+    _, weights, totals, _ = call.compared
+    if totals is not None:
+        weights = [after - before for before, after in zip([0, *totals], totals, strict=False)]
+    able = range(size) if weights is None else [index for index, weight in enumerate(weights) if weight]
+    return able or range(size)
 
 
 def _array(name: str, call: VariedCall, variant: int) -> Any:
@@ -329,17 +233,32 @@ def _array(name: str, call: VariedCall, variant: int) -> Any:
 
 
 def _uuid(call: VariedCall, kept: Any, variant: int) -> Any:
-    generator = _generator(call, variant)
+    generator = generator_for(call, variant)
     if isinstance(kept, uuid.UUID):
-        return uuid.UUID(int=generator.getrandbits(128), version=4 if kept.version is None else kept.version)
+        text = _other_digits(kept.hex, call, variant, generator)
+        return uuid.UUID(text, version=4 if kept.version is None else kept.version)
     if isinstance(kept, str):
-        return "".join(
-            generator.choice("0123456789abcdef") if character in "0123456789abcdefABCDEF" else character
-            for character in kept
-        )
+        return _other_digits(kept, call, variant, generator)
     if type(kept) is int:
-        return generator.getrandbits(48)
+        return int(_other_digits(f"{kept:012x}", call, variant, generator), 16)
     raise Unvaried
+
+
+_DIGITS = "0123456789abcdef"
+
+
+def _other_digits(text: str, call: VariedCall, variant: int, generator: random.Random) -> str:
+    """Return other hexadecimal digits. The first and the last are others each time, since a shard may depend on them."""
+    digits = [
+        generator.choice(_DIGITS) if character in "0123456789abcdefABCDEF" else character
+        for character in text
+    ]
+    places = [place for place, character in enumerate(text) if character.lower() in _DIGITS]
+    for place in {places[0], places[-1]} if places else ():
+        digit = int(text[place], 16)
+        # The first variant turns the order of several values around.
+        digits[place] = _DIGITS[15 - digit if not variant else (digit + 7 * call.nth + variant) % 16]
+    return "".join(digits)
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
@@ -358,38 +277,68 @@ def _environment(call: VariedCall, kept: Any, variant: int) -> Any:
     if variant == 2:
         return ""
     if kept and kept.isdecimal():
-        return str(int(kept) + 17 + 1000 * variant)
+        if variant < LEAST:
+            return str(1 if variant == LEAST - 1 else int(kept) + 17 + 1000 * variant)
+        return str(generator_for(call, variant).randrange(10 ** (len(kept) + 1)))
     flag = {"1": "0", "true": "false", "false": "true", "yes": "no", "no": "yes"}.get((kept or "").lower())
     if variant == 0 and flag is not None:
         return flag
-    return (
-        ("1", "", "", "other-value")[variant] if not kept and variant < 4 else f"{kept or 'value'}-{variant}"
-    )
+    if not kept:
+        return ("1", "", "", "other-value")[variant] if variant < 4 else f"value-{variant}"
+    # Another beginning as well: a program may look at that only.
+    return f"{kept}-{variant}" if variant % 2 == 0 else f"{variant}-{kept}"
 
 
 def _host(call: VariedCall, kept: Any, variant: int) -> Any:
+    if isinstance(kept, tuple):
+        return _by_files(other_file_value, call, kept, variant)
     if isinstance(kept, bool) or not isinstance(kept, int | float | str):
         raise Unvaried
     if isinstance(kept, str):
-        return f"{kept}-{variant}" if kept else f"other-{variant}"
+        return f"{kept}-{variant}" if variant % 2 == 0 else f"{'az'[variant // 2 % 2]}{variant}-{kept}"
     return type(kept)(
         (kept + 1, 1, kept * 2 + 3, kept + 7919)[variant] if variant < 4 else kept + 31 * variant
     )
 
 
 def _files(call: VariedCall, kept: Any, variant: int) -> Any:
-    """Return a folder's listing in another order, or without one entry. Other values have no variants."""
-    if isinstance(kept, list):
-        others = {0: kept[::-1], 1: kept[:-1], 2: kept[1:] + kept[:1], 3: kept[1:]}.get(variant)
-        return _generator(call, variant).sample(kept, len(kept)) if others is None else others
+    """Return other content, another listing or status, or that there is no such file."""
+    return _by_files(other_file_value, call, kept, variant)
+
+
+def _subprocess(call: VariedCall, kept: Any, variant: int) -> Any:
+    """Return another answer of a process; only of calls that wait for it."""
+    if call.source.call not in ANSWERS:
+        raise Unvaried
+    return _by_files(lambda _name, answer, number: other_answer(answer, number), call, kept, variant)
+
+
+def _unvaried(_call: VariedCall, _kept: Any, _variant: int) -> Any:
     raise Unvaried
 
 
+def _by_files(change: Callable[[str, Any, int], Any], call: VariedCall, kept: Any, variant: int) -> Any:
+    if variant == LEAST and call.words and (other := with_words(kept, call.words)) != kept:
+        return other
+    try:
+        # Files get ages of their own, or their order stays the same.
+        turned = (variant + call.nth) % LEAST if variant < LEAST else variant
+        return change(call.source.call.rpartition(".")[2], kept, turned)
+    except Same:
+        raise Unvaried from None
+
+
+ANSWERS = frozenset(
+    f"subprocess.{name}" for name in ("run", "call", "check_output", "getoutput", "getstatusoutput")
+)
+"""Sources that wait for another process and return its answer."""
+
 _BY_CATEGORY: dict[str, Vary] = {
-    "clock": _clock,
+    "clock": other_time,
     "random": _random,
     "uuid": _uuid,
     "env": _environment,
     "host": _host,
     "files": _files,
+    "subprocess": _subprocess,
 }

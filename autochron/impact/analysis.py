@@ -8,9 +8,6 @@ changes that no single line explains.
 
 from __future__ import annotations
 
-import ast
-import gc
-import importlib.util
 import pickle
 import shutil
 import tempfile
@@ -22,13 +19,16 @@ from autochron._runtime.unpatched import os
 from autochron.detect.catalogue import BY_NAME
 from autochron.diagnostics.check import check
 from autochron.errors import UsageError
-from autochron.impact.alternative_values import can_vary
+from autochron.impact.alternative_values import can_vary, variants_of
 from autochron.impact.consistency import Agreement
 from autochron.impact.effect import difference
 from autochron.impact.hash_seeds import NUMBER, PROBE, Seeds, plans_in
 from autochron.impact.order_perturbation import NOTHING
+from autochron.impact.preloading import imports_of, preload
 from autochron.impact.probe import HANGS, Outcome, Probe, failed_outcome, packed
 from autochron.impact.search import Search
+from autochron.impact.site_conditions import conditions_for
+from autochron.impact.steady_clocks import has_steady, inverted, is_steady, oriented
 from autochron.impact.tape import Tape, site_key
 from autochron.instrument.activation import activate
 from autochron.isolation.environment import set_environment
@@ -37,13 +37,14 @@ from autochron.ports import Record
 from autochron.program.main_module import Program
 from autochron.program.replay import enter_folder, load_record
 from autochron.program.run import Options, with_own_code
-from autochron.project import read_source
 from autochron.replaying.command_trust import refuse_foreign
 from autochron.replaying.plan import FULL
 
 _UNORDERED: tuple[Category, ...] = ("set-order", "identity")
 _LEAST = 5.0
 """The shortest default timeout of a replay, in seconds."""
+_ATTEMPTS = 20
+"""How often values are drawn that lead to crossings of the trace only."""
 _FIRST = 120.0
 """The default timeout of the first replay, in seconds."""
 
@@ -55,8 +56,8 @@ class ImpactRequest(NamedTuple):
     """A name, an id or its prefix, `last`, or the path of a trace file."""
     words: tuple[str, ...]
     """The command's own arguments, which the processes with other hash seeds get."""
-    variants: int = 4
-    """How many variants each site gets."""
+    variants: int | None = None
+    """How many variants each site gets; None for as many as are worth it."""
     site: str | None = None
     """`FILE:LINE` of the only site to try; None for all."""
     timeout: float | None = None
@@ -152,6 +153,7 @@ class _Analysis:
         self._timeout = request.timeout or _FIRST
         self._replays = 0
         self._seeds: Seeds | None = None
+        self._steady: frozenset[str] = frozenset()
         self._agreement = Agreement({}, NOTHING, self._baseline, None)
 
     def run(self, folder: str) -> Impacts:
@@ -159,7 +161,9 @@ class _Analysis:
         # Not a TemporaryDirectory: each fork runs the exit handlers, and would remove it.
         scratch = tempfile.mkdtemp()
         self._probe.folder = plans_in(scratch)
-        _preload(_imports_of(self._probe.path, self._probe.owns))
+        self._probe.scratch = os.path.join(scratch, "contents")
+        os.mkdir(self._probe.scratch)
+        preload(imports_of(self._probe.path, self._probe.owns))
         try:
             return self._search_all(scratch, folder)
         finally:
@@ -176,7 +180,12 @@ class _Analysis:
         orders.update(unscanned)
         if any(site.category == "set-order" for site in orders.values()):
             self._start_seeds(scratch, folder)
-        searches = [self._search(sites)]
+        known = conditions_for(sites, first.files, self._probe.name_of)
+        self._probe.conditions, self._probe.words = known
+        steady = {key: site for key, site in sites.items() if is_steady(site.call)}
+        self._steady = frozenset(steady)
+        searches = [self._search({key: site for key, site in sites.items() if key not in steady})]
+        searches.append(self._search(steady))
         self._agreement = Agreement(
             orders,
             first.ordered,
@@ -219,10 +228,20 @@ class _Analysis:
 
     def _search(self, sites: Mapping[str, Impact]) -> Search:
         """Try all sites that can be tried, and return the finished search."""
-        keys = [key for key, site in sites.items() if site.untried is None]
-        search = Search(keys, self._request.variants, self._attempt)
+        search = Search(
+            {key: self._variants_of(key, site) for key, site in sites.items() if site.untried is None},
+            self._attempt,
+        )
         search.run()
         return search
+
+    def _variants_of(self, key: str, site: Impact) -> int:
+        """Return how many variants a site gets."""
+        source = None if site.category in _UNORDERED else BY_NAME.get(site.call)
+        probe = self._probe
+        return self._request.variants or variants_of(
+            source, len(probe.conditions.get(key, ())), has_words=bool(probe.words.get(key))
+        )
 
     def _begin(self) -> Outcome:
         """Fill the tape, check that a second replay is the same, and return the first one's outcome.
@@ -232,11 +251,11 @@ class _Analysis:
         Raises:
             UsageError: the trace doesn't replay, or two unperturbed replays differ.
         """
-        first = self._replay({}, first=True)
+        first = self._first()
         broken, effect = self._broken(first), None
         if broken is None:
             self._tape = first.tape
-            _preload(first.modules)
+            preload(first.modules)
             if self._probe.sources is not None:
                 self._probe.sources.prepare(first.files)
             began = unpatched.perf_counter_ns()
@@ -261,6 +280,18 @@ class _Analysis:
                     raise
         raise self._refusal(broken, effect)
 
+    def _first(self) -> Outcome:
+        """Fill the tape. Values that lead to a crossing which the trace does not have are drawn anew."""
+        outcome = self._replay({}, first=True)
+        while (
+            self._probe.attempt < _ATTEMPTS
+            and outcome.replaceable
+            and any(fault.endswith("(extra)") for fault in outcome.faults)
+        ):
+            self._probe.attempt += 1
+            outcome = self._replay({}, first=True)
+        return outcome
+
     def _replay(self, variants: Mapping[str, int], *, first: bool = False) -> Outcome:
         """Replay once in a fork. The first replay fills the tape; later ones are served from it."""
         self._replays += 1
@@ -271,7 +302,9 @@ class _Analysis:
 
     def _attempt(self, variants: Mapping[str, int]) -> Effect | None:
         """Replay with these variants, and return what changed. For a single site, all its groups must confirm the change."""
-        effect = difference(self._baseline, self._replay(variants))
+        if len(variants) > 1 and has_steady(variants):
+            variants = oriented(variants, self._steady)
+        effect = difference(self._reference(variants), self._replay(variants))
         if effect is None or len(variants) > 1:
             return effect
         ((key, variant),) = variants.items()
@@ -279,6 +312,10 @@ class _Analysis:
             if difference(self._baseline, self._replay(dict.fromkeys(group, variant))) is None:
                 return None
         return effect
+
+    def _reference(self, variants: Mapping[str, int]) -> Outcome:
+        """Return the replay to compare with: the baseline, or for steady clocks one in which time passes right after."""
+        return self._replay(inverted(variants)) if has_steady(variants) else self._baseline
 
     def _broken(self, first: Outcome) -> str | None:
         """Return why the first replay can't be compared with others; None where it can."""
@@ -334,7 +371,7 @@ class _Analysis:
         """Return a site with what the search found out about it."""
         if site.untried is not None:
             return site
-        variants, effect = harmful.get(key, (self._request.variants, None))
+        variants, effect = harmful.get(key, (self._variants_of(key, site), None))
         if effect is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
         return _with(site, variants=variants, effect=effect)
@@ -428,44 +465,3 @@ def _with(
         effect=effect,
         untried=untried,
     )
-
-
-def _imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
-    """Return the third-party modules that a program's file imports at its top level.
-
-    They are imported before the first fork, so that the first replay does not have to.
-    """
-    source = None if path is None else read_source(path)
-    try:
-        body = [] if source is None else ast.parse(source).body
-    except (SyntaxError, ValueError):  # the replay reports it
-        return []
-    names = [alias.name for node in body if isinstance(node, ast.Import) for alias in node.names]
-    names += [
-        node.module for node in body if isinstance(node, ast.ImportFrom) and node.module and not node.level
-    ]
-    folder = os.path.dirname(os.path.realpath(path or ""))
-    return [name for name in dict.fromkeys(names) if _is_third_party(name.partition(".")[0], folder, owns)]
-
-
-def _is_third_party(package: str, folder: str, owns: Callable[[str], bool]) -> bool:
-    """Return whether a package is not the project's, and not shadowed by a file or folder beside the program."""
-    if any(os.path.exists(os.path.join(folder, name)) for name in (package, f"{package}.py")):
-        return False
-    try:
-        spec = importlib.util.find_spec(package)
-    except (ImportError, ValueError):
-        return False
-    places = () if spec is None else (spec.origin or "", *(spec.submodule_search_locations or ()))
-    return spec is not None and not any(owns(place) for place in places)
-
-
-def _preload(modules: Sequence[str]) -> None:
-    """Import modules that the program imports, so that each fork finds them loaded."""
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except BaseException:  # noqa: S112 - the program can import it its own way in each replay
-            continue
-    # So that the collector of a fork skips these objects: to traverse them would copy their memory pages.
-    gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from operator import ne
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,30 @@ _NOTHING = "(nothing)"
 
 
 def difference(before: Outcome, after: Outcome) -> Effect | None:
-    """Return the first difference between two replays; None where they are the same."""
+    """Return the first difference between two replays; None where they are the same.
+
+    Addresses count only where the replay has given them: all others depend on what a process has allocated before.
+    """
     if after.problem is not None:
         return Effect(f"the program {after.problem}", "it ends", after.problem)
+    before, after = _without_addresses(before), _without_addresses(after)
     return _crossings(before, after) or _output(before.stdout, after.stdout) or _ending(before, after)
+
+
+_ADDRESS = re.compile(rb"(?<= at )0x([0-9a-fA-F]{6,16})\b")
+
+
+def _without_addresses(outcome: Outcome) -> Outcome:
+    """Return a replay with the same text in place of each address that it has not given itself."""
+    if not any(b" at 0x" in met.input for met in outcome.met) and b" at 0x" not in outcome.stdout:
+        return outcome
+    places = outcome.ordered.places
+
+    def shown(address: re.Match[bytes]) -> bytes:
+        return address[0] if int(address[1], 16) in places else b"0x"
+
+    met = tuple(one._replace(input=_ADDRESS.sub(shown, one.input)) for one in outcome.met)
+    return outcome._replace(met=met, stdout=_ADDRESS.sub(shown, outcome.stdout))
 
 
 def _crossings(before: Outcome, after: Outcome) -> Effect | None:

@@ -60,6 +60,8 @@ class OrderReport(NamedTuple):
     """For each site that was reached, the fingerprints of its values: equal if the values have one order."""
     unknown: frozenset[str]
     """The sites that got a value for which no other order, hash or text is known."""
+    places: frozenset[int] = frozenset()
+    """The numbers that stood for addresses at the wrapped expressions."""
 
 
 NOTHING = OrderReport(frozenset(), {}, frozenset())
@@ -132,6 +134,7 @@ class Ordering:
     def __init__(self, values: Perturbing) -> None:
         self._values = values
         self._contents: dict[str, set[int]] = {}
+        self._shown: set[int] = set()
         self._unknown: set[str] = set()
         self._places: dict[int, int] = {}
         """The number that replaces each address."""
@@ -159,7 +162,7 @@ class Ordering:
     def report(self, keys: set[str]) -> OrderReport:
         """Return what was observed; `keys` are the sites of all modules that were loaded."""
         contents = {key: frozenset(numbers) for key, numbers in list(self._contents.items())}
-        return OrderReport(frozenset(keys), contents, frozenset(self._unknown))
+        return OrderReport(frozenset(keys), contents, frozenset(self._unknown), frozenset(self._shown))
 
     def __call__(self, key: str, kind: str, value: Any) -> Any:
         return self._by_kind[kind](key, value)
@@ -240,7 +243,9 @@ class Ordering:
             self._hold(address, holder)
         self._note_content(key, hash((self._process, place)))  # an address means nothing in another process
         variant = self._variant(key) if moves else None
-        return place if variant is None else other_address(place, variant)
+        shown = place if variant is None else other_address(place, variant)
+        self._shown.add(shown)
+        return shown
 
     def _hold(self, address: int, holder: object) -> None:
         """Forget an address when its object dies, because another object may get it; else keep the object alive."""

@@ -9,7 +9,7 @@ import struct
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from autochron._runtime import exit_hooks, unpatched
@@ -31,6 +31,7 @@ from autochron.workers.pipes import deadline_after, read_part, write_all
 from autochron.workers.silence import silence
 
 if TYPE_CHECKING:
+    from autochron.impact.branch_conditions import Condition
     from autochron.instrument.activation import Activation
     from autochron.model import Command
     from autochron.ports import Record, Replayer
@@ -93,8 +94,13 @@ class Probe:
     Attributes:
         path: the file that the program begins in; None where it isn't known.
         owns: returns whether a file is the project's.
+        name_of: returns the name that sites have for a file.
         sources: the project's rewritten modules; None where the modules run as they are.
         folder: where woven code is kept.
+        scratch: where files with other content are written.
+        words: those that the program looks for in contents and answers, by the site's key.
+        attempt: the seed of values that are not on the tape.
+        conditions: those that single sites decide, by the site's key.
     """
 
     def __init__(
@@ -102,8 +108,13 @@ class Probe:
     ) -> None:
         self.path = path
         self.owns = activation.project.owns
+        self.name_of = activation.project.name
         self.sources: ProjectSources | None = ProjectSources(activation.project)
         self.folder = ""
+        self.scratch = ""
+        self.words: Mapping[str, tuple[str, ...]] = {}
+        self.attempt = 0
+        self.conditions: Mapping[str, Sequence[Condition]] = {}
         self._activation = activation
         self._record = record
         self._command = command
@@ -147,7 +158,17 @@ class Probe:
             activation.values.watch.off()
         created = dt.datetime.fromisoformat(self._record.header.created or "1970-01-01T00:00:00Z")
         began = created.timestamp()
-        values = Perturbing(activation.rules, activation.project, tape, variants, began)
+        values = Perturbing(
+            activation.rules,
+            activation.project,
+            tape,
+            variants,
+            began,
+            self.conditions,
+            self.words,
+            self.scratch,
+            self.attempt,
+        )
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()

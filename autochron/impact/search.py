@@ -20,19 +20,31 @@ class Search:
         harmful: for each harmful site how many variants were tried, and the effect of the last one.
     """
 
-    def __init__(self, sites: Sequence[str], variants: int, attempt: Try) -> None:
+    def __init__(self, sites: Mapping[str, int], attempt: Try) -> None:
+        """Take the sites, each with its number of variants, and what replays."""
         self._numbers = {site: number for number, site in enumerate(sites)}
-        self._variants = variants
+        self._variants = sites
         self._attempt = attempt
         self.harmful: dict[str, tuple[int, Effect]] = {}
 
     def run(self) -> None:
-        """Try all sites with all variants."""
-        for step in range(self._variants):
-            self._split([site for site in self._numbers if site not in self.harmful], step)
+        """Try all sites with all variants, and once more as long as others turn out to be harmful.
+
+        For a change that a harmful site made in the same replay may have hidden that of another one.
+        """
+        for _ in range(_PASSES):
+            before = len(self.harmful)
+            for step in range(max(self._variants.values(), default=0)):
+                self._split([site for site in self._left() if step < self._variants[site]], step)
+            if len(self.harmful) == before:
+                return
+
+    def _left(self) -> list[str]:
+        """Return the sites that have not been found harmful."""
+        return [site for site in self._numbers if site not in self.harmful]
 
     def _attempt_all(self, sites: Sequence[str], step: int) -> Effect | None:
-        return self._attempt({site: (step + self._numbers[site]) % self._variants for site in sites})
+        return self._attempt({site: (step + self._numbers[site]) % self._variants[site] for site in sites})
 
     def _split(self, sites: Sequence[str], step: int, *, is_known: bool = False) -> bool:
         """Find the harmful sites of a group, and return whether there are any. `is_known`: there is at least one."""
@@ -61,3 +73,5 @@ def _parts(sites: Sequence[str]) -> list[Sequence[str]]:
 
 
 _FEW, _PARTS = 5, 4
+_PASSES = 3
+"""How often all variants are tried at most."""

@@ -6,14 +6,18 @@ the same values again, or variants of them.
 
 from __future__ import annotations
 
+import copyreg
 import pickle
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import isgeneratorfunction
+from itertools import chain
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autochron._runtime.own_frames import drop_frames
-from autochron._runtime.unpatched import getframe
+from autochron._runtime.unpatched import getframe, os
 from autochron.ambient.ambient import Values
 from autochron.crossing.lanes import CURRENT
 from autochron.detect.ambient_codec import (
@@ -29,10 +33,17 @@ from autochron.detect.ambient_codec import (
 from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.watch.counters import SourceCount as Line
 from autochron.detect.watch.counters import Through
-from autochron.impact.alternative_values import Unvaried, VariedCall, can_vary, vary
+from autochron.impact.alternative_files import text_of, with_text
+from autochron.impact.alternative_values import ANSWERS, can_vary, others_of, values_with, vary
+from autochron.impact.opened_files import OpenedFile
+from autochron.impact.opened_files import reads as is_read
+from autochron.impact.steady_clocks import gap, is_steady
+from autochron.impact.temporary_names import NamedAnew, hold_names, is_named
+from autochron.impact.varied_call import FIRST_SOUGHT, VariedCall
 from autochron.weaving.gate import GATE
 
 if TYPE_CHECKING:
+    from autochron.impact.branch_conditions import Condition
     from autochron.model import Rules
     from autochron.project import Project
 
@@ -65,7 +76,16 @@ class Perturbing(Values):
     alters = True
 
     def __init__(
-        self, rules: Rules, project: Project, tape: Tape | None, variants: Mapping[str, int], began: float
+        self,
+        rules: Rules,
+        project: Project,
+        tape: Tape | None,
+        variants: Mapping[str, int],
+        began: float,
+        conditions: Mapping[str, Sequence[Condition]],
+        words: Mapping[str, tuple[str, ...]],
+        folder: str,
+        attempt: int = 0,
     ) -> None:
         """Serve the values of a tape, or fill a new one where `tape` is None.
 
@@ -75,12 +95,24 @@ class Perturbing(Values):
             tape: the values of the first replay; None in that replay.
             variants: the variant of each perturbed site, by key.
             began: when the trace began, in seconds since 1970.
+            conditions: those that single sites decide, by the site's key.
+            words: those that the program looks for in contents and answers, by the site's key.
+            folder: where files with other content are written.
+            attempt: values that are not on the tape are drawn from this seed.
         """
         super().__init__(rules, project)
         self.is_first = tape is None
         self.tape: Tape = {} if tape is None else tape
         self.variants = variants
         self._began = began
+        self._conditions = conditions
+        self._folder = folder
+        self.words = words
+        self._seed = f" {attempt}" if attempt else ""
+        self._passed = 0.0
+        """Seconds by which the steady clocks are ahead of the tape."""
+        self._sought: dict[tuple[str, int], Any] = {}
+        """The last value that turned a condition, by the site's key and the condition's number."""
         self.replaceable: set[str] = set()
         self.varied: set[str] = set()
         self._counts: dict[tuple[str, str], int] = {}
@@ -91,9 +123,41 @@ class Perturbing(Values):
     def begin(self) -> None:
         """Install the patches. Sleeps are skipped unless the rules record clocks."""
         super().begin()
+        if self._folder:
+            hold_names(os.path.join(self._folder, "temporary"))
         if "clock" not in self._rules.ambient:
             self.watch.stand_before("time:sleep", self._sleep)
         self.watch.stand_before("os:listdir", self._listing)
+        self.watch.stand_before("builtins:open", self._opening)
+        for call in ANSWERS:
+            self.watch.stand_before(call.replace(".", ":"), partial(self._answering, call))
+
+    def _answering(self, call: str, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
+        """Return what gives the answer of a process to a line of the project; None for any other.
+
+        These functions take any arguments, so that the watch only counts their calls. Calls are counted here: see `_listing`.
+        """
+        self.watch.count(BY_NAME[call], 3)
+        frame = getframe(2)
+        owned = self._project.owns(frame.f_code.co_filename)
+        return _Taped(self, BY_NAME[call], self._key_at(frame, call)) if owned else None
+
+    def _opening(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
+        """Return what opens a file for a line of the project that reads it; None for any other.
+
+        As with `_listing`, the patch hides the audit event, so calls are counted here.
+        """
+        if not is_read(args, kwargs):
+            return None
+        self.watch.count(BY_NAME["open"], 3)
+        frame = getframe(2)
+        if not self._project.owns(frame.f_code.co_filename):
+            return None
+        return OpenedFile(self, self._key_at(frame, "open"), self._folder)
+
+    def _key_at(self, frame: FrameType, call: str) -> str:
+        file = self._project.name(frame.f_code.co_filename)
+        return site_key(call, file, frame.f_lineno or frame.f_code.co_firstlineno)
 
     def _listing(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Through | None:
         """Return what handles a folder's listing for a line of the project; None where no such line asks for it.
@@ -112,10 +176,7 @@ class Perturbing(Values):
             return None
         if call == "os.listdir":  # the watch ignores the audit events of patched calls
             self.watch.count(BY_NAME[call], 3)
-        file = self._project.name(frame.f_code.co_filename)
-        return _Taped(
-            self, BY_NAME[call], site_key(call, file, frame.f_lineno or frame.f_code.co_firstlineno)
-        )
+        return _Taped(self, BY_NAME[call], self._key_at(frame, call))
 
     def altered(self, line: Line, draw: Draw, kept: Any) -> Any:
         """Return a recorded value, or its variant."""
@@ -133,23 +194,76 @@ class Perturbing(Values):
         crossing = super()._through(line)
         if crossing is not None or not can_vary(line.source):
             return crossing
+        if line.source.call == "pathlib.Path.open":
+            return OpenedFile(self, self.key_of(line), self._folder)
+        if is_named(line.source):
+            return NamedAnew(self, self.key_of(line))
         return _Taped(self, line.source, self.key_of(line))
 
     def vary(self, source: Source, name: str, key: str, draw: Draw, kept: Any, nth: int) -> Any:
         """Return a value, or its variant where its site is perturbed."""
+        if is_steady(source.call):
+            return self._steady(source, key, kept, nth)
         variant = self.variants.get(key)
         if variant is None:
             return kept
         try:
             place = f"{key} {lane_name()}"
-            other = vary(VariedCall(source, name, draw.compared, nth, place, self._began), kept, variant)
-        except (Unvaried, ArithmeticError, ValueError):  # of a date past the last one, too
-            return kept
+            call = VariedCall(source, name, draw.compared, nth, place, self._began, self.words.get(key, ()))
+            other = self._turning(call, key, draw, kept, variant)
         except KeyError:
             self.varied.add(key)
             raise
+        except Exception:  # Unvaried, or an error of ours, which the program must not see
+            return kept
         self.varied.add(key)
         return other
+
+    def _steady(self, source: Source, key: str, kept: Any, nth: int) -> Any:
+        """Return the reading of a steady clock, after all that has passed.
+
+        A clock that never goes back can't show another value on one line alone. So time passes before the readings of a
+        perturbed line, or right after them where its variant is inverted. Between the two only the line's values differ.
+        """
+        unit = 1e9 if source.call.endswith("_ns") else 1
+        variant = self.variants.get(key)
+        if variant is None:
+            return kept + type(kept)(self._passed * unit)
+        self.varied.add(key)
+        number = variant if variant >= 0 else ~variant
+        seconds = gap(number, nth, len(self.tape.get((key, lane_name()), ())))
+        if variant >= 0:
+            self._passed += seconds
+        reading = kept + type(kept)(self._passed * unit)
+        if variant < 0:
+            self._passed += seconds
+        return reading
+
+    def _turning(self, call: VariedCall, key: str, draw: Draw, kept: Any, variant: int) -> Any:
+        """Return a variant of a value, from `FIRST_SOUGHT` on one that turns a condition of the program."""
+        conditions = self._conditions.get(key, ())
+        if variant < FIRST_SOUGHT or not conditions or call.nth >= _TURNED or call.source.call in SEEDED:
+            return vary(call, kept, variant)
+        number = (variant - FIRST_SOUGHT) // 2 % len(conditions)
+        texts = [text for text in conditions[number].texts if text != text_of(kept)]
+        if variant % 2 and texts and kept is None:
+            return texts[(variant // 2 + call.nth) % len(texts)]
+        if variant % 2 and texts and text_of(kept) is not None:
+            return with_text(kept, texts[(variant // 2 + call.nth) % len(texts)])
+        if variant % 2 and call.nth:
+            return kept  # only the first value
+        last = self._sought.get((key, number))
+        candidates = [] if last is None else [last]
+        try:
+            found = conditions[number].other_value(
+                kept,
+                chain(candidates, values_with(texts, kept), others_of(call, kept)),
+                _rebuilding(draw),
+            )
+        except LookupError:
+            return vary(call, kept, variant)
+        self._sought[key, number] = found
+        return found
 
     def replacement(self, source: Source, original: Callable[..., Any], key: str) -> Callable[..., Any]:
         """Return the function that makes values which are not on the tape.
@@ -157,7 +271,7 @@ class Perturbing(Values):
         It is the trace's clock or a seeded generator, if the source has one, so that each replay gets the same values.
         """
         if self.inventor is not None and form_of(source) is not None:
-            return self.inventor.replacement(source.call, original, lane_name(), key)
+            return self.inventor.replacement(source.call, original, lane_name() + self._seed, key)
         return random_bits if source.call in SEEDED else original
 
     def next_of(self, key: str) -> tuple[int, bytes | None]:
@@ -218,6 +332,22 @@ class _Taped:
         return draw.rebuild(owner.vary(self._source, name, key, draw, kept, nth))
 
 
+def _rebuilding(draw: Draw) -> Callable[[Any], Any]:
+    """Return what rebuilds a value for a condition; a value that does not fit makes it unknown."""
+
+    def rebuild(kept: Any) -> Any:
+        try:
+            return draw.rebuild(kept)
+        except Exception:
+            return None
+
+    return rebuild
+
+
+_TURNED = 20
+"""How many values of a site are sought in one replay."""
+
+
 def _listed(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draw | None:
     """Return how a listing is recorded. From Python 3.13 on it is made at once; before, a generator calls `os.listdir`."""
     if isgeneratorfunction(function):
@@ -229,8 +359,25 @@ _FORMS = {"pathlib.Path.iterdir": SourceForm((), _listed)}
 """Forms of sources whose values are replaced here but never recorded."""
 
 
+def _named_tuple(module: str, name: str, values: tuple[Any, ...]) -> Any:
+    """Return a named tuple of the type that a module has under a name."""
+    return getattr(sys.modules[module], name)._make(values)
+
+
+def _note_type(value: Any) -> None:
+    """Have a named tuple pickled by the name that its module has for its type, such as that of `shutil.disk_usage`."""
+    kind = type(value)
+    if not isinstance(value, tuple) or not hasattr(kind, "_make"):
+        return
+    module = sys.modules.get(kind.__module__)
+    name = next((name for name, found in vars(module).items() if found is kind), None) if module else None
+    if name is not None and name != kind.__qualname__:
+        copyreg.pickle(kind, lambda value: (_named_tuple, (kind.__module__, name, tuple(value))))
+
+
 def _packed(value: Any) -> bytes | None:
     """Return a value pickled; None if it can't be pickled and unpickled, such as an iterator over a folder."""
+    _note_type(value)
     try:
         packed = pickle.dumps(value)
         pickle.loads(packed)  # noqa: S301 - pickled one line above

@@ -6,7 +6,8 @@ import datetime as dt
 import pytest
 
 from autochron.detect.catalogue import BY_NAME
-from autochron.impact.alternative_values import LEAST, VariedCall, vary
+from autochron.impact.alternative_values import vary
+from autochron.impact.varied_call import LEAST, VariedCall
 
 WEEK = [dt.datetime(2026, 11, 16 + day, 10, 30) for day in range(7)]
 

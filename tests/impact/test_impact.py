@@ -91,16 +91,16 @@ def test_the_report_is_the_same_each_time_and_later_runs_show_it(project):
     assert result.stderr == ""
     lines = result.stdout.decode().splitlines()
     assert lines[:3] == [
-        "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)",
+        "agent.py:6  clock  time.time  ×1  direct  no effect observed (6 variants)",
         "agent.py:8  random  random.random  ×1  direct  no effect observed (4 variants)",
-        "agent.py:8  clock  time.time  ×1  direct  no effect observed (4 variants)",
+        "agent.py:8  clock  time.time  ×1  direct  no effect observed (6 variants)",
     ]
     assert lines[3].startswith("agent.py:9  set-order  ")
     assert lines[3].endswith("  HARMFUL: changes send[2] input at text")
     assert "autochron: 1 of 4 sites harmful; " in lines[5]
     assert run(project, "impact", "last").stdout == result.stdout
     later_report = run(project, "run", "agent.py").stderr
-    assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (4 variants)" in later_report
+    assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (6 variants)" in later_report
 
 
 @pytest.mark.slow
@@ -158,15 +158,12 @@ def test_a_program_that_cannot_be_tried_is_refused_in_one_line(project):
 
 def test_a_refusal_names_the_likely_source_of_the_difference(project):
     (project / "agent.py").write_text(
-        "import tempfile\nfrom boundary import send\n\nwith tempfile.TemporaryDirectory() as folder:\n    send(folder)\n"
+        "import resource\nfrom boundary import send\n\nsend(resource.getrusage(resource.RUSAGE_SELF))\n"
     )
     run(project, "run", "agent.py")
     result = run(project, "impact", "last")
     assert result.status == 2
-    assert (
-        "make what it comes from, perhaps tempfile.TemporaryDirectory at agent.py:4, a boundary"
-        in result.stderr
-    )
+    assert "make what it comes from, perhaps resource.getrusage at agent.py:4, a boundary" in result.stderr
 
 
 def test_a_trace_of_a_block_names_no_program(project):

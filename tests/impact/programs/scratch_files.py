@@ -5,12 +5,12 @@ from boundary import send
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:  # untried
+    with tempfile.TemporaryDirectory() as folder:  # harmless
         with open(os.path.join(folder, "notes"), "w") as file:
             file.write("x")
-    handle, name = tempfile.mkstemp()  # untried
+    handle, name = tempfile.mkstemp()  # harmless
     os.write(handle, b"x")
     os.close(handle)
     os.remove(name)
-    os.rmdir(tempfile.mkdtemp())  # untried
+    os.rmdir(tempfile.mkdtemp())  # harmless
     send("done")

@@ -4,7 +4,7 @@ from boundary import send
 
 
 def main():
-    until = time.monotonic() + 60  # harmless
+    until = time.monotonic() + 60  # harmful
     for step in range(3):
         if time.monotonic() > until:  # harmful
             break

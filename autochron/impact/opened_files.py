@@ -1,0 +1,115 @@
+"""Open files with other content for the lines that are perturbed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Protocol
+
+from autochron._runtime import unpatched
+from autochron._runtime.unpatched import os
+from autochron.detect.watch.patches import only_writes
+from autochron.impact.alternative_files import other_bytes, with_words
+from autochron.impact.varied_call import LEAST
+
+_INVENTED = (b"{}\n", b"1\n", b"", b"other\n")
+"""Contents of a file that is not there."""
+_MOST = 4_000_000
+"""The largest file, in bytes, of which another content is made."""
+
+
+class SiteVariants(Protocol):
+    """What tells which sites are perturbed: `tape.Perturbing`."""
+
+    variants: Any
+    words: Any
+    replaceable: set[str]
+    varied: set[str]
+
+
+class OpenedFile:
+    """Opens the files of one line, with other content where the line is perturbed."""
+
+    __slots__ = ("_folder", "_key", "_owner")
+
+    def __init__(self, owner: SiteVariants, key: str, folder: str) -> None:
+        """Take what is perturbed, the site's key, and the folder in which files with other content are written."""
+        self._owner = owner
+        self._key = key
+        self._folder = folder
+
+    def __call__(self, original: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        owner, key = self._owner, self._key
+        owner.replaceable.add(key)
+        variant = owner.variants.get(key)
+        try:
+            opened = original(*args, **kwargs)
+        except FileNotFoundError:
+            if variant is None:
+                raise
+            owner.varied.add(key)
+            return self._invented(original, args, kwargs, variant)
+        if variant is None:
+            return opened
+        changed = self._changed(opened, variant)
+        if changed is None:
+            return opened
+        owner.varied.add(key)
+        return changed
+
+    def _invented(
+        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], variant: int
+    ) -> Any:
+        """Return a file where there is none, as another run may find one."""
+        path = self._written(_INVENTED[variant % len(_INVENTED)])
+        owner = getattr(original, "__self__", None)
+        if owner is not None and not isinstance(owner, ModuleType):
+            return open(path, *args, **kwargs)  # `Path.open`, whose path is no argument
+        if args:
+            return original(path, *args[1:], **kwargs)
+        return original(**{**kwargs, "file": path})
+
+    def _written(self, content: bytes) -> str:
+        """Write a file, and return its path."""
+        path = os.path.join(self._folder, f"content-{unpatched.getpid()}-{len(os.listdir(self._folder))}")
+        with io.FileIO(path, "w") as file:
+            file.write(content)
+        return path
+
+    def _changed(self, opened: Any, variant: int) -> Any:
+        """Return the same kind of file with other content; None where it can't be read from its beginning to its end."""
+        raw = opened.buffer if isinstance(opened, io.TextIOWrapper) else opened
+        if not isinstance(raw, io.BufferedReader | io.BufferedRandom) or not raw.seekable():
+            return None
+        try:
+            content = raw.read(_MOST + 1)
+            raw.seek(0)
+        except OSError:
+            return None
+        if len(content) > _MOST:
+            return None
+        words = self._owner.words.get(self._key, ())
+        changed = with_words(content, words) if variant == LEAST and words else other_bytes(content, variant)
+        path = self._written(changed)
+        opened.close()
+        if not isinstance(opened, io.TextIOWrapper):
+            return io.BufferedReader(io.FileIO(path))
+        return io.TextIOWrapper(
+            io.BufferedReader(io.FileIO(path)),
+            encoding=opened.encoding,
+            errors=opened.errors,
+            newline=_newline_of(opened),
+        )
+
+
+def reads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether the arguments of `open` open a file by its name to read it."""
+    path = args[0] if args else kwargs.get("file")
+    mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
+    return not isinstance(path, int) and not only_writes(mode) and isinstance(mode, str) and "+" not in mode
+
+
+def _newline_of(opened: io.TextIOWrapper) -> str | None:
+    """Return how a file treats the ends of lines, as far as it tells."""
+    return None if opened.newlines is None else ""
