@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from autochron.detect.catalogue import Argument, Source
 from autochron.detect.scan.flow import last_name
-from autochron.detect.scan.libraries import DEFERRING, FACTORIES, LibraryCall
+from autochron.detect.scan.libraries import DEFERRING, FACTORIES
+from autochron.detect.scan.library_call import LibraryCall
 
 
 def reaching(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:

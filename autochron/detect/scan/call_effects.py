@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from autochron.detect.scan.destinations import Destinations
@@ -62,6 +63,14 @@ KEEPING_ORDER = frozenset(_KEEPING_ORDER_NAMES.split())
 """Functions whose result has the elements of their argument in its order."""
 
 
+COUNTING = frozenset({"len", "bool", "any", "all", "isinstance"})
+"""Functions whose result says nothing of the keys of a table."""
+_FILLING = frozenset(
+    {"heapq.heappush", "heapq.heappushpop", "bisect.insort", "bisect.insort_left", "bisect.insort_right"}
+)
+"""Functions that put an argument into their first one."""
+
+
 def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
     """Return what a call does with its arguments."""
     called = call.func
@@ -78,6 +87,8 @@ def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
         return "fills"
     if own or module.classes_of(last):
         return "own"
+    if dotted in _FILLING:
+        return "fills"
     if dotted == last and last in _INERT:
         return "none"
     is_text_method = is_method and last in _TEXT_METHODS
@@ -134,6 +145,15 @@ def parameters_given(function: Function, call: ast.Call, node: ast.AST, keyword:
     if at < len(names):
         return [names[at]]
     return [] if arguments.vararg is None else [arguments.vararg.arg]
+
+
+def arguments_for(function: Function, parameter: str, calls: Iterable[ast.Call]) -> Iterator[ast.expr]:
+    """Yield what calls of a function pass as one of its parameters."""
+    for call in calls:
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            keyword = next((word.arg for word in call.keywords if word.value is argument), None)
+            if parameter in parameters_given(function, call, argument, keyword):
+                yield argument
 
 
 def has_initialiser(found: ast.ClassDef) -> bool:

@@ -10,24 +10,26 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from autochron.detect.scan.call_effects import (
+    COUNTING,
     KEEPING_ORDER,
     KEYED,
     ORDERLESS,
+    arguments_for,
     effect_of,
     field_given,
     has_initialiser,
     own_functions,
     parameters_given,
 )
-from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_index, root_of
+from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_index, is_of_self, root_of
 from autochron.detect.scan.flow import is_property, last_name, position_of
 from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
 
-_Mode: TypeAlias = Literal["value", "order", "object"]
-"""What of an expression depends on the source: its value, the order of its elements only, or an attribute only."""
+_Mode: TypeAlias = Literal["value", "order", "key", "object"]
+"""What of an expression depends on the source: its value, only the order of its elements, its keys, or an attribute."""
 
 _MOST = 3_000
 """The most expressions that are followed from one call. Beyond, the value may reach anything."""
@@ -48,11 +50,8 @@ _TRANSPARENT_NAMES = (
 _TRANSPARENT = frozenset(_TRANSPARENT_NAMES.split())
 """Decorators with which a function is still called by this module or the project alone."""
 
-
-class _Step(NamedTuple):
-    node: ast.AST
-    mode: _Mode
-    path: tuple[int, ...]
+_Step: TypeAlias = tuple[ast.AST, _Mode, tuple[int, ...]]
+"""An expression, what of it depends on the source, and the lines on the way."""
 
 
 def reached_from(
@@ -80,12 +79,11 @@ class _DestinationSearch:
         self._path: tuple[int, ...] = ()
         self._mode: _Mode = mode
         for start in starts:
-            self._path = ()
             self._begin(start)
 
     def _begin(self, start: ast.AST) -> None:
         """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
-        parent = self._module.parents.get(start)
+        self._path, parent = (), self._module.parents.get(start)
         if (
             self._mode == "order"
             and isinstance(parent, ast.Call)
@@ -99,9 +97,8 @@ class _DestinationSearch:
     def run(self) -> tuple[ReachedPlace, ...]:
         pending = self._pending
         while pending and len(self._seen) < _MOST:
-            step = pending.popleft()
-            self._mode, self._path = step.mode, step.path
-            self._onward(step.node)
+            node, self._mode, self._path = pending.popleft()
+            self._onward(node)
         if pending:
             self._path = ()
             self._reach("elsewhere", next(iter(self._seen))[0])
@@ -114,7 +111,7 @@ class _DestinationSearch:
         self._seen.add((node, mode))
         line = getattr(node, "lineno", 0)
         path = self._path if not line or line in self._path[-1:] else (*self._path, line)
-        self._pending.append(_Step(node, mode, path))
+        self._pending.append((node, mode, path))
 
     def _push_all(self, nodes: Iterable[ast.AST], mode: _Mode | None = None) -> None:
         for node in nodes:
@@ -164,13 +161,11 @@ class _DestinationSearch:
 
     def _compare(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_handlers`
-        is_membership = isinstance(parent.ops[-1], ast.In | ast.NotIn)  # codespell:ignore notin
-        is_none = isinstance(parent.ops[0], ast.Is | ast.IsNot) and isinstance(
-            parent.comparators[0], ast.Constant
-        )
-        if self._mode == "object" or (self._mode == "order" and (is_membership or is_none)):
-            return
-        self._push(parent)
+        is_asked = isinstance(
+            parent.ops[-1], ast.In | ast.NotIn | ast.Is | ast.IsNot
+        )  # codespell:ignore notin
+        if self._mode == "value" or (self._mode != "object" and not is_asked):
+            self._push(parent)
 
     def _comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.comprehension)  # noqa: S101 - see `_handlers`
@@ -188,7 +183,7 @@ class _DestinationSearch:
         if parent.iter is node:
             if self._mode == "value":
                 self._reach("branch", node)  # how often it runs
-            self._bind(parent.target, "value" if self._mode == "order" else None)
+            self._bind(parent.target, "value" if self._mode in ("order", "key") else None)
 
     def _with(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`
@@ -222,24 +217,23 @@ class _DestinationSearch:
 
     def _dict(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Dict)  # noqa: S101 - see `_handlers`
-        self._push(parent, "order" if node in parent.keys else None)
+        self._push(parent, "key" if node in parent.keys else None)
 
     def _dict_comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.DictComp)  # noqa: S101 - see `_handlers`
-        self._push(parent, "order" if node is parent.key else None)
+        self._push(parent, "key" if node is parent.key else None)
 
     def _subscript(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Subscript)  # noqa: S101 - see `_handlers`
         if not isinstance(parent.ctx, ast.Load):
             if parent.slice is node:
-                self._push_container(parent.value, "order")
+                # What is taken out is missed by its value.
+                self._push_container(parent.value, "value" if isinstance(parent.ctx, ast.Del) else "key")
             return
         if self._mode == "object":
             return
-        if self._mode == "order" and parent.value is node:
-            if isinstance(parent.slice, ast.Slice):
-                self._push(parent)
-            elif is_index(parent.slice):
+        if self._mode in ("order", "key") and parent.value is node:
+            if isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
                 self._push(parent, "value")
             return
         self._push(parent, "value" if parent.slice is node else None)
@@ -252,6 +246,8 @@ class _DestinationSearch:
             self._push_arguments(base, mode)
         elif isinstance(base, ast.Attribute):
             self._push_all(self._module.loads_of_attribute(base.attr), mode)
+            if not is_of_self(base):
+                self._reach("elsewhere", base, base.attr)  # an object of others holds it
 
     def _push_arguments(self, parameter: ast.Name, mode: _Mode) -> None:
         """Follow what the module passes as a parameter that is changed; nothing if the name is none."""
@@ -262,16 +258,11 @@ class _DestinationSearch:
         self._changed.add((function, parameter.id))
         if module.is_assigned(parameter):
             return
-        around = module.class_around(function)
-        name = around.name if around is not None and function.name == "__init__" else function.name
-        calls = module.calls_of(name)
+        calls = module.calls_of_function(function)
         if not calls or any(not module.is_callee(use) for use in module.reads_of(function.name)):
             self._leave(function, function.name)
-        for call in calls:
-            for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-                keyword = next((word.arg for word in call.keywords if word.value is argument), None)
-                if parameter.id in parameters_given(function, call, argument, keyword):
-                    self._push_container(argument, mode)
+        for argument in arguments_for(function, parameter.id, calls):
+            self._push_container(argument, mode)
 
     def _attribute(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_handlers`
@@ -283,7 +274,11 @@ class _DestinationSearch:
             return
         call = self._module.parents.get(parent)
         is_called = isinstance(call, ast.Call) and call.func is parent
-        if self._mode == "order" and is_called and parent.attr in KEYED | {"count", "union", "issubset"}:
+        if (
+            self._mode in ("order", "key")
+            and is_called
+            and parent.attr in KEYED | {"count", "union", "issubset"}
+        ):
             return
         if is_called and parent.attr in FILLING_METHODS:
             return
@@ -387,6 +382,8 @@ class _DestinationSearch:
                     self._reach("elsewhere", target, target.id)
             case ast.Attribute():
                 self._attribute_bound(target.attr, target, mode)
+                if not is_of_self(target):
+                    self._reach("elsewhere", target, target.attr)
             case ast.Subscript():
                 self._push_container(target, mode or self._mode)
             case ast.Tuple() | ast.List():
@@ -414,8 +411,11 @@ class _DestinationSearch:
             case "output":
                 self._reach("output", call)
             case "fills":
-                assert isinstance(call.func, ast.Attribute)  # noqa: S101 - only a method does
-                self._push_container(call.func.value, self._mode)
+                method = (
+                    isinstance(call.func, ast.Attribute) and last_name(call.func.value) not in module.imported
+                )
+                filled = call.func.value if method else call.args[0]  # type: ignore[attr-defined]
+                self._push_container(filled, self._mode)
             case "own":
                 last = last_name(call.func)
                 self._reach("own", call, self._name_of(call.func), call.func)
@@ -442,6 +442,9 @@ class _DestinationSearch:
         if self._mode == "order":
             if last not in ORDERLESS:
                 self._push(call, "order" if last in KEEPING_ORDER else "value")
+        elif self._mode == "key":
+            if last not in COUNTING:
+                self._push(call, "value")
         elif self._mode == "value" or last not in ("len", "bool"):
             self._push(call, "value")
 

@@ -35,6 +35,8 @@ class Destinations(HarmlessUses):
 
     _calls_by_name: dict[str, list[ast.Call]]
     _classes: dict[str, list[ast.ClassDef]]
+    _got: dict[str, list[ast.Call]]
+    """The calls of `getattr` by the attribute that they name."""
     _reads_by_name: dict[str, list[ast.AST]]
 
     def prepare(self) -> None:
@@ -45,6 +47,10 @@ class Destinations(HarmlessUses):
         self._reads_by_name = defaultdict(list)
         for (_, name), uses in self.uses.items():
             self._reads_by_name[name] += [use for use in uses if isinstance(use.ctx, ast.Load)]
+        self._got = defaultdict(list)
+        for call in self._calls_by_name.get("getattr", ()):
+            if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+                self._got[str(call.args[1].value)].append(call)
         self._classes = defaultdict(list)
         for node in self.parents:
             if type(node) is ast.ClassDef:
@@ -53,6 +59,12 @@ class Destinations(HarmlessUses):
     def calls_of(self, name: str) -> list[ast.Call]:
         """Return the calls of the module whose callee has a last name."""
         return self._calls_by_name.get(name, [])
+
+    def calls_of_function(self, function: Function) -> list[ast.Call]:
+        """Return the calls of the module that may call a function; of an `__init__`, those of its class."""
+        around = self.class_around(function)
+        is_initialiser = around is not None and function.name == "__init__"
+        return self.calls_of(around.name if around is not None and is_initialiser else function.name)
 
     def classes_of(self, name: str) -> list[ast.ClassDef]:
         """Return the classes of the module with a name."""
@@ -72,7 +84,8 @@ class Destinations(HarmlessUses):
 
     def loads_of_attribute(self, name: str) -> list[ast.AST]:
         """Return where an attribute of a name is read."""
-        return [use for use in self.uses.get((None, name), ()) if isinstance(use.ctx, ast.Load)]
+        reads = [use for use in self.uses.get((None, name), ()) if isinstance(use.ctx, ast.Load)]
+        return [*reads, *self._got.get(name, ())]
 
     def reads_of(self, name: str) -> list[ast.AST]:
         """Return where anything of a name is read, in whatever scope or object."""
@@ -125,3 +138,8 @@ def is_index(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def is_of_self(node: ast.Attribute) -> bool:
+    """Return whether an attribute is one of the instance or the class whose code it is in."""
+    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")

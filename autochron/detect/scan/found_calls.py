@@ -170,9 +170,21 @@ class FoundCalls:
         if starts and len(known) == len(starts) and not (is_discarded and is_effect):
             is_order = key in self._orders and not call.endswith(".wait")
             reached = reached_from(module, known, is_order=is_order)
+            if not reached and category == "files" and any(_is_tried(module, start) for start in known):
+                return (ReachedPlace("branch", line, "", None, (line,)),)
             if category not in _OUTSIDE or any(one.kind != "own" for one in reached):
                 return reached
         return (ReachedPlace("elsewhere", line, call, None, (line,)),)
 
     def _is_by_library(self, key: _Key) -> bool:
         return any(place.via is not None for place in self._places[key])
+
+
+def _is_tried(module: Destinations, node: ast.AST) -> bool:
+    """Return whether an exception of an expression is handled in its function."""
+    child, parent = node, module.parents.get(node)
+    while parent is not None and not isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if isinstance(parent, ast.Try) and child in parent.body and parent.handlers:
+            return True
+        child, parent = parent, module.parents.get(parent)
+    return False

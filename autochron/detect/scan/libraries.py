@@ -5,10 +5,9 @@ A watch needs none of this: it sees which source a call of a library reaches.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from autochron.detect.catalogue import LOOP_TIME, Argument
-from autochron.model import Category
+from autochron.detect.scan.library_call import LibraryCall
+from autochron.detect.scan.library_calls import MORE_CALLS
 
 ALIASES: dict[str, str] = {
     "timeit.default_timer": "time.perf_counter",
@@ -50,6 +49,8 @@ RETURNS: dict[str, str] = {
     "asyncio.get_event_loop": "asyncio.AbstractEventLoop",
     "asyncio.new_event_loop": "asyncio.AbstractEventLoop",
     "socket.create_connection": "socket.socket",
+    **{f"asyncio.create_subprocess_{form}": "asyncio.subprocess.Process" for form in ("exec", "shell")},
+    "multiprocessing.Process": "multiprocessing.Process",
     **{
         f"concurrent.futures.{pool}.submit": "concurrent.futures.Future"
         for pool in ("ThreadPoolExecutor", "ProcessPoolExecutor", "Executor")
@@ -71,20 +72,6 @@ TRANSPORT_OPTIONS = frozenset({"transport", "mounts", "app"})
 """Keywords that send a client's requests elsewhere than to the network. Such a client is an unknown value."""
 
 
-class LibraryCall(NamedTuple):
-    """A library's callable that reaches a source."""
-
-    category: Category
-    call: str
-    """The source, as the catalogue names it."""
-    determined_by: Argument | None = None
-    """The argument that keeps it from reaching the source, if it is given and not None."""
-    only_with: Argument | None = None
-    """The argument without which it does not reach the source."""
-    unless_of: str | None = None
-    """The class of a first argument with which it does not reach the source."""
-
-
 _CLOCK = "time.time"
 _DRAW = "random.random"
 _CONNECT = "socket.socket.connect"
@@ -104,6 +91,7 @@ _NETWORK = (
 )
 
 LIBRARY_CALLS: dict[str, LibraryCall] = {
+    **MORE_CALLS,
     "logging.LogRecord": LibraryCall("clock", _CLOCK),
     "zipfile.ZipFile.writestr": LibraryCall("clock", _CLOCK, unless_of="zipfile.ZipInfo"),
     **{
@@ -339,8 +327,14 @@ UNORDERED = frozenset(
 )
 """Callables that return results in the order in which they are done."""
 METHODS: dict[str, LibraryCall] = {
-    name: LibraryCall("clock", "datetime.datetime.now")
-    for name in ("generate_presigned_url", "generate_presigned_post")
+    **{
+        name: LibraryCall("clock", "datetime.datetime.now")
+        for name in ("generate_presigned_url", "generate_presigned_post")
+    },
+    **{
+        name: LibraryCall("ordering", "threading.Lock.acquire")
+        for name in ("is_alive", "get_nowait", "qsize")
+    },
 }
 """Methods of whatever object that reach a source."""
 UNORDERED_METHODS = frozenset(

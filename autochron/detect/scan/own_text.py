@@ -27,6 +27,41 @@ def reads_own_text(evaluation: Evaluation, node: ast.Call, spot: Spot) -> bool:
     return bool(node.args) and _is_file_name(evaluation, node.args[0], spot)
 
 
+def starts_from_own_file(evaluation: Evaluation, node: ast.Call, spot: Spot) -> bool:
+    """Return whether a call makes a path absolute that is built from the name of the module's own file."""
+    if last_name(node.func) not in ("abspath", "absolute", "relpath"):
+        return False
+    base = node.args[0] if node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
+    return base is not None and _is_own_place(evaluation, base, spot)
+
+
+def _is_own_place(evaluation: Evaluation, node: ast.expr, spot: Spot, depth: int = 8) -> bool:
+    """Return whether a path is built from the name of the module's own file."""
+    if _is_file_name(evaluation, node, spot):
+        return True
+    if not depth:
+        return False
+    match node:
+        case (
+            ast.Attribute(value=inner, attr="parent" | "parents")
+            | ast.Subscript(value=inner)
+            | ast.BinOp(left=inner, op=ast.Div())
+            | ast.Call(func=ast.Attribute(attr="dirname" | "join"), args=[inner, *_])
+            | ast.Call(
+                func=ast.Attribute(value=inner, attr="joinpath" | "with_name" | "with_suffix" | "resolve")
+            )
+        ):
+            return _is_own_place(evaluation, inner, spot, depth - 1)
+        case ast.Name(id=name):
+            scope = spot.scope.find(name)
+            bindings = scope.bindings[name] if scope is not None else []
+            return len(bindings) == 1 and (
+                isinstance(bindings[0].node, ast.expr)
+                and _is_own_place(evaluation, bindings[0].node, bindings[0].spot, depth - 1)
+            )
+    return False
+
+
 def _is_file_name(evaluation: Evaluation, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
     """Return whether an expression is the name of the module's own file."""
     match node:

@@ -49,13 +49,13 @@ from autochron.detect.scan.libraries import (
     STORING,
     UNORDERED,
     UNORDERED_METHODS,
-    LibraryCall,
 )
-from autochron.detect.scan.own_text import reads_own_text
+from autochron.detect.scan.library_call import LibraryCall
+from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
-from autochron.detect.scan.sql_text import STATEMENTS, chance_in
+from autochron.detect.scan.sql_text import STATEMENTS, Schema, chance_in
 from autochron.detect.scan.value_uses import line_of
 from autochron.detect.scan.written_text import text_of
 from autochron.model import Category
@@ -105,6 +105,8 @@ class _ModuleScan:
         """Lines with a source whose value is determined there after all, and its category."""
         self._called: set[int] = set()
         """The ids of expressions that name a callable and pass it to the place that calls it."""
+        self._schema: Schema | None = None
+        """What the module creates in databases; None until a statement is met."""
         self._calls_of_c = False
         """Whether functions of a C library are seen to be called."""
         self._evaluated_trees: list[ast.AST] = []
@@ -202,6 +204,9 @@ class _ModuleScan:
             if isinstance(source, LibraryCall):  # a source itself is not called by such a call
                 self.excused.add((line_of(node), source.category))
             return
+        if isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot):
+            self.excused.add((line_of(node), source.category))
+            return
         if source.category == "files" and reads_own_text(self._evaluation, node, spot):
             self.excused.add((line_of(node), "files"))
             return
@@ -243,7 +248,16 @@ class _ModuleScan:
             )
         if last not in STATEMENTS or not node.args:
             return
-        for category, call in chance_in(text_of(self._evaluation, node.args[0], spot)):
+        statement = text_of(self._evaluation, node.args[0], spot)
+        if self._schema is None:
+            self._schema = Schema(
+                part.value
+                for part in ast.walk(self._flow.tree)
+                if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            )
+        for category, call in self._schema.asked_by(statement):
+            self._found.add(line_of(node), category, call, None, spot, callee=called)
+        for category, call in chance_in(statement):
             self._found.add(line_of(node), category, call, None, spot, callee=called)
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:

@@ -6,7 +6,7 @@ No watch can see it: the database does it in C, or on another machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autochron.model import Category
 
@@ -61,6 +61,82 @@ def chance_in(statement: str) -> Iterator[tuple[Category, str]]:
         if not _WITH_ARGUMENTS.match(bare, match.start()):
             yield "random", f"sql.{(match[1] or match[2]).lower()}"
             break
+
+
+_CREATED = re.compile(
+    r"create\s+(?:temp(?:orary)?\s+)?(?:materialized\s+)?(table|view|trigger)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?(\w+)[\"`\]]?",
+    re.IGNORECASE,
+)
+_TRIGGERED = re.compile(
+    r"\b(insert|update|delete)\b(?:\s+of\s+[\w\s,]+?)?\s+on\s+[\"`\[]?(\w+)", re.IGNORECASE
+)
+_DEFAULT = re.compile(r"[\"`\[]?(\w+)[\"`\]]?\s+[^,]*?\bdefault\b(.*)", re.IGNORECASE | re.DOTALL)
+_USES = {
+    "table": r"\binsert\s+(?:or\s+\w+\s+)?into\s+[\"`\[]?{name}\b",
+    "view": r"\b(?:from|join)\s+[\"`\[]?{name}\b",
+    "insert": r"\binsert\s+(?:or\s+\w+\s+)?into\s+[\"`\[]?{name}\b",
+    "update": r"\bupdate\s+(?:or\s+\w+\s+)?[\"`\[]?{name}\b",
+    "delete": r"\bdelete\s+from\s+[\"`\[]?{name}\b",
+}
+"""What of a statement uses a table, a view, or a table with a trigger."""
+
+
+class Schema:
+    """The tables, views and triggers that a module creates and that ask for something by themselves."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Take the texts of a module."""
+        self._uses: list[tuple[re.Pattern[str], str | None, Category, str]] = []
+        for text in texts:
+            if "create" in text.lower():
+                for statement in re.split(r";(?!\s*end\b)", text, flags=re.IGNORECASE):
+                    self._add(statement)
+
+    def _add(self, statement: str) -> None:
+        created = _CREATED.search(statement)
+        if created is None:
+            return
+        kind, name = created[1].lower(), created[2]
+        if kind == "trigger":
+            event = _TRIGGERED.search(statement)
+            if event is None:
+                return
+            kind, name = event[1].lower(), event[2]
+        pattern = re.compile(_USES[kind].format(name=re.escape(name)), re.IGNORECASE)
+        columns = _columns(statement) if kind == "table" else [(None, statement)]
+        for column, text in columns:
+            for category, call in chance_in(text if column is None else f"select {text}"):
+                self._uses.append((pattern, column, category, call))
+
+    def asked_by(self, statement: str) -> Iterator[tuple[Category, str]]:
+        """Yield the category and the name of what the database asks for a statement because of what it uses."""
+        for pattern, column, category, call in self._uses:
+            match = pattern.search(statement)
+            if match is None:
+                continue
+            given = re.match(r"\s*[\"`\]]?\s*\(([^)]*)\)", statement[match.end() :])
+            if column is None or given is None or not re.search(rf"\b{column}\b", given[1], re.IGNORECASE):
+                yield category, call
+
+
+def _columns(statement: str) -> Iterator[tuple[str, str]]:
+    """Yield each column of a table that has a default, with the text of the default."""
+    depth, start, parts = 0, statement.find("(") + 1, []
+    for place in range(start, len(statement)):
+        character = statement[place]
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        if depth < 0 or (character == "," and not depth):
+            parts.append(statement[start:place])
+            start = place + 1
+        if depth < 0:
+            break
+    for part in parts:
+        column = _DEFAULT.match(part.strip())
+        if column is not None:
+            yield column[1], column[2]
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -1,0 +1,22 @@
+"""How the scan knows a call of a library."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from autochron.detect.catalogue import Argument
+from autochron.model import Category
+
+
+class LibraryCall(NamedTuple):
+    """A library's callable that reaches a source."""
+
+    category: Category
+    call: str
+    """The source, as the catalogue names it."""
+    determined_by: Argument | None = None
+    """The argument that keeps it from reaching the source, if it is given and not None."""
+    only_with: Argument | None = None
+    """The argument without which it does not reach the source."""
+    unless_of: str | None = None
+    """The class of a first argument with which it does not reach the source."""
