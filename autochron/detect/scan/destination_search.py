@@ -31,7 +31,7 @@ from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
 _Mode: TypeAlias = Literal["value", "order", "key", "object"]
 """What of an expression depends on the source: its value, only the order of its elements, its keys, or an attribute."""
 
-_MOST = 3_000
+_MOST = 800
 """The most expressions that are followed from one call. Beyond, the value may reach anything."""
 _LONGEST = 80
 """The most characters of a callee that are kept."""

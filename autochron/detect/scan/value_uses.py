@@ -44,8 +44,21 @@ _REFLECTING = frozenset({"locals", "globals", "eval", "exec", "vars"})
 """Builtins that reach a value without its name."""
 _REFLECTING_ON_OBJECTS = frozenset({"__dict__", "attrgetter", "asdict", "astuple", "getattr"})
 """Names by which an attribute is reached without its name."""
-_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-"""Nodes that are shared among expressions."""
+_NO_NODES = frozenset(
+    {
+        "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "op", "ops",
+        "rest", "simple", "tag", "type_comment", "type_ignores"
+    }
+)  # fmt: skip
+"""Fields of nodes that hold no expression or statement."""
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: ()
+    if kind in (ast.Constant, ast.alias, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+    else tuple(name for name in kind._fields if name not in _NO_NODES)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+"""The other fields, by the kind of node."""
 _COMPOSED = (
     ast.FormattedValue, ast.JoinedStr, ast.Starred, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp
 )  # fmt: skip
@@ -128,21 +141,24 @@ class ValueUses:
 
     def _index(self, node: ast.AST, scope: _Scope) -> None:
         """Index a tree: the parent, the scope and the uses of its nodes."""
-        parents = self.parents
+        parents, handlers = self.parents, self._handlers
         pending = [(node, scope)]
         while pending:
             node, scope = pending.pop()
-            handler = self._handlers.get(type(node))
+            kind = type(node)
+            handler = handlers.get(kind)
             body_scope = handler(self, node, scope) if handler is not None else scope
-            for name in node._fields:
+            for name in _FIELDS[kind]:
                 value = getattr(node, name, None)
+                if value is None:
+                    continue
                 # The head of a definition, such as its decorators, is evaluated in the scope around it.
                 child_scope = body_scope if name in ("body", "args") else scope
                 for child in value if value.__class__ is list else (value,):
-                    if not isinstance(child, ast.AST) or isinstance(child, _LEAVES):
+                    if child is None or child.__class__ is str:
                         continue
                     parents[child] = node
-                    if isinstance(child, ast.arguments):
+                    if child.__class__ is ast.arguments:
                         pending += [(default, scope) for default in defaults(child)]
                         parents.update((default, child) for default in defaults(child))
                     else:
