@@ -27,10 +27,10 @@ INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "se
 SET_METHODS = frozenset(
     {
         "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
-        "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update",
+        "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update", "fsum", "unique",
     }
 )  # fmt: skip
-"""Methods of sets whose result doesn't depend on the order of their arguments' elements."""
+"""Methods of sets, and functions of modules, whose result doesn't depend on the order of their arguments' elements."""
 PASSING = frozenset(
     {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
 )

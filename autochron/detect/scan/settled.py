@@ -166,7 +166,20 @@ class Settled:
             elif use.position == "discarded" and all(
                 self._is_fixed(argument, use.spot) for argument in arguments
             ):
-                self._seeds.setdefault(prefix, []).append(use.spot)
+                self._seeds.setdefault(prefix, []).extend(self._seeding(use))
+
+    def _seeding(self, use: Use, depth: int = _MOST_CALLERS) -> Iterator[Spot]:
+        """Yield the spot of a call that seeds, and those of the calls of a function that always makes it first of all."""
+        spot = use.spot
+        yield spot
+        node = spot.scope.node
+        if not depth or not isinstance(node, ast.FunctionDef) or spot.block is not spot.scope.block:
+            return
+        if any(isinstance(part, ast.Return) and part.lineno < use.node.lineno for part in ast.walk(node)):
+            return
+        for call in self._calls_of(spot):
+            if call.position == "discarded":
+                yield from self._seeding(call, depth - 1)
 
     def _is_fixed(self, node: ast.expr, spot: Spot, depth: int = 4) -> bool:
         """Return whether an expression has the same value in every run, as far as this module tells."""
