@@ -163,3 +163,11 @@ def test_a_bound_call_is_the_input_of_its_boundary(check, tmp_path):
     )
     (finding,) = json.loads(check("--format", "json", "agent.py")[1])["findings"]
     assert (finding["reaches"]["kind"], finding["reaches"]["name"]) == ("input", "weather")
+
+
+STRICT = cases("strict")
+
+
+@pytest.mark.parametrize("program", STRICT.values(), ids=STRICT)
+def test_strict_lets_no_value_pass_that_changes_the_output(program):
+    assert any(one.kind != "own" for call in scan(program) if not call.is_harmless for one in call.reached)

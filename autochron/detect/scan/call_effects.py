@@ -41,16 +41,15 @@ _PURE_MODULES_NAMES = (
 _PURE_MODULES = frozenset(_PURE_MODULES_NAMES.split())
 """Modules whose functions only compute a result from their arguments, as far as the arguments go."""
 _PURE_BUILTINS_NAMES = (
-    "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format "
-    "frozenset getattr hash hex int iter len list map max memoryview min next oct ord pow range repr "
-    "reversed round set slice sorted str sum super tuple zip vars"
+    "isinstance issubclass callable type hasattr abs all any ascii bin bool bytearray bytes chr complex dict "
+    "divmod enumerate filter float format frozenset getattr hash hex int iter len list map max memoryview min "
+    "next oct ord pow range repr reversed round set slice sorted str sum super tuple zip vars"
 )
 _PURE_BUILTINS = frozenset(_PURE_BUILTINS_NAMES.split())
 _ORDERLESS_NAMES = "sorted set frozenset len sum min max any all Counter dict bool isinstance"
 ORDERLESS = frozenset(_ORDERLESS_NAMES.split())
 """Functions whose result does not have the order of their argument."""
-_INERT_NAMES = "isinstance issubclass callable type hasattr id delattr cast assert_type reveal_type"
-_INERT = frozenset(_INERT_NAMES.split())
+_INERT = frozenset({"id", "delattr", "assert_type", "reveal_type"})
 _TEXT_METHODS_NAMES = (
     "join format replace split rsplit strip lstrip rstrip lower upper title encode decode startswith "
     "endswith ljust rjust zfill center partition rpartition splitlines find index count removeprefix "
@@ -71,13 +70,30 @@ _FILLING = frozenset(
 """Functions that put an argument into their first one."""
 
 
+_TRANSPARENT_NAMES = (
+    "staticmethod classmethod cache lru_cache cached_property property wraps contextmanager "
+    "asynccontextmanager override abstractmethod overload fixture total_ordering final "
+    "setter getter cached"
+)
+_TRANSPARENT = frozenset(_TRANSPARENT_NAMES.split())
+"""Decorators with which a function is still called by this module or the project alone."""
+
+
+def is_transparent(function: Function) -> bool:
+    """Return whether no decorator of a function passes its calls to other code, as far as names tell."""
+    return all(
+        last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _TRANSPARENT
+        for decorator in function.decorator_list
+    )
+
+
 def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
     """Return what a call does with its arguments."""
     called = call.func
     last, dotted = last_name(called), module.dotted_name(called)
     is_method = isinstance(called, ast.Attribute)
     if is_sleep(dotted) or dotted.startswith("warnings.") or _is_log(module, called, last):
-        return "none"
+        return "none" if not module.reads_logs or is_sleep(dotted) else "output"
     own = own_functions(module, call)
     if _prints(last, dotted) and not own:
         return "none" if dotted == "sys.stderr.write" or _goes_to_stderr(call) else "output"
@@ -87,14 +103,18 @@ def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
         return "fills"
     if own or module.classes_of(last):
         return "own"
+    if dotted in ("functools.partial", "functools.partialmethod"):
+        return "unknown"
     if dotted in _FILLING:
         return "fills"
     if dotted == last and last in _INERT:
         return "none"
     is_text_method = is_method and last in _TEXT_METHODS
-    if dotted in ("random.Random", "random.SystemRandom") or last.endswith(("Error", "Exception", "Warning")):
-        return "computes"
-    if (dotted == last and last in _PURE_BUILTINS) or is_text_method or _is_pure(dotted.rpartition(".")[0]):
+    is_builtin = dotted == last and last in _PURE_BUILTINS and not (last == "type" and len(call.args) > 1)
+    is_made = dotted in ("random.Random", "random.SystemRandom") or last.endswith(
+        ("Error", "Exception", "Warning")
+    )
+    if is_text_method or is_builtin or is_made or _is_pure(dotted.rpartition(".")[0]):
         return "computes"
     return "unknown"
 

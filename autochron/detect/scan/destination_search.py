@@ -8,50 +8,34 @@ attributes of one name are one variable, and a method is known by its name.
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
 
 from autochron.detect.scan.call_effects import (
     COUNTING,
     KEEPING_ORDER,
     KEYED,
     ORDERLESS,
-    arguments_for,
     effect_of,
     field_given,
     has_initialiser,
+    is_transparent,
     own_functions,
     parameters_given,
 )
-from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_index, is_of_self, root_of
-from autochron.detect.scan.flow import is_property, last_name, position_of
+from autochron.detect.scan.destination_state import DestinationState, Mode
+from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index, is_of_self
+from autochron.detect.scan.flow import is_property, last_name
 from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
-
-_Mode: TypeAlias = Literal["value", "order", "key", "object"]
-"""What of an expression depends on the source: its value, only the order of its elements, its keys, or an attribute."""
 
 _MOST = 800
 """The most expressions that are followed from one call. Beyond, the value may reach anything."""
 _LONGEST = 80
 """The most characters of a callee that are kept."""
-_NAMED = 8
-"""The most callees of a kind that are named for one source."""
 
 _DUMPING = frozenset(
     {"model_dump", "model_dump_json", "json", "dict", "to_dict", "asdict", "astuple", "__dict__", "_asdict"}
 )
 """Names by which the attributes of an object are read at once."""
-_TRANSPARENT_NAMES = (
-    "staticmethod classmethod cache lru_cache cached_property property wraps contextmanager "
-    "asynccontextmanager override abstractmethod overload fixture singledispatch total_ordering final "
-    "setter getter cached"
-)
-_TRANSPARENT = frozenset(_TRANSPARENT_NAMES.split())
-"""Decorators with which a function is still called by this module or the project alone."""
-
-_Step: TypeAlias = tuple[ast.AST, _Mode, tuple[int, ...]]
-"""An expression, what of it depends on the source, and the lines on the way."""
 
 
 def reached_from(
@@ -67,32 +51,8 @@ def reached_from(
     return _DestinationSearch(module, starts, "order" if is_order else "value").run()
 
 
-class _DestinationSearch:
+class _DestinationSearch(DestinationState):
     """One search, breadth first, so that the shortest way to each thing is found."""
-
-    def __init__(self, module: Destinations, starts: Iterable[ast.AST], mode: _Mode) -> None:
-        self._module = module
-        self._pending: deque[_Step] = deque()
-        self._seen: set[tuple[ast.AST, _Mode]] = set()
-        self._found: dict[tuple[str, str], ReachedPlace] = {}
-        self._changed: set[tuple[ast.AST, str]] = set()
-        self._path: tuple[int, ...] = ()
-        self._mode: _Mode = mode
-        for start in starts:
-            self._begin(start)
-
-    def _begin(self, start: ast.AST) -> None:
-        """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
-        self._path, parent = (), self._module.parents.get(start)
-        if (
-            self._mode == "order"
-            and isinstance(parent, ast.Call)
-            and parent.func is not start
-            and last_name(parent.func) in ORDERLESS
-        ):
-            self._push(parent, "order" if last_name(parent.func) == "sorted" else "value")
-        else:
-            self._push(start)
 
     def run(self) -> tuple[ReachedPlace, ...]:
         pending = self._pending
@@ -104,28 +64,6 @@ class _DestinationSearch:
             self._reach("elsewhere", next(iter(self._seen))[0])
         return tuple(self._found.values())
 
-    def _push(self, node: ast.AST, mode: _Mode | None = None) -> None:
-        mode = mode or self._mode
-        if (node, mode) in self._seen:
-            return
-        self._seen.add((node, mode))
-        line = getattr(node, "lineno", 0)
-        path = self._path if not line or line in self._path[-1:] else (*self._path, line)
-        self._pending.append((node, mode, path))
-
-    def _push_all(self, nodes: Iterable[ast.AST], mode: _Mode | None = None) -> None:
-        for node in nodes:
-            self._push(node, mode)
-
-    def _reach(self, kind: Kind, node: ast.AST, name: str = "", callee: ast.expr | None = None) -> None:
-        key = (kind, name if kind in ("call", "own") else "")
-        if key in self._found or (key[1] and sum(found == kind for found, _ in self._found) >= _NAMED):
-            return
-        line = getattr(node, "lineno", 0) or (self._path[-1] if self._path else 1)
-        path = self._path if line in self._path[-1:] else (*self._path, line)
-        position = None if callee is None else position_of(callee)
-        self._found[key] = ReachedPlace(kind, line, name, position, path)
-
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _onward(self, node: ast.AST) -> None:
@@ -133,6 +71,25 @@ class _DestinationSearch:
         handler = self._handlers.get(type(parent))
         if parent is not None and handler is not None:
             handler(self, parent, node)
+
+    def _operand(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow an operation, which a class of the module may say what it does."""
+        if self._module.has_operators:
+            self._reach("elsewhere", node, "an operator")
+        self._push(parent)
+
+    def _alternative(self, parent: ast.AST, node: ast.AST) -> None:
+        """Follow `and` and `or`, of which all operands but the last decide whether the next one runs."""
+        assert isinstance(parent, ast.BoolOp)  # noqa: S101 - see `_handlers`
+        if node is not parent.values[-1]:
+            self._reach("branch", node)
+        self._push(parent)
+
+    def _head(self, parent: ast.AST, node: ast.AST) -> None:
+        """Note a decorator or a base."""
+        assert isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)  # noqa: S101 - see `_handlers`
+        if node not in parent.body:
+            self._reach("elsewhere", node, parent.name)
 
     def _pass(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the parent, whose value is made of the node's."""
@@ -165,7 +122,7 @@ class _DestinationSearch:
             parent.ops[-1], ast.In | ast.NotIn | ast.Is | ast.IsNot
         )  # codespell:ignore notin
         if self._mode == "value" or (self._mode != "object" and not is_asked):
-            self._push(parent)
+            self._operand(parent, node)
 
     def _comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.comprehension)  # noqa: S101 - see `_handlers`
@@ -184,6 +141,16 @@ class _DestinationSearch:
             if self._mode == "value":
                 self._reach("branch", node)  # how often it runs
             self._bind(parent.target, "value" if self._mode in ("order", "key") else None)
+            if self._mode == "order":
+                self._number(parent.body)
+
+    def _number(self, body: list[ast.stmt]) -> None:
+        """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
+        for statement in body:
+            if isinstance(statement, ast.Assign) and any(
+                isinstance(part, ast.Call) for part in ast.walk(statement.value)
+            ):
+                self._push_container(statement.targets[0], "value")
 
     def _with(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`
@@ -195,8 +162,14 @@ class _DestinationSearch:
         if parent.value is not node:
             return
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        if self._module.has_operators and not isinstance(targets[0], ast.Name | ast.Tuple):
+            self._reach("elsewhere", node, "an operator")
+        if self._module.has_operators and isinstance(parent, ast.AugAssign):
+            self._reach("elsewhere", node, "an operator")
         for target in targets:
             self._bind(target)
+            if isinstance(parent, ast.AugAssign):
+                self._push_container(target, "value")  # it may be changed in place
 
     def _walrus(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.NamedExpr)  # noqa: S101 - see `_handlers`
@@ -238,35 +211,11 @@ class _DestinationSearch:
             return
         self._push(parent, "value" if parent.slice is node else None)
 
-    def _push_container(self, container: ast.AST, mode: _Mode) -> None:
-        """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
-        base = root_of(container)
-        if isinstance(base, ast.Name):
-            self._push_all(self._module.loads_of(base), mode)
-            self._push_arguments(base, mode)
-        elif isinstance(base, ast.Attribute):
-            self._push_all(self._module.loads_of_attribute(base.attr), mode)
-            if not is_of_self(base):
-                self._reach("elsewhere", base, base.attr)  # an object of others holds it
-
-    def _push_arguments(self, parameter: ast.Name, mode: _Mode) -> None:
-        """Follow what the module passes as a parameter that is changed; nothing if the name is none."""
-        module = self._module
-        function = module.function_around(parameter)
-        if not isinstance(function, Function) or (function, parameter.id) in self._changed:
-            return
-        self._changed.add((function, parameter.id))
-        if module.is_assigned(parameter):
-            return
-        calls = module.calls_of_function(function)
-        if not calls or any(not module.is_callee(use) for use in module.reads_of(function.name)):
-            self._leave(function, function.name)
-        for argument in arguments_for(function, parameter.id, calls):
-            self._push_container(argument, mode)
-
     def _attribute(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_handlers`
         if not isinstance(parent.ctx, ast.Load):
+            if self._mode == "value":
+                self._reach("elsewhere", parent, parent.attr)  # whose attribute is set
             return
         if self._mode == "object":
             if parent.attr in _DUMPING:
@@ -281,6 +230,8 @@ class _DestinationSearch:
         ):
             return
         if is_called and parent.attr in FILLING_METHODS:
+            if isinstance(node, ast.Subscript):
+                self._push_container(node, "value")  # which of several is filled
             return
         if (
             is_called
@@ -296,6 +247,8 @@ class _DestinationSearch:
             self._argument(parent, node, None)
             return
         self._push(parent)
+        if not isinstance(node, ast.Attribute):
+            self._reach("branch", node)  # which function is called
         if isinstance(self._module.parents.get(parent), ast.Expr):
             # A method whose result is dropped, such as `generator.shuffle(names)`, changes its arguments.
             for argument in parent.args:
@@ -319,6 +272,8 @@ class _DestinationSearch:
         for parameter, default in pairs:
             if default is node and isinstance(function, Function):
                 self._push_all(self._module.loads_of_parameter(function, parameter.arg))
+            elif default is node and isinstance(function, ast.Lambda):
+                self._reach("elsewhere", node, parameter.arg)
 
     def _return(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the calls of the function that returns or yields the node."""
@@ -332,10 +287,10 @@ class _DestinationSearch:
             self._push(function)
             return
         name = function.name
-        for decorator in function.decorator_list:
-            named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if last_name(named) not in _TRANSPARENT:
-                self._reach("call", decorator, last_name(named) or "a decorator")
+        if not is_transparent(function):
+            self._reach("call", function, "a decorator")
+        if isinstance(parent, ast.Return) and module.yields(function):
+            self._reach("elsewhere", parent, name)  # as the value of StopIteration
         around = module.function_around(function)
         if is_property(function):
             self._push_all(module.loads_of_attribute(name), "value" if self._mode == "object" else None)
@@ -355,7 +310,7 @@ class _DestinationSearch:
         owner = self._module.class_around(function)
         if name in ("__enter__", "__aenter__") and owner is not None:
             self._push_all(self._module.calls_of(owner.name))
-        elif name not in ("__init__", "__exit__", "__aexit__", "__del__", "__post_init__"):
+        elif name not in ("__init__", "__del__", "__post_init__"):
             self._reach("elsewhere", function, name)
 
     def _leave(self, function: Function, name: str) -> None:
@@ -368,7 +323,7 @@ class _DestinationSearch:
 
     # --- assignments --------------------------------------------------------------------------------------------------
 
-    def _bind(self, target: ast.AST, mode: _Mode | None = None) -> None:
+    def _bind(self, target: ast.AST, mode: Mode | None = None) -> None:
         """Follow what is assigned the value."""
         module = self._module
         match target:
@@ -394,7 +349,7 @@ class _DestinationSearch:
             case _:
                 pass
 
-    def _attribute_bound(self, name: str, node: ast.AST, mode: _Mode | None) -> None:
+    def _attribute_bound(self, name: str, node: ast.AST, mode: Mode | None) -> None:
         loads = self._module.loads_of_attribute(name)
         self._push_all(loads, mode)
         if not loads and not name.startswith("_"):
@@ -414,11 +369,14 @@ class _DestinationSearch:
                 method = (
                     isinstance(call.func, ast.Attribute) and last_name(call.func.value) not in module.imported
                 )
-                filled = call.func.value if method else call.args[0]  # type: ignore[attr-defined]
+                by_type = method and last_name(call.func.value) in ("list", "set", "dict", "deque")  # type: ignore[attr-defined]
+                filled = call.func.value if method and not by_type else call.args[0]  # type: ignore[attr-defined]
                 self._push_container(filled, self._mode)
             case "own":
                 last = last_name(call.func)
                 self._reach("own", call, self._name_of(call.func), call.func)
+                if any(not is_transparent(function) for function in own_functions(module, call)):
+                    self._reach("elsewhere", call, last)
                 for function in own_functions(module, call):
                     for name in parameters_given(function, call, node, keyword):
                         self._push_all(module.loads_of_parameter(function, name))
@@ -426,12 +384,23 @@ class _DestinationSearch:
                     self._field(found, call, node, keyword)
             case "computes":
                 self._through(call, last_name(call.func))
+                self._change(call, node)
             case "unknown":
                 last = last_name(call.func)
                 if self._mode == "order" and last in KEYED | ORDERLESS:
                     return
                 self._reach("call", call, self._name_of(call.func), call.func)
                 self._push(call, "value")
+                self._change(call, node)
+
+    def _change(self, call: ast.Call, node: ast.AST) -> None:
+        """Follow what a call may change: the other arguments where its result is dropped, and what `map` fills."""
+        is_dropped = isinstance(self._module.parents.get(call), ast.Expr)
+        for argument in call.args:
+            if is_dropped and argument is not node:
+                self._push_container(argument, "value")
+            if isinstance(argument, ast.Attribute) and argument.attr in FILLING_METHODS:
+                self._push_container(argument.value, self._mode)
 
     def _name_of(self, callee: ast.expr) -> str:
         """Return the dotted name of a callee, or its source."""
@@ -445,7 +414,14 @@ class _DestinationSearch:
         elif self._mode == "key":
             if last not in COUNTING:
                 self._push(call, "value")
-        elif self._mode == "value" or last not in ("len", "bool"):
+        elif self._mode == "value" or last not in (
+            "len",
+            "bool",
+            "isinstance",
+            "type",
+            "hasattr",
+            "callable",
+        ):
             self._push(call, "value")
 
     def _field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
@@ -462,12 +438,17 @@ class _DestinationSearch:
     _handlers = {  # noqa: RUF012 - it is never changed
         **dict.fromkeys(
             (
-                ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.List, ast.Starred, ast.Await, ast.Slice, ast.ListComp,
+                ast.UnaryOp, ast.List, ast.Starred, ast.Await, ast.Slice, ast.ListComp,
                 ast.GeneratorExp, ast.Lambda,
             ),
             _pass,
         ),
         **dict.fromkeys((ast.JoinedStr, ast.FormattedValue), _show),
+        ast.BinOp: _operand,
+        ast.BoolOp: _alternative,
+        ast.FunctionDef: _head,
+        ast.AsyncFunctionDef: _head,
+        ast.ClassDef: _head,
         ast.Set: _set,
         ast.SetComp: _set,
         ast.Dict: _dict,

@@ -30,11 +30,24 @@ class ReachedPlace(Struct, frozen=True, gc=False, array_like=True):
     """The lines on the way, from the source's on."""
 
 
+_OPERATOR_NAMES = (
+    "setitem getitem delitem contains call add radd iadd sub rsub isub mul rmul imul truediv floordiv mod pow matmul and "
+    "rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift eq ne lt le gt ge bool len iter "
+    "getattr getattribute setattr missing set get set_name format"
+)
+OPERATORS = frozenset(f"__{name}__" for name in _OPERATOR_NAMES.split())
+"""Methods that the interpreter calls for an operator, a subscript or an attribute."""
+
+
 class Destinations(HarmlessUses):
     """What the calls of one module may reach."""
 
     _calls_by_name: dict[str, list[ast.Call]]
     _classes: dict[str, list[ast.ClassDef]]
+    _tried: list[tuple[int, int]]
+    """First and last line of what is tried."""
+    has_operators: bool
+    """Whether a class of the module says what operators do."""
     _got: dict[str, list[ast.Call]]
     """The calls of `getattr` by the attribute that they name."""
     _reads_by_name: dict[str, list[ast.AST]]
@@ -47,6 +60,17 @@ class Destinations(HarmlessUses):
         self._reads_by_name = defaultdict(list)
         for (_, name), uses in self.uses.items():
             self._reads_by_name[name] += [use for use in uses if isinstance(use.ctx, ast.Load)]
+        self.find_read_logs()
+        self._tried = []
+        for node in self.parents:
+            kind = type(node)
+            if kind is ast.Try or kind is ast.TryStar:
+                body = node.body  # type: ignore[attr-defined]
+                self._tried.append((body[0].lineno, body[-1].end_lineno or body[-1].lineno))
+            elif kind is ast.withitem and "suppress" in ast.unparse(node)[:60]:
+                around = self.parents[node]
+                self._tried.append((around.lineno, around.end_lineno))  # type: ignore[attr-defined]
+        self.has_operators = not OPERATORS.isdisjoint(self.functions)
         self._got = defaultdict(list)
         for call in self._calls_by_name.get("getattr", ()):
             if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
@@ -65,6 +89,39 @@ class Destinations(HarmlessUses):
         around = self.class_around(function)
         is_initialiser = around is not None and function.name == "__init__"
         return self.calls_of(around.name if around is not None and is_initialiser else function.name)
+
+    @property
+    def reads_logs(self) -> bool:
+        """Whether the program may read or show what it logs."""
+        return self._reads_logs
+
+    def yields(self, function: Function) -> bool:
+        """Return whether a function is a generator."""
+        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
+
+    def named(self, name: str) -> list[Function]:
+        """Return the functions of the module with a name."""
+        return [function for function, _ in self.functions.get(name, ())]
+
+    def assigned_to(self, node: ast.Name | ast.Attribute) -> list[ast.AST]:
+        """Return what is assigned to the variable of an expression, or is iterated or entered for it."""
+        values: list[ast.AST] = []
+        for use in self.uses.get(self.variable(node), ()):
+            if not isinstance(use.ctx, ast.Store):
+                continue
+            target: ast.AST = use
+            while isinstance(parent := self.parents[target], ast.Tuple | ast.List | ast.Starred):
+                target = parent
+            for field in ("value", "iter", "context_expr"):
+                value = getattr(parent, field, None)
+                if isinstance(value, ast.AST) and value is not target:
+                    values.append(value)
+        return values
+
+    def is_tried(self, node: ast.AST) -> bool:
+        """Return whether an exception of an expression is handled around it, or something else follows in any case."""
+        line = getattr(node, "lineno", 0)
+        return any(first <= line <= last for first, last in self._tried)
 
     def classes_of(self, name: str) -> list[ast.ClassDef]:
         """Return the classes of the module with a name."""
@@ -85,7 +142,16 @@ class Destinations(HarmlessUses):
     def loads_of_attribute(self, name: str) -> list[ast.AST]:
         """Return where an attribute of a name is read."""
         reads = [use for use in self.uses.get((None, name), ()) if isinstance(use.ctx, ast.Load)]
+        if name.startswith("__") and not name.endswith(
+            "__"
+        ):  # which has its class's name before it elsewhere
+            reads += [use for found in self._mangled(name) for use in self.uses[None, found]]
         return [*reads, *self._got.get(name, ())]
+
+    def _mangled(self, name: str) -> list[str]:
+        return [
+            found for scope, found in self.uses if scope is None and found != name and found.endswith(name)
+        ]
 
     def reads_of(self, name: str) -> list[ast.AST]:
         """Return where anything of a name is read, in whatever scope or object."""

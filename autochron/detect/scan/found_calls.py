@@ -172,6 +172,8 @@ class FoundCalls:
             reached = reached_from(module, known, is_order=is_order)
             if not reached and category == "files" and any(_is_tried(module, start) for start in known):
                 return (ReachedPlace("branch", line, "", None, (line,)),)
+            if module.reflects and not reached:
+                return (ReachedPlace("elsewhere", line, call, None, (line,)),)
             if category not in _OUTSIDE or any(one.kind != "own" for one in reached):
                 return reached
         return (ReachedPlace("elsewhere", line, call, None, (line,)),)

@@ -82,10 +82,19 @@ _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remov
 """Methods of dictionaries and sets whose first argument is a key."""
 
 
+_OPERATOR_NAMES = "setitem getitem contains iadd add lshift rshift or ior and getattr setattr"
+_OPERATORS = frozenset(f"__{name}__" for name in _OPERATOR_NAMES.split())
+"""Methods for operators: with them the module may print what it seems to compute."""
+
+
 def harmless(uses: ValueUses) -> frozenset[tuple[int, Category]]:
     """Return the lines of a module whose calls of sources of a category are all harmless."""
     module = uses.viewed_as(HarmlessUses)
-    if module.reflects or not _COPYING.isdisjoint(module.names):
+    if (
+        module.reflects
+        or not _COPYING.isdisjoint(module.names)
+        or not _OPERATORS.isdisjoint(module.functions)
+    ):
         return frozenset()
     module.find_read_logs()
     verdicts: dict[tuple[int, Category], bool] = {}
@@ -216,7 +225,20 @@ class HarmlessUses(ValueUses):
             return [flow for part in target.elts for flow in self.stored(part, spans=spans)]
         if not self._is_private(target):
             raise Escape  # another module may read it
+        if isinstance(self.parents.get(target), ast.AugAssign) and self._is_looped(target):  # type: ignore[arg-type]
+            raise Escape  # it may change an object that something else holds
         return super().stored(target, spans=spans)
+
+    def _is_looped(self, target: ast.expr | None) -> bool:
+        """Return whether a name is bound by a loop or is a parameter, so that it may stand for an object of others."""
+        if not isinstance(target, ast.Name):
+            return False
+        variable = self.variable(target)
+        return variable in self.unknown or any(
+            isinstance(self.parents.get(use), ast.For | ast.AsyncFor | ast.Tuple | ast.comprehension)
+            for use in self.uses[variable]
+            if isinstance(use.ctx, ast.Store)
+        )
 
     def _is_private(self, node: ast.expr | None) -> bool:
         """Return whether only this module reads a variable: a local one, or an attribute or global with `_` before it."""
@@ -224,7 +246,10 @@ class HarmlessUses(ValueUses):
             case ast.Subscript(value=base):
                 return self._is_private(base)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return name.startswith("_")
+                is_mangled = name.startswith("__") and any(
+                    scope is None and found != name and found.endswith(name) for scope, found in self.uses
+                )
+                return name.startswith("_") and not is_mangled
             case ast.Name(id=name):
                 return not self._is_global(node) or name.startswith("_")
         return False
@@ -309,6 +334,8 @@ class HarmlessUses(ValueUses):
             self._is_made |= name in _MAKING_METHODS
             self._is_taken_away |= name in _TAKING_AWAY_METHODS
             return []
+        if name == "pop" and is_called:
+            raise Escape  # there may be nothing
         if name in _PARTS_OF_NAMES:
             return [ValueFlow(node, spans=True)]
         return super().part(node, name, spans=spans)

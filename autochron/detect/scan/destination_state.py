@@ -1,0 +1,80 @@
+"""What a search for the destinations of values knows so far."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from autochron.detect.scan.call_effects import ORDERLESS
+from autochron.detect.scan.container_aliases import holders_of
+from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace
+from autochron.detect.scan.flow import last_name, position_of
+
+Mode: TypeAlias = Literal["value", "order", "key", "object"]
+"""What of an expression depends on the source: its value, only the order of its elements, its keys, or an attribute."""
+
+_NAMED = 8
+"""The most callees of a kind that are named for one source."""
+
+_Step: TypeAlias = tuple[ast.AST, Mode, tuple[int, ...]]
+"""An expression, what of it depends on the source, and the lines on the way."""
+
+
+class DestinationState:
+    """The expressions that have been followed, the ones to follow, and what was reached."""
+
+    def __init__(self, module: Destinations, starts: Iterable[ast.AST], mode: Mode) -> None:
+        self._module = module
+        self._pending: deque[_Step] = deque()
+        self._seen: set[tuple[ast.AST, Mode]] = set()
+        self._found: dict[tuple[str, str], ReachedPlace] = {}
+        self._path: tuple[int, ...] = ()
+        self._mode: Mode = mode
+        for start in starts:
+            self._begin(start)
+
+    def _begin(self, start: ast.AST) -> None:
+        """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
+        self._path, parent = (), self._module.parents.get(start)
+        if (
+            self._mode == "order"
+            and isinstance(parent, ast.Call)
+            and parent.func is not start
+            and last_name(parent.func) in ORDERLESS
+        ):
+            self._push(parent, "order" if last_name(parent.func) == "sorted" else "value")
+        else:
+            self._push(start)
+
+    def _push(self, node: ast.AST, mode: Mode | None = None) -> None:
+        mode = mode or self._mode
+        if (node, mode) in self._seen:
+            return
+        self._seen.add((node, mode))
+        if self._module.is_tried(node):
+            self._reach("branch", node)  # an exception that is handled
+        line = getattr(node, "lineno", 0)
+        path = self._path if not line or line in self._path[-1:] else (*self._path, line)
+        self._pending.append((node, mode, path))
+
+    def _push_all(self, nodes: Iterable[ast.AST], mode: Mode | None = None) -> None:
+        for node in nodes:
+            self._push(node, mode)
+
+    def _reach(self, kind: Kind, node: ast.AST, name: str = "", callee: ast.expr | None = None) -> None:
+        key = (kind, name if kind in ("call", "own") else "")
+        if key in self._found or (key[1] and sum(found == kind for found, _ in self._found) >= _NAMED):
+            return
+        line = getattr(node, "lineno", 0) or (self._path[-1] if self._path else 1)
+        path = self._path if line in self._path[-1:] else (*self._path, line)
+        position = None if callee is None else position_of(callee)
+        self._found[key] = ReachedPlace(kind, line, name, position, path)
+
+    def _push_container(self, container: ast.AST, mode: Mode) -> None:
+        """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
+        held = holders_of(self._module, container)
+        self._push_all(held.reads, mode)
+        if held.escapes is not None:
+            self._reach("elsewhere", container, held.escapes)
