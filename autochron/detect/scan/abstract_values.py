@@ -116,3 +116,11 @@ Value: TypeAlias = (
 )
 UNKNOWN: tuple[Value, ...] = (Unknown(),)
 NUMBERS = frozenset({"int", "float", "complex", "bool"})
+
+
+_SET_TYPES = frozenset({"builtins.set", "builtins.frozenset"})
+
+
+def makes_set(factory: Value) -> bool:
+    """Return whether a factory of missing values makes sets."""
+    return isinstance(factory, Known) and factory.name in _SET_TYPES

@@ -191,8 +191,8 @@ class FlowReader:
             self._target(node.target, "value", node.value, node.annotation)
 
     def _aug_assign(self, node: ast.AugAssign) -> None:
-        self.expression(node.value, "operand")
-        # No new binding: `names |= more` leaves a set a set.
+        is_extended = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Set | ast.SetComp)
+        self.expression(node.value, "iterated" if is_extended else "operand")
         if not isinstance(node.target, ast.Name):
             self.expression(node.target, "other")
 

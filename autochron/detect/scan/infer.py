@@ -27,6 +27,7 @@ from autochron.detect.scan.abstract_values import (
     Type,
     Unknown,
     Value,
+    makes_set,
 )
 from autochron.detect.scan.annotations import SETS, annotated
 from autochron.detect.scan.flow import (
@@ -283,8 +284,10 @@ class Evaluation:
         elements: list[Value] = []
         for container in values:
             match container:
-                case Container(values=written):
-                    elements += (value for each in written for value in self.values(each, container.spot))
+                case Container(values=written, type=kind):
+                    found = [value for each in written for value in self.values(each, container.spot)]
+                    is_made = kind == "defaultdict"  # of what its factory makes
+                    elements += (Set() if is_made and makes_set(value) else value for value in found)
                 case Holding(values=held):
                     elements += held
                 case Plain(type="range"):
@@ -299,9 +302,7 @@ class Evaluation:
             if isinstance(base, Known) and isinstance(key, str):
                 values += of_table(base, key, node)
             elif isinstance(base, Container) and base.type == "defaultdict":
-                values += [
-                    Set() for element in elements if isinstance(element, Known) and element.name in SETS
-                ]
+                values += [element for element in elements if isinstance(element, Set)]
             else:
                 values += elements
         return tuple(values) or UNKNOWN
@@ -329,7 +330,11 @@ class Evaluation:
             )
             return (Set(is_stable),)
         if any(
-            isinstance(base, Holding) or (isinstance(base, Container) and base.type == "dict")
+            isinstance(base, Holding)
+            or (
+                isinstance(base, Container)
+                and (base.type == "dict" or (base.type == "defaultdict" and name == "values"))
+            )
             for base in bases
         ):
             if name in ("get", "pop", "setdefault"):
