@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+import tomlkit
 from msgspec import DecodeError, json, structs
 
 from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
 from autochron.config import default_store
+from autochron.detect.ambient_rules import is_recordable
 from autochron.model import Finding, Impact, Impacts
 from autochron.report.text import Page, plural
 
+_WHOLE = frozenset({"main", "run", "__init__", "__call__"})
+"""Names of functions that do too much to be one boundary."""
 VERSION = 1
 FILE = "impact.json"
 
@@ -24,12 +28,17 @@ def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
     """Write the result for each site and their count, as text or as JSON."""
     if as_json:
         data = {"version": VERSION, **structs.asdict(impacts)}
+        data["sites"] = [
+            {**structs.asdict(site), "rule": None if site.effect is None else mending(site)}
+            for site in impacts.sites
+        ]
         data["harmful"] = sum(site.effect is not None for site in impacts.sites)
         stream.write(json.format(json.encode(data), indent=2).decode() + "\n")
         return
     page = Page(stream)
+    written: set[str] = set()
     for site in impacts.sites:
-        _write(site, page)
+        _write(site, page, written)
     for problem in impacts.problems:
         page.line(problem, "yellow")
     harmful = sum(site.effect is not None for site in impacts.sites)
@@ -42,7 +51,41 @@ def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
     )
 
 
-def _write(impact: Impact, page: Page) -> None:
+def mending(impact: Impact) -> str:
+    """Return the rule that makes a harmful value the same in each replay, or a comment where no rule can."""
+    site, category = impact.site, impact.category
+    if category == "set-order":
+        return "# sort it: `sorted(...)` has one order in every run"
+    if category == "identity":
+        return "# give its class a `__repr__`, or show what names the object"
+    if category == "env":
+        return "# a replay has the variables of the recorded run; say which ones the program needs"
+    document, tables, table = tomlkit.document(), tomlkit.aot(), tomlkit.table()
+    if impact.tier == "direct" and is_recordable(impact.call):
+        table.update({"kind": "ambient", "call": impact.call, "site": str(site)})
+        if site.hash:
+            table["hash"] = site.hash
+    elif (
+        site.qualname.replace(".", "").isidentifier()
+        and site.qualname.rpartition(".")[2] not in _WHOLE
+        and site.file.endswith(".py")
+    ):
+        table.update(
+            {"name": site.qualname, "kind": "tool", "target": f"{_module(site.file)}:{site.qualname}"}
+        )
+    else:
+        return "# move it into a function of its own, and make that a boundary"
+    tables.append(table)
+    document["boundary"] = tables
+    return tomlkit.dumps(document).strip()
+
+
+def _module(file: str) -> str:
+    """Return the module that a file of the project most likely is."""
+    return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _write(impact: Impact, page: Page, written: set[str]) -> None:
     style = "red" if impact.effect is not None else "yellow" if impact.untried is not None else "green"
     count = f"  ×{impact.count}" if impact.count else ""
     how = "direct" if impact.via is None else f"via {impact.via}"
@@ -55,6 +98,10 @@ def _write(impact: Impact, page: Page) -> None:
     )
     if impact.effect is not None and (impact.effect.before or impact.effect.after):
         page.line(f"    was {impact.effect.before!r}, is now {impact.effect.after!r}", "dim")
+    if impact.effect is not None and (rule := mending(impact)) not in written:
+        written.add(rule)
+        for line in rule.splitlines():
+            page.line(f"    {line}")
 
 
 def save(impacts: Impacts, folder: str) -> str | None:

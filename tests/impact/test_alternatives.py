@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import os
 import subprocess
+import tomllib
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,8 @@ from autochron.impact.alternative_files import (
 )
 from autochron.impact.branch_conditions import Condition, conditions_of
 from autochron.impact.steady_clocks import STEADY_VARIANTS, gap, inverted, oriented
+from autochron.model import Effect, Impact, Site
+from autochron.report.impact import mending
 from tests.impact.test_impact import project as project
 from tests.impact.test_impact import run
 
@@ -178,6 +181,46 @@ def test_two_steady_clocks_are_opposed_at_some_step():
     assert {(a, b) for a in steady for b in steady if a != b} <= seen
 
 
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("category", "call", "qualname", "expected"),
+    [
+        (
+            "clock",
+            "time.time",
+            "act",
+            {"kind": "ambient", "call": "time.time", "site": "src/app/a.py:3", "hash": "1"},
+        ),
+        ("files", "open", "load", {"name": "load", "kind": "tool", "target": "app.a:load"}),
+        (
+            "subprocess",
+            "subprocess.run",
+            "Git.head",
+            {"name": "Git.head", "kind": "tool", "target": "app.a:Git.head"},
+        ),
+        ("files", "open", "main", "# move it into a function of its own, and make that a boundary"),
+        ("set-order", "set.__iter__", "f", "# sort it: `sorted(...)` has one order in every run"),
+        ("identity", "id", "f", "# give its class a `__repr__`, or show what names the object"),
+    ],
+)
+def test_each_harmful_site_has_the_rule_that_mends_it(category, call, qualname, expected):
+    impact = Impact(
+        site=Site("src/app/a.py", 3, qualname, "1"),
+        category=category,
+        call=call,
+        count=1,
+        tier="direct",
+        effect=Effect("changes", "a", "b"),
+    )
+    rule = mending(impact)
+    if isinstance(expected, str):
+        assert rule == expected
+    else:
+        assert tomllib.loads(rule) == {"boundary": [expected]}
+
+
 # --- in a replay ------------------------------------------------------------------------------------------------------
 
 AGENT = """\
@@ -229,3 +272,7 @@ def test_files_processes_and_names_are_perturbed_and_deadlines_pass(project):
         20: "changes send[2] input at more.path",
     }
     assert None not in {found[10], found[11], found[16]}
+    rules = {entry["site"]["line"]: entry["rule"] for entry in json.loads(result.stdout)["sites"]}
+    assert rules[9] is None
+    assert tomllib.loads(rules[10])["boundary"][0]["call"] == "time.monotonic"
+    assert rules[6] == "# move it into a function of its own, and make that a boundary"

@@ -97,7 +97,8 @@ def test_the_report_is_the_same_each_time_and_later_runs_show_it(project):
     ]
     assert lines[3].startswith("agent.py:9  set-order  ")
     assert lines[3].endswith("  HARMFUL: changes send[2] input at text")
-    assert "autochron: 1 of 4 sites harmful; " in lines[5]
+    assert lines[5] == "    # sort it: `sorted(...)` has one order in every run"
+    assert "autochron: 1 of 4 sites harmful; " in lines[6]
     assert run(project, "impact", "last").stdout == result.stdout
     later_report = run(project, "run", "agent.py").stderr
     assert "agent.py:6  clock  time.time  ×1  direct  no effect observed (6 variants)" in later_report
