@@ -20,7 +20,7 @@ from typing import NamedTuple
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
 TRAPS = "traps"
 
-_HEAD = re.compile(r"#### (?P<name>[\w-]+)(?P<needs>(?: needs \w+)*)\n")
+_HEAD = re.compile(r"#### (?P<name>[\w-]+)(?P<needs>(?: needs [\w. -]+)?)\n")
 _MARKS = re.compile(r"  # (?:→|~) .*")
 _WANTED = re.compile(r"→ ([\w-]+)")
 _TOLERATED = re.compile(r"~ ([\w-]+)")
@@ -66,8 +66,13 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """Return the programs with a call whose libraries are installed."""
-    names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".cases"))
-    return [case for name in names if name != f"{TRAPS}.cases" for case in read(name.removesuffix(".cases"))]
+    return [case for name in files_of(FOLDER) for case in read(name)]
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the names of the files of a corpus, without that of its traps."""
+    names = sorted(name.removesuffix(".cases") for name in os.listdir(folder) if name.endswith(".cases"))
+    return [name for name in names if name != TRAPS]
 
 
 def traps() -> list[Case]:
@@ -77,19 +82,22 @@ def traps() -> list[Case]:
 
 def read(name: str) -> Iterator[Case]:
     """Yield the programs of one file whose libraries are installed."""
-    with open(os.path.join(FOLDER, f"{name}.cases"), encoding="utf-8") as file:
+    return (case for case in read_all(name, FOLDER) if case.is_there)
+
+
+def read_all(name: str, folder: str) -> Iterator[Case]:
+    """Yield the programs of one file of a corpus."""
+    with open(os.path.join(folder, f"{name}.cases"), encoding="utf-8") as file:
         pieces = _HEAD.split(file.read())
     for head, needs, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
         lines = text.splitlines()
-        case = Case(
+        yield Case(
             name=f"{name}/{head}",
             source="".join(f"{_MARKS.sub('', line)}\n" for line in lines),
             expected=_marked(_WANTED, lines),
             tolerated=_marked(_TOLERATED, lines),
-            needs=tuple(needs.split()[1::2]),
+            needs=tuple(word for word in needs.split() if word != "needs"),
         )
-        if case.is_there:
-            yield case
 
 
 def _marked(pattern: re.Pattern[str], lines: list[str]) -> dict[int, str]:
