@@ -10,6 +10,7 @@ from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
     NUMBERS,
     Container,
+    Holding,
     Known,
     Plain,
     Produced,
@@ -17,6 +18,7 @@ from autochron.detect.scan.abstract_values import (
     Set,
     Text,
     Unknown,
+    Value,
 )
 from autochron.detect.scan.class_texts import ClassTexts
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
@@ -184,6 +186,8 @@ class OrderSites:
         if name in REPR_CALLERS:
             for argument in node.args[: None if name == "builtins.print" else 1]:
                 yield from self._address_text(argument, use.spot, line)
+        elif name == "builtins.map" and len(node.args) > 1:
+            yield from self._mapped_to_text(node, use.spot, line)
         elif name in _DUMPERS and node.args:
             yield from self._dumped(node, use.spot, line)
         elif name in ENCODERS and node.args:
@@ -316,8 +320,26 @@ class OrderSites:
     def _address_text(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if the text of a value has its address."""
         values = self._evaluation.values(node, spot)
-        if any(self._classes.shows_address(value) for value in values) or self._is_open(node):
+        if any(self._shows_address(value) for value in values) or self._is_open(node):
             yield OrderSite(line, "identity", "object.__repr__", spot, node, "text")
+
+    def _shows_address(self, value: Value, depth: int = _MAX_DEPTH) -> bool:
+        """Return whether the text of a value has an address: its own, or that of something that it holds."""
+        if self._classes.shows_address(value):
+            return True
+        return (
+            depth > 0
+            and isinstance(value, Container | Holding)
+            and any(self._shows_address(held, depth - 1) for held in self._evaluation.elements((value,)))
+        )
+
+    def _mapped_to_text(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield a place if a call such as `map(str, tools)` makes text of objects with addresses."""
+        called = self._evaluation.values(node.args[0], spot)
+        if any(isinstance(value, Known) and value.name in REPR_CALLERS for value in called):
+            held = self._evaluation.elements(self._evaluation.values(node.args[1], spot))
+            if any(map(self._shows_address, held)):
+                yield OrderSite(line, "identity", "object.__repr__", spot)
 
     def _dumped_model(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a model with a set of texts is written as JSON."""
