@@ -131,6 +131,8 @@ def _answer(probe: Probe, file: str) -> None:
             stream.write(packed(outcome))
 
     probe.folder = plans_in(os.path.dirname(file))
+    probe.scratch = f"{file}.contents"
+    os.mkdir(probe.scratch)
     if not is_wrapped:
         probe.sources = None
     probe.here(tape, {}, send)
@@ -160,11 +162,11 @@ class _Analysis:
         """Find the sites, try them, and return the result for each. Replays with other seeds start in `folder`."""
         # Not a TemporaryDirectory: each fork runs the exit handlers, and would remove it.
         scratch = tempfile.mkdtemp()
-        self._probe.folder = plans_in(scratch)
-        self._probe.scratch = os.path.join(scratch, "contents")
-        os.mkdir(self._probe.scratch)
-        preload(imports_of(self._probe.path, self._probe.owns))
         try:
+            self._probe.folder = plans_in(scratch)
+            self._probe.scratch = os.path.join(scratch, "contents")
+            os.mkdir(self._probe.scratch)
+            preload(imports_of(self._probe.path, self._probe.owns))
             return self._search_all(scratch, folder)
         finally:
             if self._seeds is not None:

@@ -15,10 +15,18 @@ import datetime as dt
 import hashlib
 import importlib
 import math
+import os
+import re
+import subprocess
+import time
+import uuid
+import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
+
+from autochron._runtime import unpatched
 
 _VALUE = "_value"
 _SAFE = (
@@ -68,6 +76,24 @@ def conditions_of(tree: ast.Module, sites: _Sites) -> dict[str, list[Condition]]
     return _Conditions(tree, sites).find()
 
 
+_PLAIN = (
+    str, bytes, int, float, bool, type(None), uuid.UUID, dt.date, dt.time, dt.timedelta, time.struct_time, os.stat_result
+)  # fmt: skip
+_TIME = 200_000_000
+"""Nanoseconds in which a value is sought."""
+_COSTLY = re.compile(r"\*\*|<<|\brange\(|pbkdf2|scrypt|\* *_value|_value *\*")
+"""What may take for ever, or all memory, with another value."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value can't be changed, and is of a type of Python's own."""
+    if isinstance(value, subprocess.CompletedProcess):
+        return _is_plain(value.stdout)
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN or type(value) is dt.datetime
+
+
 class Condition:
     """An expression of a site's value that a branch tests.
 
@@ -83,10 +109,19 @@ class Condition:
                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
             )
         )
-        self._code = compile(source, "<condition>", "eval")
+        if _COSTLY.search(source):
+            raise ValueError(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has warned of this source before
+            self._code = compile(source, "<condition>", "eval")
 
     def holds(self, value: Any) -> bool | None:
-        """Return whether the condition is true for a value; None where that can't be told."""
+        """Return whether the condition is true for a value; None where that can't be told.
+
+        An object of the program is not asked: its methods may change it, or do anything.
+        """
+        if not _is_plain(value):
+            return None
         try:
             return bool(eval(self._code, {**_NAMES, _VALUE: value}))  # noqa: S307 - see `_NAMES`
         except Exception:
@@ -106,10 +141,17 @@ class Condition:
         now = self.holds(rebuild(kept))
         if now is None:
             raise LookupError
+        end = unpatched.perf_counter_ns() + _TIME
         for candidate in candidates:
+            if unpatched.perf_counter_ns() > end:
+                break
             if self.holds(rebuild(candidate)) is (not now):
                 return candidate
         raise LookupError
+
+
+class _TooLongError(Exception):
+    """A condition has too many nodes."""
 
 
 class _Conditions:
@@ -117,6 +159,8 @@ class _Conditions:
 
     def __init__(self, tree: ast.Module, sites: _Sites) -> None:
         self._tree = tree
+        self.budget = 0
+        """How many nodes the current condition may still get."""
         self._sites = sites
         self._functions: dict[str, list[_Function]] = defaultdict(list)
         self._calls: dict[str, list[tuple[ast.Call, _Function | None]]] = defaultdict(list)
@@ -192,9 +236,12 @@ class _Conditions:
         found: dict[str, dict[str, None]] = defaultdict(dict)
         for test, function in self._tests:
             for environment in self._environments(function, _DEPTH):
-                resolver = _Resolver(self, environment, _DEPTH)
-                resolved = resolver.resolved(test)
-                if len(resolver.met) == 1 and sum(1 for _ in ast.walk(resolved)) <= _LONGEST:
+                resolver, self.budget = _Resolver(self, environment, _DEPTH), _LONGEST
+                try:
+                    resolved = resolver.resolved(test)
+                except _TooLongError:
+                    continue
+                if len(resolver.met) == 1:
                     found[next(iter(resolver.met))][ast.unparse(resolved)] = None
         return {key: list(_compiled(sources)) for key, sources in found.items()}
 
@@ -316,6 +363,9 @@ class _Resolver:
         return result
 
     def _copied(self, node: ast.AST) -> ast.AST:
+        self._module.budget -= 1
+        if self._module.budget < 0:
+            raise _TooLongError
         made = copy.copy(node)
         for name in node._fields:
             setattr(made, name, self.resolved(getattr(node, name, None)))

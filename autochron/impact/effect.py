@@ -28,8 +28,12 @@ def difference(before: Outcome, after: Outcome) -> Effect | None:
 
     Addresses count only where the replay has given them: all others depend on what a process has allocated before.
     """
+    if before.problem != after.problem:
+        return Effect(
+            f"the program {after.problem or 'ends'}", before.problem or "it ends", after.problem or "it ends"
+        )
     if after.problem is not None:
-        return Effect(f"the program {after.problem}", "it ends", after.problem)
+        return None
     before, after = _without_addresses(before), _without_addresses(after)
     return _crossings(before, after) or _output(before.stdout, after.stdout) or _ending(before, after)
 

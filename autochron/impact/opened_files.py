@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Protocol
@@ -48,11 +49,14 @@ class OpenedFile:
         except FileNotFoundError:
             if variant is None:
                 raise
+            invented = self._invented(original, args, kwargs, variant)
+            if invented is None:
+                raise
             owner.varied.add(key)
-            return self._invented(original, args, kwargs, variant)
+            return invented
         if variant is None:
             return opened
-        changed = self._changed(opened, variant)
+        changed = self._changed(opened, variant, kwargs.get("newline", args[5] if len(args) > 5 else None))
         if changed is None:
             return opened
         owner.varied.add(key)
@@ -61,23 +65,29 @@ class OpenedFile:
     def _invented(
         self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], variant: int
     ) -> Any:
-        """Return a file where there is none, as another run may find one."""
-        path = self._written(_INVENTED[variant % len(_INVENTED)])
-        owner = getattr(original, "__self__", None)
-        if owner is not None and not isinstance(owner, ModuleType):
-            return open(path, *args, **kwargs)  # `Path.open`, whose path is no argument
-        if args:
-            return original(path, *args[1:], **kwargs)
-        return original(**{**kwargs, "file": path})
+        """Return a file where there is none, as another run may find one; None where none can be made."""
+        try:
+            path = self._written(_INVENTED[variant % len(_INVENTED)])
+        except OSError:
+            return None
+        try:
+            owner = getattr(original, "__self__", None)
+            if owner is not None and not isinstance(owner, ModuleType):
+                return open(path, *args, **kwargs)  # `Path.open`, whose path is no argument
+            if args:
+                return original(path, *args[1:], **kwargs)
+            return original(**{**kwargs, "file": path})
+        finally:
+            os.unlink(path)
 
     def _written(self, content: bytes) -> str:
         """Write a file, and return its path."""
-        path = os.path.join(self._folder, f"content-{unpatched.getpid()}-{len(os.listdir(self._folder))}")
+        path = os.path.join(self._folder, f"content-{unpatched.getpid()}-{next(_NUMBERS)}")
         with io.FileIO(path, "w") as file:
             file.write(content)
         return path
 
-    def _changed(self, opened: Any, variant: int) -> Any:
+    def _changed(self, opened: Any, variant: int, newline: str | None) -> Any:
         """Return the same kind of file with other content; None where it can't be read from its beginning to its end."""
         raw = opened.buffer if isinstance(opened, io.TextIOWrapper) else opened
         if not isinstance(raw, io.BufferedReader | io.BufferedRandom) or not raw.seekable():
@@ -85,22 +95,26 @@ class OpenedFile:
         try:
             content = raw.read(_MOST + 1)
             raw.seek(0)
-        except OSError:
+            if len(content) > _MOST:
+                return None
+            words = self._owner.words.get(self._key, ())
+            is_worded = variant == LEAST and words
+            path = self._written(with_words(content, words) if is_worded else other_bytes(content, variant))
+        except Exception:  # the program must not see an error of ours
             return None
-        if len(content) > _MOST:
-            return None
-        words = self._owner.words.get(self._key, ())
-        changed = with_words(content, words) if variant == LEAST and words else other_bytes(content, variant)
-        path = self._written(changed)
+        file: Any = io.FileIO(path)
+        os.unlink(path)
+        file.name = opened.name
+        changed: Any = io.BufferedReader(file)
+        if isinstance(opened, io.TextIOWrapper):
+            mode = opened.mode
+            changed = io.TextIOWrapper(changed, opened.encoding, opened.errors, newline)
+            changed.mode = mode
         opened.close()
-        if not isinstance(opened, io.TextIOWrapper):
-            return io.BufferedReader(io.FileIO(path))
-        return io.TextIOWrapper(
-            io.BufferedReader(io.FileIO(path)),
-            encoding=opened.encoding,
-            errors=opened.errors,
-            newline=_newline_of(opened),
-        )
+        return changed
+
+
+_NUMBERS = itertools.count()
 
 
 def reads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -108,8 +122,3 @@ def reads(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     path = args[0] if args else kwargs.get("file")
     mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
     return not isinstance(path, int) and not only_writes(mode) and isinstance(mode, str) and "+" not in mode
-
-
-def _newline_of(opened: io.TextIOWrapper) -> str | None:
-    """Return how a file treats the ends of lines, as far as it tells."""
-    return None if opened.newlines is None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import importlib.util
+import warnings
 from collections.abc import Callable, Sequence
 
 from autochron._runtime.unpatched import os
@@ -18,8 +19,8 @@ def imports_of(path: str | None, owns: Callable[[str], bool]) -> list[str]:
     """
     source = None if path is None else read_source(path)
     try:
-        body = [] if source is None else ast.parse(source).body
-    except (SyntaxError, ValueError):  # the replay reports it
+        body = [] if source is None else quiet_parse(source).body
+    except (SyntaxError, ValueError, RecursionError):  # the replay reports it
         return []
     names = [alias.name for node in body if isinstance(node, ast.Import) for alias in node.names]
     names += [
@@ -50,3 +51,14 @@ def preload(modules: Sequence[str]) -> None:
             continue
     # So that the collector of a fork skips these objects: to traverse them would copy their memory pages.
     gc.freeze()
+
+
+def quiet_parse(source: bytes) -> ast.Module:
+    """Parse a source of which Python has warned before.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: it can't be parsed.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)

@@ -197,7 +197,7 @@ class Probe:
             capture.stop()
             ordered = NOTHING if self.sources is None else ordering.report(self.sources.keys)
             outcome = _outcome(replayer, self.owns, values, capture, modules_before, status, uncaught)
-            send(outcome._replace(ordered=ordered))
+            send(_without_folder(outcome._replace(ordered=ordered), self.scratch))
 
         def cut_short(status: int | None) -> None:
             if unpatched.getpid() != process:
@@ -221,6 +221,18 @@ class Probe:
         atexit._run_exitfuncs()  # noqa: SLF001
         finish(status, program.uncaught)
         unpatched.immediate_exit(0)
+
+
+def _without_folder(outcome: Outcome, folder: str) -> Outcome:
+    """Return an outcome with the same text in place of a folder of this process, in which its temporary files are."""
+    path = folder.encode()
+    if not folder or (path not in outcome.stdout and not any(path in met.input for met in outcome.met)):
+        return outcome
+    met = tuple(one._replace(input=one.input.replace(path, _FOLDER)) for one in outcome.met)
+    return outcome._replace(met=met, stdout=outcome.stdout.replace(path, _FOLDER))
+
+
+_FOLDER = b"(scratch)"
 
 
 def _outcome(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.value_uses import line_of
 from autochron.impact.branch_conditions import Condition, conditions_of
+from autochron.impact.preloading import quiet_parse
 from autochron.model import Category, Impact
 from autochron.project import read_source
 
@@ -44,7 +45,7 @@ def conditions_for(
         if not wanted or source is None:
             continue
         try:
-            tree = ast.parse(source)
+            tree = quiet_parse(source)
             found |= conditions_of(tree, _expressions(tree, wanted))
             contents = [key for key, site in wanted.items() if site.category in _CONTENTS]
             words |= dict.fromkeys(contents, _words(tree) if contents else ())

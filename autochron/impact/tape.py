@@ -245,7 +245,8 @@ class Perturbing(Values):
         if variant < FIRST_SOUGHT or not conditions or call.nth >= _TURNED or call.source.call in SEEDED:
             return vary(call, kept, variant)
         number = (variant - FIRST_SOUGHT) // 2 % len(conditions)
-        texts = [text for text in conditions[number].texts if text != text_of(kept)]
+        is_free = call.source.category in _FREE_TEXTS
+        texts = [text for text in conditions[number].texts if is_free and text != text_of(kept)]
         if variant % 2 and texts and kept is None:
             return texts[(variant // 2 + call.nth) % len(texts)]
         if variant % 2 and texts and text_of(kept) is not None:
@@ -344,6 +345,8 @@ def _rebuilding(draw: Draw) -> Callable[[Any], Any]:
     return rebuild
 
 
+_FREE_TEXTS = frozenset({"env", "host", "files", "subprocess"})
+"""The categories whose values may be any text."""
 _TURNED = 20
 """How many values of a site are sought in one replay."""
 

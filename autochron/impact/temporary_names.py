@@ -6,11 +6,11 @@ They are made in a folder that each replay finds empty, so a name that another r
 from __future__ import annotations
 
 import random
-import shutil
 import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.detect.catalogue import MAKING, Source
 
@@ -40,7 +40,9 @@ def is_named(source: Source) -> bool:
 
 def hold_names(folder: str) -> None:
     """Draw the same names from now on, for files in a folder that is emptied."""
-    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.lexists(folder):
+        # Not removed: a program may have left what can't be. All goes at the end.
+        os.rename(folder, f"{folder}-{unpatched.getpid()}")
     os.mkdir(folder)
     tempfile.tempdir = folder
     tempfile._name_sequence = _DrawnNames("")  # type: ignore[attr-defined]  # noqa: SLF001

@@ -54,6 +54,10 @@ def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
 def mending(impact: Impact) -> str:
     """Return the rule that makes a harmful value the same in each replay, or a comment where no rule can."""
     site, category = impact.site, impact.category
+    if impact.call == "hash":
+        return "# take a digest of `hashlib`: the hash of a text is another one in each process"
+    if impact.call == "id":
+        return "# name the object by something of its own"
     if category == "set-order":
         return "# sort it: `sorted(...)` has one order in every run"
     if category == "identity":
@@ -69,6 +73,8 @@ def mending(impact: Impact) -> str:
         site.qualname.replace(".", "").isidentifier()
         and site.qualname.rpartition(".")[2] not in _WHOLE
         and site.file.endswith(".py")
+        and _module(site.file).replace(".", "").isidentifier()
+        and not site.file.startswith("/")
     ):
         table.update(
             {"name": site.qualname, "kind": "tool", "target": f"{_module(site.file)}:{site.qualname}"}
@@ -115,9 +121,9 @@ def save(impacts: Impacts, folder: str) -> str | None:
         if site.untried is None:
             sites[_key(site)] = {"trace": impacts.trace, "impact": site.said}
     path = os.path.join(folder, FILE)
-    make_folder(folder)
     data = json.format(json.encode({"version": VERSION, "sites": dict(sorted(sites.items()))}), indent=2)
     try:
+        make_folder(folder)
         with open(f"{path}.new", "wb") as file:
             file.write(data + b"\n")
         os.replace(f"{path}.new", path)

@@ -155,6 +155,11 @@ def test_a_condition_can_do_nothing_but_compute():
     assert Condition("open('/etc/passwd')").holds(1) is None
     assert Condition("__import__('os').getcwd()").holds(1) is None
     assert Condition("_value.hour == 3").holds(dt.datetime(2026, 1, 1, 3)) is True
+    emptied = ["a"]
+    assert Condition("_value.pop() == 'a'").holds(emptied) is None
+    assert emptied == ["a"]
+    with pytest.raises(ValueError, match=r"\*\*"):
+        Condition("_value ** 9 > 3")
     assert Condition("_value == 3").other_value(1, iter([2, 3, 4]), lambda kept: kept) == 3
     with pytest.raises(LookupError):
         Condition("_value == 3").other_value(1, iter([2]), lambda kept: kept)
@@ -202,7 +207,13 @@ def test_two_steady_clocks_are_opposed_at_some_step():
         ),
         ("files", "open", "main", "# move it into a function of its own, and make that a boundary"),
         ("set-order", "set.__iter__", "f", "# sort it: `sorted(...)` has one order in every run"),
-        ("identity", "id", "f", "# give its class a `__repr__`, or show what names the object"),
+        ("identity", "object.__repr__", "f", "# give its class a `__repr__`, or show what names the object"),
+        (
+            "set-order",
+            "hash",
+            "f",
+            "# take a digest of `hashlib`: the hash of a text is another one in each process",
+        ),
     ],
 )
 def test_each_harmful_site_has_the_rule_that_mends_it(category, call, qualname, expected):
@@ -247,6 +258,37 @@ def main():
 
 main()
 """
+
+
+READER = """\
+import random, secrets, sys, tempfile
+from boundary import log, send
+
+queues = [["a", "b"], ["c"]]
+if random.choice(queues).pop(0) == "a":
+    send("first")
+if secrets.token_hex(4).startswith("sk-"):
+    send("never")
+with open("digits.txt", newline="") as file:
+    log(file.mode)
+    print(file.name)
+    log(len(file.read()))
+print(len(list({"a", "b"})))
+with tempfile.TemporaryDirectory() as folder:
+    log(folder)
+"""
+
+
+@pytest.mark.slow
+def test_what_is_put_in_the_place_of_a_value_changes_nothing_else(project):
+    (project / "agent.py").write_text(READER)
+    (project / "digits.txt").write_text("1" * 5_000 + "\r\n")
+    assert run(project, "run", "agent.py").status == 0
+    result = run(project, "impact", "last", "--json")
+    said = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert said["problems"] == []
+    assert {entry["site"]["line"] for entry in said["sites"] if entry["effect"] is not None} == {5}
 
 
 @pytest.mark.slow

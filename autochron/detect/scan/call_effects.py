@@ -99,7 +99,8 @@ def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
         return "none" if dotted == "sys.stderr.write" or _goes_to_stderr(call) else "output"
     if dotted in _ENDING:
         return "output"
-    if is_method and last in FILLING_METHODS | _PUTTING and not own:
+    is_of_object = isinstance(called, ast.Attribute) and last_name(called.value) not in module.imported
+    if is_of_object and last in FILLING_METHODS | _PUTTING and not own:
         return "fills"
     if own or module.classes_of(last):
         return "own"
@@ -117,6 +118,16 @@ def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
     if is_text_method or is_builtin or is_made or _is_pure(dotted.rpartition(".")[0]):
         return "computes"
     return "unknown"
+
+
+def filled_by(module: Destinations, call: ast.Call) -> ast.expr | None:
+    """Return the container that a call fills; None where it is not written out."""
+    called = call.func
+    first = call.args[0] if call.args else None
+    if not isinstance(called, ast.Attribute) or last_name(called.value) in module.imported:
+        return first  # such as `heapq.heappush(heap, value)`
+    by_type = isinstance(called.value, ast.Name) and called.value.id in ("list", "set", "dict", "bytearray")
+    return first if by_type and len(call.args) > 1 else called.value
 
 
 def own_functions(module: Destinations, call: ast.Call) -> list[Function]:

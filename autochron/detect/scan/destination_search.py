@@ -17,6 +17,7 @@ from autochron.detect.scan.call_effects import (
     ORDERLESS,
     effect_of,
     field_given,
+    filled_by,
     has_initialiser,
     is_transparent,
     own_functions,
@@ -366,12 +367,7 @@ class _DestinationSearch(DestinationState):
             case "output":
                 self._reach("output", call)
             case "fills":
-                method = (
-                    isinstance(call.func, ast.Attribute) and last_name(call.func.value) not in module.imported
-                )
-                by_type = method and last_name(call.func.value) in ("list", "set", "dict", "deque")  # type: ignore[attr-defined]
-                filled = call.func.value if method and not by_type else call.args[0]  # type: ignore[attr-defined]
-                self._push_container(filled, self._mode)
+                self._fill(call, node)
             case "own":
                 last = last_name(call.func)
                 self._reach("own", call, self._name_of(call.func), call.func)
@@ -392,6 +388,14 @@ class _DestinationSearch(DestinationState):
                 self._reach("call", call, self._name_of(call.func), call.func)
                 self._push(call, "value")
                 self._change(call, node)
+
+    def _fill(self, call: ast.Call, node: ast.AST) -> None:
+        """Follow the container that a call puts the value into."""
+        filled = filled_by(self._module, call)
+        if filled is None:
+            self._reach("call", call, self._name_of(call.func), call.func)
+        elif filled is not node:
+            self._push_container(filled, self._mode)
 
     def _change(self, call: ast.Call, node: ast.AST) -> None:
         """Follow what a call may change: the other arguments where its result is dropped, and what `map` fills."""

@@ -44,8 +44,8 @@ class Destinations(HarmlessUses):
 
     _calls_by_name: dict[str, list[ast.Call]]
     _classes: dict[str, list[ast.ClassDef]]
-    _tried: list[tuple[int, int]]
-    """First and last line of what is tried."""
+    _tried: set[int]
+    """The lines of what is tried."""
     has_operators: bool
     """Whether a class of the module says what operators do."""
     _got: dict[str, list[ast.Call]]
@@ -61,15 +61,15 @@ class Destinations(HarmlessUses):
         for (_, name), uses in self.uses.items():
             self._reads_by_name[name] += [use for use in uses if isinstance(use.ctx, ast.Load)]
         self.find_read_logs()
-        self._tried = []
+        self._tried = set()
         for node in self.parents:
             kind = type(node)
             if kind is ast.Try or kind is ast.TryStar:
                 body = node.body  # type: ignore[attr-defined]
-                self._tried.append((body[0].lineno, body[-1].end_lineno or body[-1].lineno))
+                self._tried.update(range(body[0].lineno, (body[-1].end_lineno or body[-1].lineno) + 1))
             elif kind is ast.withitem and "suppress" in ast.unparse(node)[:60]:
                 around = self.parents[node]
-                self._tried.append((around.lineno, around.end_lineno))  # type: ignore[attr-defined]
+                self._tried.update(range(around.lineno, around.end_lineno + 1))  # type: ignore[attr-defined]
         self.has_operators = not OPERATORS.isdisjoint(self.functions)
         self._got = defaultdict(list)
         for call in self._calls_by_name.get("getattr", ()):
@@ -120,8 +120,7 @@ class Destinations(HarmlessUses):
 
     def is_tried(self, node: ast.AST) -> bool:
         """Return whether an exception of an expression is handled around it, or something else follows in any case."""
-        line = getattr(node, "lineno", 0)
-        return any(first <= line <= last for first, last in self._tried)
+        return getattr(node, "lineno", 0) in self._tried
 
     def classes_of(self, name: str) -> list[ast.ClassDef]:
         """Return the classes of the module with a name."""
