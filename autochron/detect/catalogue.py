@@ -106,6 +106,8 @@ def _clock() -> Iterator[Source]:
     yield from _of("email.utils", "clock", "make_msgid")
     yield from _of("wsgiref.handlers", "clock", "format_date_time", determined_by=_FIRST)
     yield from _of("resource", "clock", "getrusage", "direct")
+    yield from _of("os", "clock", "times", "direct")
+    yield from _of("psutil", "clock", "cpu_times boot_time", "direct")
     yield from _of("timeit", "clock", "timeit repeat")
     yield Source("numpy.datetime64", "clock", words=("now", "today"))
     for name in ("Timestamp", "to_datetime"):
@@ -182,6 +184,7 @@ def _environment() -> Iterator[Source]:
     yield from _of("os", "env", "getenv getenvb get_exec_path", "direct")
     for name in ("expanduser", "expandvars"):
         yield Source(f"os.path.{name}", "env", "direct", (f"posixpath:{name}", f"ntpath:{name}"))
+    yield from _of("tempfile", "env", "gettempdir gettempdirb", "direct")
     yield from _of("pathlib", "env", "Path.home Path.expanduser", "direct")
 
 
@@ -190,7 +193,7 @@ def _host() -> Iterator[Source]:
         "os",
         "host",
         "getpid getppid cpu_count process_cpu_count getcwd getcwdb uname getlogin getloadavg getuid geteuid getgid getegid "
-        "times getgroups getpgid getpgrp getsid getresuid getresgid getpriority sched_getaffinity get_terminal_size ctermid "
+        "getgroups getpgid getpgrp getsid getresuid getresgid getpriority sched_getaffinity get_terminal_size ctermid "
         "ttyname sysconf confstr umask",
         "direct",
     )
@@ -205,22 +208,17 @@ def _host() -> Iterator[Source]:
     yield from _of("getpass", "host", "getuser", "direct")
     yield from _of("multiprocessing", "host", "cpu_count", "direct")
     yield from _of("locale", "host", "getlocale getdefaultlocale getpreferredencoding getencoding", "direct")
-    yield from _of("shutil", "host", "disk_usage get_terminal_size which", "direct")
+    yield from _of("shutil", "host", "get_terminal_size which", "direct")
     yield from _of("pathlib", "host", "Path.cwd", "direct")
     yield from _of("pwd", "host", "getpwuid getpwnam getpwall", "direct")
-    yield from _unseen(
-        "host",
-        "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
-        "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
-        "importlib.metadata.packages_distributions pkg_resources.get_distribution sys.stdin.isatty sys.stdout.isatty "
-        "sys.stderr.isatty os.isatty",
-        "direct",
-    )
+    yield from _unseen("host", "sys.stdin.isatty sys.stdout.isatty sys.stderr.isatty os.isatty", "direct")
+    yield from _of("sys", "host", "getallocatedblocks", "direct")
+    yield from _of("tracemalloc", "host", "get_traced_memory take_snapshot get_tracemalloc_memory", "direct")
     yield from _of("sysconfig", "host", "get_platform", "direct")
     yield from _of(
         "psutil",
         "host",
-        "cpu_percent cpu_times cpu_count virtual_memory swap_memory disk_usage net_io_counters boot_time pids users",
+        "cpu_percent cpu_count virtual_memory swap_memory net_io_counters pids users",
         "direct",
     )
 
@@ -254,8 +252,15 @@ def _files() -> Iterator[Source]:
         yield Source(f"{name}.open", "files", places=(f"{name}:open",), mode=mode)
     yield from _of("filecmp", "files", "cmp cmpfiles")
     yield from _of("linecache", "files", "getline getlines", "direct")
-    yield from _of(
-        "tempfile", "files", "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryFile gettempdir gettempdirb"
+    yield from _of("tempfile", "files", "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryFile")
+    yield from _of("shutil", "files", "disk_usage", "direct")
+    yield from _of("psutil", "files", "disk_usage", "direct")
+    yield from _unseen(
+        "files",
+        "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
+        "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
+        "importlib.metadata.packages_distributions pkg_resources.get_distribution",
+        "direct",
     )
     for name in ("SpooledTemporaryFile", "TemporaryDirectory"):
         yield Source(f"tempfile.{name}", "files", places=(f"tempfile:{name}.__init__",))
@@ -369,10 +374,6 @@ def _identity() -> Iterator[Source]:
     yield from _of("gc", "identity", "collect get_objects get_count get_stats get_freeze_count", "direct")
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
     yield from _of("threading", "identity", "get_native_id active_count enumerate", "direct")
-    yield from _of("sys", "identity", "getallocatedblocks", "direct")
-    yield from _of(
-        "tracemalloc", "identity", "get_traced_memory take_snapshot get_tracemalloc_memory", "direct"
-    )
 
 
 def _native() -> Iterator[Source]:

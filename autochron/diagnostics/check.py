@@ -155,6 +155,7 @@ class _Check:
                     via=shown.via,
                     ran=False,
                     covered=None if escaping else "boundary",
+                    reads=call.reads,
                 )
             )
 

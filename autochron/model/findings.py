@@ -103,6 +103,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """How the run changed with other values, if `impact` has tried that."""
     reaches: Destination | None = None
     """What its value may reach, as far as its file tells; None for nothing, and where only a run has seen the call."""
+    reads: tuple[int, ...] = ()
+    """The lines of its file that read from what it has opened, or that run what it was told for, other than its own."""
 
 
 class Effect(Struct, frozen=True):

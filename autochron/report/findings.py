@@ -167,10 +167,13 @@ def reaching(destination: Destination) -> str:
 def _way(destination: Destination) -> str:
     """Return the lines on the way to a destination, in parentheses; an empty text where there are none between."""
     between = [line for line in destination.path[1:] if line != destination.line]
-    if not between:
-        return ""
-    shown = ", ".join(map(str, between[:_SHOWN])) + (", …" if len(between) > _SHOWN else "")
-    return f" (by line {shown})" if len(between) == 1 else f" (by lines {shown})"
+    return f" (by {lines_of(between)})" if between else ""
+
+
+def lines_of(numbers: Sequence[int]) -> str:
+    """Return the numbers of lines in words, the first few of them."""
+    shown = ", ".join(map(str, numbers[:_SHOWN])) + (", …" if len(numbers) > _SHOWN else "")
+    return f"line {shown}" if len(numbers) == 1 else f"lines {shown}"
 
 
 def message(finding: Finding) -> str:
@@ -197,6 +200,8 @@ def _write_text(checked: Checked, stream: TextIO, *, with_all: bool = False) -> 
                 (f"  {details(finding)}", None),
             ]
         )
+        if finding.reads:
+            page.line(f"    # read at {lines_of(finding.reads)}")
         if finding.reaches is not None:
             page.line(f"    # {reaching(finding.reaches)}{_way(finding.reaches)}")
         table = remedy(finding)
@@ -321,6 +326,7 @@ def _result(finding: Finding, checked: Checked) -> dict[str, Any]:
         **_ranked(finding),
         "message": {"text": message(finding)},
         "locations": [_location(site.file, site.line)],
+        **_related(finding),
         "partialFingerprints": {"autochron/v1": f"{site.file}:{site.hash}:{finding.category}:{finding.call}"},
         **_flow(finding),
     }
@@ -348,6 +354,17 @@ def _flow(finding: Finding) -> dict[str, Any]:
         for line, text in [*zip(way, texts, strict=True), (end, reaching(reaches))]
     ]
     return {"codeFlows": [{"threadFlows": [{"locations": locations}]}]}
+
+
+def _related(finding: Finding) -> dict[str, Any]:
+    """Return the lines that read from what a finding has opened as SARIF's `relatedLocations`; nothing if there are none."""
+    if not finding.reads:
+        return {}
+    return {
+        "relatedLocations": [
+            {**_location(finding.site.file, line), "message": {"text": "read here"}} for line in finding.reads
+        ]
+    }
 
 
 def _location(file: str, line: int) -> dict[str, Any]:

@@ -20,6 +20,8 @@ class Produced(NamedTuple):
     """The result of calling a known class or function, by its dotted name: for a class, an instance of it."""
 
     name: str
+    opened: ast.Call | None = None
+    """The call, if what it has opened is read later: see `handles`."""
 
 
 class Routine(NamedTuple):
@@ -124,3 +126,8 @@ _SET_TYPES = frozenset({"builtins.set", "builtins.frozenset"})
 def makes_set(factory: Value) -> bool:
     """Return whether a factory of missing values makes sets."""
     return isinstance(factory, Known) and factory.name in _SET_TYPES
+
+
+def handles_in(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return those of some values that are read later: what a call has opened."""
+    return tuple(value for value in values if isinstance(value, Produced) and value.opened is not None)

@@ -111,7 +111,7 @@ def _allowed_by(
     )
     if last_inner is not None and name in (*_MAPPINGS, *_SEQUENCES):
         held = annotated(values, last_inner, spot, texts)
-        if any(isinstance(value, Set) for value in held):
+        if any(isinstance(value, Set | Instance | Produced | Holding) for value in held):
             return (Holding(held),)
     if name in ("builtins.str", "builtins.bytes"):
         return (Text(),)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from autochron.detect.catalogue import Argument, Source
-from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.flow import ModuleFlow, last_name
 from autochron.detect.scan.libraries import DEFERRING, FACTORIES
 from autochron.detect.scan.library_call import LibraryCall
 
@@ -25,15 +25,24 @@ def is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bo
     """Return whether the arguments of a call determine its value, or may do so."""
     if source.determined_by is not None and argument_of(source.determined_by, node, skip) is not None:
         return True
-    if isinstance(source, LibraryCall):
-        return source.only_with is not None and argument_of(source.only_with, node, skip) is None
     first = literal_of(argument_of(Argument(0), node, skip))
+    if isinstance(source, LibraryCall):
+        if first is not None and first in source.harmless:
+            return True
+        return source.only_with is not None and argument_of(source.only_with, node, skip) is None
     if source.words:
         return first not in source.words
     if first is not None and first in source.harmless:
         return True
     mode = literal_of(argument_of(source.mode, node, skip)) if source.mode is not None else None
     return isinstance(mode, str) and not set(mode) & {"r", "+"}
+
+
+def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
+    """Return whether a module has what a library call needs to reach its source."""
+    if source.if_keyword is not None and source.if_keyword not in flow.keywords:
+        return False
+    return source.if_text is None or source.if_text in flow.texts
 
 
 def argument_of(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:
@@ -84,3 +93,12 @@ def samples_table(node: ast.Call) -> bool:
         "seed",
         None,
     }
+
+
+def waits_for_all(node: ast.Call) -> bool:
+    """Return whether a call such as `wait(tasks)` ends when all are done, so that only their order is open."""
+    return (
+        len(node.args) == 1
+        and all(keyword.arg == "return_when" for keyword in node.keywords)
+        and all(last_name(keyword.value) == "ALL_COMPLETED" for keyword in node.keywords)
+    )

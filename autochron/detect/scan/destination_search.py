@@ -82,7 +82,7 @@ class _DestinationSearch(DestinationState):
     def _alternative(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow `and` and `or`, of which all operands but the last decide whether the next one runs."""
         assert isinstance(parent, ast.BoolOp)  # noqa: S101 - see `_handlers`
-        if node is not parent.values[-1]:
+        if node is not parent.values[-1] and self._mode != "order":
             self._reach("branch", node)
         self._push(parent)
 
@@ -103,17 +103,21 @@ class _DestinationSearch(DestinationState):
     def _test(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a statement that tests the node."""
         assert isinstance(parent, ast.If | ast.While)  # noqa: S101 - see `_handlers`
+        if self._mode == "order":
+            return  # whether something is empty
         if parent.test is node and not self._module.only_waits([*parent.body, *parent.orelse]):
             self._reach("branch", parent.test)
 
     def _decide(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a statement that does nothing else but test the node."""
-        self._reach("branch", node)
+        if self._mode != "order" or not isinstance(parent, ast.Assert):
+            self._reach("branch", node)
 
     def _conditional(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.IfExp)  # noqa: S101 - see `_handlers`
         if parent.test is node:
-            self._reach("branch", node)
+            if self._mode != "order":
+                self._reach("branch", node)
         else:
             self._push(parent)
 
@@ -123,6 +127,7 @@ class _DestinationSearch(DestinationState):
             parent.ops[-1], ast.In | ast.NotIn | ast.Is | ast.IsNot
         )  # codespell:ignore notin
         if self._mode == "value" or (self._mode != "object" and not is_asked):
+            self._mode = "value"
             self._operand(parent, node)
 
     def _comprehension(self, parent: ast.AST, node: ast.AST) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from autochron.scopes import Kind as ScopeKind
@@ -16,7 +17,7 @@ from autochron.scopes import Scope
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 Kind: TypeAlias = Literal[
-    "import", "definition", "value", "element", "opened", "parameter", "unpacked", "other"
+    "import", "definition", "value", "element", "opened", "parameter", "rest", "unpacked", "other"
 ]
 Position: TypeAlias = Literal[
     "argument",
@@ -85,7 +86,7 @@ class FlowBinding(NamedTuple):
     """The dotted name that an import binds; for a parameter, its name."""
     annotation: ast.expr | None = None
     owner: Function | None = None
-    """The function, for a parameter."""
+    """The function, for a parameter; `rest` is one that takes all further arguments."""
 
 
 class FlowScope(Scope["FlowBinding"]):
@@ -125,6 +126,7 @@ class ModuleFlow:
         tree: the module.
         module: the module's scope.
         package: the package that relative imports start from.
+        keywords: the keywords that calls pass.
         calls: each call.
         references: names and attributes whose value is used, other than to call it or to reach an attribute of it.
         iterated: what is iterated in order: by `for`, a comprehension, `*`, `yield from` or unpacking.
@@ -147,6 +149,16 @@ class ModuleFlow:
         self.spots: dict[int, Spot] = {}
         self.assigned: dict[str, list[FlowBinding]] = {}
         self.package = package
+        self.keywords: set[str] = set()
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The texts that the module has written out."""
+        return frozenset(
+            part.value
+            for part in ast.walk(self.tree)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
 
 
 def in_force(bindings: list[FlowBinding], scope: FlowScope, spot: Spot | None) -> list[FlowBinding]:
@@ -262,3 +274,23 @@ def names_element(node: ast.expr, name: str) -> bool:
         case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
             return names_element(inner, name)
     return False
+
+
+def parts_of_elements(node: ast.AST | None, count: int) -> list[tuple[Kind, ast.expr | None]]:
+    """Return how each part of the elements of an iterable gets its value, where its form tells: by kind and expression.
+
+    Args:
+        node: what is iterated, such as `enumerate(tools)`, `zip(names, sets)` or `sets.items()`.
+        count: the number of parts.
+    """
+    while isinstance(node, ast.Call) and last_name(node.func) in ("sorted", "list", "reversed", "tuple"):
+        node = node.args[0] if node.args else None
+    match node:
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if count == 2:
+            return [("value", ast.copy_location(ast.Constant(0), node)), ("element", inner)]
+        case ast.Call(func=ast.Name(id="zip"), args=several) if count == len(several):
+            return [("other" if isinstance(each, ast.Starred) else "element", each) for each in several]
+        case ast.Call(func=ast.Attribute(value=mapping, attr="items"), args=[]) if count == 2:
+            values = ast.copy_location(ast.Attribute(mapping, "values", ast.Load()), node)
+            return [("other", None), ("element", ast.copy_location(ast.Call(values, [], []), node))]
+    return []

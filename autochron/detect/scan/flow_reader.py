@@ -18,6 +18,7 @@ from autochron.detect.scan.flow import (
     Spot,
     Use,
     last_name,
+    parts_of_elements,
     tells_apart,
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
@@ -36,18 +37,12 @@ PASSING = frozenset(
 )
 """Callables whose result has the order of their argument's elements."""
 
-
 _TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List, ast.Yield})
 """Expressions that pass their parts on as values."""
 
 
 def read(tree: ast.Module, package: str) -> ModuleFlow:
-    """Read what a module binds and uses.
-
-    Args:
-        tree: the module.
-        package: the package that relative imports start from.
-    """
+    """Read what a module of a package binds and uses."""
     flow = ModuleFlow(tree, package)
     FlowReader(flow).body(tree.body)
     return flow
@@ -143,7 +138,8 @@ class FlowReader:
             )
         for rest in (arguments.vararg, arguments.kwarg):
             if rest is not None:
-                self._scope.bind(rest.arg, FlowBinding("other", outer))
+                binding = FlowBinding("rest", outer, None, rest.arg, rest.annotation, node)
+                self._scope.bind(rest.arg, binding)
 
     def _class(self, node: ast.ClassDef) -> None:
         for outside in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
@@ -285,16 +281,16 @@ class FlowReader:
             for target, element in zip(targets, values, strict=True):
                 self._target(target, "value", element)
             return
-        # One element has only one order.
         is_single = len(targets) == 1 and not isinstance(targets[0], ast.Starred)
-        if kind == "value" and value is not None and not is_single:
+        if kind == "value" and value is not None and not is_single:  # one element has only one order
             self._flow.iterated.append(Use(value, self._spot, "iterated"))
-        is_counted = isinstance(value, ast.Call) and last_name(value.func) == "enumerate"
+        parts = parts_of_elements(value, len(targets)) if kind == "element" else []
         for index, target in enumerate(targets):
-            if is_counted and kind == "element" and not index:
-                self._target(target, "value", ast.copy_location(ast.Constant(0), target))
+            if index < len(parts):
+                self._target(target, *parts[index])
             else:
-                self._target(target, "other", None)
+                result = value if kind == "value" and isinstance(value, ast.Call | ast.Await) else None
+                self._target(target, "other" if result is None else "unpacked", result)
 
     def _attribute(self, name: str, attribute: str, binding: FlowBinding) -> None:
         """Note the binding of an attribute, also with the class if a method binds it on its first parameter."""
@@ -384,6 +380,8 @@ class FlowReader:
                 self.expression(argument, "argument", call=node, order_lost=inner_order_lost)
         for keyword in node.keywords:
             self.expression(keyword.value, "argument" if keyword.arg else "spread", call=node)
+            if keyword.arg:
+                flow.keywords.add(keyword.arg)
 
     def _lambda(self, node: ast.Lambda, position: Position, *, order_lost: bool) -> None:
         self._defaults(node.args)

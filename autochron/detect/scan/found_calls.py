@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -20,10 +21,20 @@ _EFFECTIVE: frozenset[Category] = frozenset({"files", "network", "subprocess", "
 """The categories of which a call does something even if its value is not used."""
 _OUTSIDE: frozenset[Category] = frozenset({"network", "subprocess", "native"})
 """The categories of which a call may fail, or do anything outside the process, whatever is made of its value."""
+_READ_LATER: frozenset[Category] = frozenset({"files", "network", "subprocess", "identity", "random", "env"})
+"""The categories of which a call may open something that is read later."""
 _CHANGING = frozenset(
     {"random.seed", "random.Random.seed", "random.shuffle", "numpy.random.seed", "numpy.random.shuffle"}
 )
 """Sources that change something instead of returning a value."""
+
+_ORDERS = frozenset(
+    {
+        "concurrent.futures.as_completed", "asyncio.as_completed", "multiprocessing.pool.Pool.imap_unordered",
+        "concurrent.futures.wait", "asyncio.wait", "list.append",
+    }
+)  # fmt: skip
+"""Sources of ordering whose elements are the same in any order."""
 
 _Key = tuple[int, Category, str]
 
@@ -55,6 +66,8 @@ class ScannedCall(Struct, frozen=True, gc=False, array_like=True):
     """Whether its value only reaches what changes nothing: see `harmless_uses`."""
     reached: tuple[ReachedPlace, ...] = ()
     """What its value may reach: see `destination_search`."""
+    reads: tuple[int, ...] = ()
+    """The lines that read from what it has opened, other than its own, sorted."""
 
 
 class FoundCalls:
@@ -69,6 +82,10 @@ class FoundCalls:
         self._places: dict[_Key, dict[ScannedPlace, None]] = {}
         self._starts: dict[_Key, list[ast.AST]] = defaultdict(list)
         self._orders: set[_Key] = set()
+        self._partial: set[_Key] = set()
+        self._opened: dict[int, set[_Key]] = defaultdict(set)
+        """The findings of calls that may have opened something, by the id of the callee."""
+        self._reads: dict[_Key, set[int]] = defaultdict(set)
 
     def add(
         self,
@@ -82,6 +99,7 @@ class FoundCalls:
         callee_name: str | None = None,
         start: ast.AST | None = None,
         is_order: bool = False,
+        within: ast.Call | None = None,
     ) -> None:
         """Add a place to the finding of a line, category and call.
 
@@ -94,27 +112,50 @@ class FoundCalls:
             callee: the callee of the call that reaches the source, if a call of this place does.
             callee_name: the dotted name of the callee's value, where that is the source itself.
             start: the expression that has the value, if it is not the call.
+            within: the call that keeps the value, if it is an argument of one.
             is_order: whether only the order of the expression's elements depends on the source.
         """
-        within, qualname = [], "<module>"
+        enclosing, qualname = [], "<module>"
         scope: FlowScope | None = spot.scope
         while scope is not None:
             if qualname == "<module>" and scope.kind != "comprehension":
                 qualname = scope.qualname
             if scope.kind == "function" and scope.node is not None:
-                within.append((scope.qualname, first_line_of(scope.node)))
+                enclosing.append((scope.qualname, first_line_of(scope.node)))
             scope = scope.outer
         tier: Tier = "direct" if via is None else "library"
         position = None if callee is None else position_of(callee)
-        place = ScannedPlace(tier, via, qualname, tuple(within), position, callee_name)
+        place = ScannedPlace(tier, via, qualname, tuple(enclosing), position, callee_name)
         key = line, category, call
         # A dictionary, since a line may have thousands of places.
         self._places.setdefault(key, {})[place] = None
+        opening = within.func if within is not None else callee
+        if opening is not None and category in _READ_LATER:
+            self._opened[id(opening)].add(key)
         first = start if start is not None else callee
         if first is not None:
             self._starts[key].append(first)
-        if is_order or category == "ordering":
+        if is_order or call in _ORDERS:
             self._orders.add(key)
+
+    def set_partial(self, line: int, category: Category, call: str) -> None:
+        """Note that not only the order of a finding's elements depends on the source, but also which ones there are."""
+        self._partial.add((line, category, call))
+
+    def of_databases(self) -> Iterator[tuple[_Key, list[ast.AST]]]:
+        """Yield the findings that a database may ask for later, each with its expressions."""
+        for key, starts in self._starts.items():
+            if key[1] in ("clock", "random", "uuid"):
+                yield key, starts
+
+    def add_reads(self, key: _Key, lines: Iterable[int]) -> None:
+        """Add the lines that run what a finding was told for."""
+        self._reads[key].update(lines)
+
+    def add_read(self, call: ast.Call, line: int) -> None:
+        """Add a line that reads from what a call has opened, if that call is in a finding."""
+        for key in self._opened.get(id(call.func), ()):
+            self._reads[key].add(line)
 
     def take_away(self, call: str) -> set[tuple[int, Category]]:
         """Drop the findings of a source, and return their lines and categories."""
@@ -122,6 +163,11 @@ class FoundCalls:
         for key in keys:
             del self._places[key]
         return {(line, category) for line, category, _ in keys}
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether a finding may have opened something that is read later."""
+        return bool(self._opened)
 
     @property
     def lines(self) -> set[tuple[int, Category]]:
@@ -149,6 +195,7 @@ class FoundCalls:
                     tuple(places),
                     key[:2] in without_effect,
                     self._reached(key, module) if with_destinations and key[:2] not in without_effect else (),
+                    tuple(sorted(self._reads[key] - {key[0]})),
                 )
                 for key, places in self._places.items()
                 if (key[0], key[2]) not in logged_only
@@ -168,7 +215,7 @@ class FoundCalls:
         is_effect = category in _EFFECTIVE or call in _CHANGING or self._is_by_library(key)
         reached: tuple[ReachedPlace, ...] = ()
         if starts and len(known) == len(starts) and not (is_discarded and is_effect):
-            is_order = key in self._orders and not call.endswith(".wait")
+            is_order = key in self._orders and key not in self._partial
             reached = reached_from(module, known, is_order=is_order)
             if not reached and category == "files" and any(_is_tried(module, start) for start in known):
                 return (ReachedPlace("branch", line, "", None, (line,)),)

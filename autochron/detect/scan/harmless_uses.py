@@ -163,7 +163,9 @@ class HarmlessUses(ValueUses):
     def is_harmless(self, call: ast.Call) -> bool:
         """Return whether all that the value of a call reaches is harmless."""
         self._is_made = self._is_taken_away = False
-        self._is_unique = self.category_of(call) == "uuid"
+        self._is_unique = (
+            self.category_of(call) == "uuid" or self.dotted_name(call.func) in _CONSTANT_IN_A_PROCESS
+        )
         pending = [ValueFlow(call, spans=True)]
         seen = set(pending)
         try:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from autochron.detect.scan.abstract_values import (
-    NUMBERS,
     UNKNOWN,
     Accessor,
     Container,
@@ -27,6 +26,7 @@ from autochron.detect.scan.abstract_values import (
     Type,
     Unknown,
     Value,
+    handles_in,
     makes_set,
 )
 from autochron.detect.scan.annotations import SETS, annotated
@@ -40,19 +40,28 @@ from autochron.detect.scan.flow import (
     is_property,
     is_static,
 )
-from autochron.detect.scan.libraries import ALIASES, RETURNING_SETS, RETURNS, SETS_OF_TEXTS, TRANSPORT_OPTIONS
+from autochron.detect.scan.libraries import (
+    ALIASES,
+    OPENING,
+    RETURNING_SETS,
+    RETURNS,
+    SAME_HANDLE,
+    SETS_OF_TEXTS,
+    SETTLING_OPTIONS,
+    TRANSPORT_OPTIONS,
+)
 from autochron.detect.scan.library_results import (
     PLAIN_BUILTINS,
     SET_METHODS,
     SPECIALS,
     TEXT_BUILTINS,
     is_stable,
+    joined,
     of_table,
-    only_text,
-    sum_of_texts,
+    operation,
     unique,
 )
-from autochron.detect.scan.passed_arguments import passed_arguments
+from autochron.detect.scan.passed_arguments import further_arguments, passed_arguments
 
 Values = tuple[Value, ...]
 _BUILTINS = frozenset(dir(builtins))
@@ -132,16 +141,20 @@ class Evaluation:
             return self._defined(node)
         if binding.kind == "parameter":
             return self._parameter(binding)
+        if binding.kind == "rest":
+            return self._rest(binding)
         declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
         if not isinstance(node, ast.expr):
             return declared or UNKNOWN
         if binding.kind == "value":
             assigned = self.values(node, binding.spot)
-            return declared if declared and any(isinstance(value, Set) for value in declared) else assigned
+            return declared if any(map(_tells_of_sets, declared)) else assigned
         if binding.kind == "opened":
             return self._entered(self.values(node, binding.spot))
         if binding.kind == "element":
             return self.elements(self.values(node, binding.spot))
+        if binding.kind == "unpacked":
+            return handles_in(self.values(node, binding.spot)) or UNKNOWN
         return UNKNOWN
 
     def _entered(self, managers: Values) -> Values:
@@ -182,6 +195,17 @@ class Evaluation:
             values += self.values(passed, spot)
         return tuple(values) or UNKNOWN
 
+    def _rest(self, binding: FlowBinding) -> Values:
+        """Return the value of a parameter that takes all further arguments."""
+        function, outer = binding.owner, binding.spot.scope
+        assert function is not None  # noqa: S101 - a parameter has a function
+        held: list[Value] = []
+        if binding.annotation is not None:
+            held += self.annotated(binding.annotation, binding.spot)
+        for passed, spot in further_arguments(self.flow, function, outer, binding.dotted) if not held else ():
+            held += self.values(passed, spot)
+        return (Holding(unique(tuple(held))),) if held else UNKNOWN
+
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
         """Return the values that an annotation allows; nothing if it says nothing of use."""
         return annotated(self.values, annotation, spot, self._parsed_annotations)
@@ -202,6 +226,8 @@ class Evaluation:
                 dotted = f"{base.name}.{name}"
                 if dotted in SETS_OF_TEXTS:
                     return (Set(),)
+                if isinstance(base, Produced) and base.opened is not None and name in SAME_HANDLE:
+                    return (base,)
                 if isinstance(base, Produced) and dotted in RETURNS and RETURNS[dotted].startswith("."):
                     return (Produced(RETURNS[dotted][1:]),)
                 return (Known(ALIASES.get(dotted, dotted), node),)
@@ -313,6 +339,8 @@ class Evaluation:
         results: list[Value] = []
         if isinstance(node.func, ast.Attribute):
             results += self._method(node, node.func, spot)
+            if node.func.attr in SAME_HANDLE:
+                results += handles_in(self.values(node.func.value, spot))
         for called in () if results else self.values(node.func, spot):
             results += self.result(called, node, spot)
         return tuple(results) or UNKNOWN
@@ -355,6 +383,8 @@ class Evaluation:
                 return tuple(value for base in bases for value in self.attribute(base, name, node))
             case Known(name=name):
                 return self._known_result(name, node, spot)
+            case Produced(opened=ast.Call()):
+                return (called,)
             case _:
                 return UNKNOWN
 
@@ -388,11 +418,11 @@ class Evaluation:
         special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
-        if any(keyword.arg in TRANSPORT_OPTIONS for keyword in node.keywords):
+        settling = SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)
+        if any(keyword.arg in settling for keyword in node.keywords):
             return UNKNOWN
-        if name in RETURNS:
-            return (Produced(RETURNS[name].lstrip(".")),)
-        return (Produced(name),)
+        opened = node if name in OPENING else None
+        return (Produced(RETURNS.get(name, name).lstrip("."), opened),)
 
     def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:
         if not node.args:
@@ -406,44 +436,6 @@ class Evaluation:
         if isinstance(value, str):
             return (Text(value),)
         return (Text(),) if isinstance(value, bytes) else (Plain(type(value).__name__),)
-
-    def _joined(self, node: ast.JoinedStr, spot: Spot) -> Values:
-        """Return the text of an f-string, with its value where that is written out."""
-        parts = []
-        for part in node.values:
-            inner = part.value if isinstance(part, ast.FormattedValue) else part
-            if isinstance(part, ast.FormattedValue) and (
-                part.format_spec is not None or part.conversion != -1
-            ):
-                return (Text(),)
-            text = only_text(self.values(inner, spot))
-            if text is None:
-                return (Text(),)
-            parts.append(text)
-        return (Text("".join(parts)),)
-
-    def _operation(self, node: ast.BinOp, spot: Spot) -> Values:
-        left, right = self.values(node.left, spot), self.values(node.right, spot)
-        if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.BitXor | ast.Sub):
-            sets = [value for value in (*left, *right) if isinstance(value, Set)]
-            has_keys = any(isinstance(value, Plain) and value.type == "keys" for value in (*left, *right))
-            if sets or has_keys:
-                return (
-                    Set(
-                        is_stable=not has_keys
-                        and all(value.is_stable for value in (*sets,))
-                        and len(sets) > 1
-                    ),
-                )
-        if isinstance(node.op, ast.Div) and (
-            produced := [value for value in left if isinstance(value, Produced)]
-        ):
-            return (produced[0],)
-        if any(isinstance(value, Text) for value in (*left, *right)):
-            return (Text(sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
-        if all(isinstance(value, Plain) and value.type in NUMBERS for value in (*left, *right)):
-            return (Plain("float"),)
-        return UNKNOWN
 
     def _display(self, node: ast.Set, spot: Spot) -> Values:
         return (Set(is_stable=is_stable(self, node, spot)),)
@@ -480,8 +472,8 @@ class Evaluation:
         ast.Subscript: _subscript,
         ast.Call: _call,
         ast.Constant: _constant,
-        ast.JoinedStr: _joined,
-        ast.BinOp: _operation,
+        ast.JoinedStr: lambda self, node, spot: (joined(self, node, spot),),
+        ast.BinOp: operation,
         ast.Compare: lambda *_: (Plain("bool"),),
         ast.Set: _display,
         ast.SetComp: _set_comprehension,
@@ -498,3 +490,7 @@ class Evaluation:
         ast.Dict: _dict,
         ast.Lambda: _lambda,
     }
+
+
+def _tells_of_sets(value: Value) -> bool:
+    return isinstance(value, Set) or (isinstance(value, Holding) and any(map(_tells_of_sets, value.values)))

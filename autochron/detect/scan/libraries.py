@@ -49,6 +49,9 @@ RETURNS: dict[str, str] = {
     "asyncio.get_event_loop": "asyncio.AbstractEventLoop",
     "asyncio.new_event_loop": "asyncio.AbstractEventLoop",
     "socket.create_connection": "socket.socket",
+    "opentelemetry.trace.get_tracer": "opentelemetry.trace.Tracer",
+    "opentelemetry.sdk.trace.TracerProvider.get_tracer": "opentelemetry.trace.Tracer",
+    "opentelemetry.trace.get_tracer_provider": "opentelemetry.sdk.trace.TracerProvider",
     **{f"asyncio.create_subprocess_{form}": "asyncio.subprocess.Process" for form in ("exec", "shell")},
     "multiprocessing.Process": "multiprocessing.Process",
     **{
@@ -68,6 +71,14 @@ RETURNS: dict[str, str] = {
 """The class of a call's result, if the call itself isn't the class; with a leading dot, the class of an attribute."""
 
 
+SETTLING_OPTIONS: dict[str, frozenset[str]] = {
+    "msgspec.json.Encoder": frozenset({"order"}),
+    "msgspec.msgpack.Encoder": frozenset({"order"}),
+    "email.mime.multipart.MIMEMultipart": frozenset({"boundary"}),
+    "rich.console.Console": frozenset({"width"}),
+}
+"""Keywords of constructors whose results ask for nothing then. Such an object is an unknown value."""
+
 TRANSPORT_OPTIONS = frozenset({"transport", "mounts", "app"})
 """Keywords that send a client's requests elsewhere than to the network. Such a client is an unknown value."""
 
@@ -76,6 +87,9 @@ _CLOCK = "time.time"
 _DRAW = "random.random"
 _CONNECT = "socket.socket.connect"
 _VERBS = "get post put patch delete head options request"
+_IN_MEMORY = ("sqlite://", "sqlite:///:memory:", "sqlite+pysqlite://", "sqlite+pysqlite:///:memory:",
+              "sqlite+aiosqlite://", "sqlite+aiosqlite:///:memory:")  # fmt: skip
+"""Addresses of databases that are empty when a program starts."""
 _FILES = (
     "configparser.ConfigParser.read configparser.RawConfigParser.read fileinput.input numpy.load numpy.loadtxt "
     "numpy.genfromtxt numpy.fromfile pandas.read_csv pandas.read_json pandas.read_parquet pandas.read_excel "
@@ -92,6 +106,43 @@ _NETWORK = (
 
 LIBRARY_CALLS: dict[str, LibraryCall] = {
     **MORE_CALLS,
+    **{
+        f"http.cookies.{kind}.{name}": LibraryCall("clock", _CLOCK, if_text="expires")
+        for kind in ("SimpleCookie", "Morsel")
+        for name in ("output", "js_output", "OutputString")
+    },
+    **{
+        f"httpx.{name}": LibraryCall("random", "os.urandom", only_with=Argument(99, "files"))
+        for name in ("Request", "Client.build_request", "AsyncClient.build_request")
+    },
+    "requests.Request": LibraryCall("random", "os.urandom", only_with=Argument(99, "files")),
+    "click.testing.CliRunner.invoke": LibraryCall("env", "os.environ", if_keyword="envvar"),
+    "typer.testing.CliRunner.invoke": LibraryCall("env", "os.environ", if_keyword="envvar"),
+    **{
+        name: LibraryCall("env", "os.environ", Argument(99, "base_url"))
+        for name in (
+            "openai.OpenAI", "openai.AsyncOpenAI", "openai.AzureOpenAI", "openai.AsyncAzureOpenAI", "anthropic.Anthropic",
+            "anthropic.AsyncAnthropic", "groq.Groq", "groq.AsyncGroq", "mistralai.Mistral", "google.genai.Client",
+            "cohere.Client", "cohere.ClientV2",
+        )
+    },
+    "traceback.TracebackException": LibraryCall(
+        "identity", "object.__repr__", only_with=Argument(99, "capture_locals")
+    ),
+    "traceback.TracebackException.from_exception": LibraryCall(
+        "identity", "object.__repr__", only_with=Argument(99, "capture_locals")
+    ),
+    "os.waitpid": LibraryCall("subprocess", "os.wait"),
+    "os.waitid": LibraryCall("subprocess", "os.wait"),
+    "psutil.Process.cpu_times": LibraryCall("clock", "os.times"),
+    "psutil.Process.create_time": LibraryCall("clock", "os.times"),
+    "ctypes.addressof": LibraryCall("identity", "id"),
+    **{
+        f"{module}.Event.wait": LibraryCall("ordering", "threading.Lock.acquire", only_with=Argument(0, "timeout"))
+        for module in ("threading", "multiprocessing")
+    },
+    "sqlalchemy.create_engine": LibraryCall("files", "open", harmless=_IN_MEMORY),
+    "sqlalchemy.ext.asyncio.create_async_engine": LibraryCall("files", "open", harmless=_IN_MEMORY),
     "logging.LogRecord": LibraryCall("clock", _CLOCK),
     "zipfile.ZipFile.writestr": LibraryCall("clock", _CLOCK, unless_of="zipfile.ZipInfo"),
     **{
@@ -327,6 +378,8 @@ UNORDERED = frozenset(
 )
 """Callables that return results in the order in which they are done."""
 METHODS: dict[str, LibraryCall] = {
+    "main": LibraryCall("env", ENVIRONMENT, if_keyword="envvar"),
+    "set_cookie": LibraryCall("clock", _CLOCK, only_with=Argument(99, "expires")),
     **{
         name: LibraryCall("clock", "datetime.datetime.now")
         for name in ("generate_presigned_url", "generate_presigned_post")
@@ -365,3 +418,24 @@ REPR_CALLERS = frozenset(
     {"builtins.str", "builtins.repr", "builtins.print", "builtins.format", "builtins.ascii"}
 )
 """Callables that convert a value to text, by `__repr__` if its class has nothing else."""
+
+_OPENING = (
+    "builtins.open io.open os.popen os.scandir codecs.open gzip.open bz2.open lzma.open tarfile.open "
+    "zipfile.ZipFile shelve.open dbm.open pathlib.Path.open sqlite3.connect duckdb.connect aiofiles.open "
+    "anyio.open_file subprocess.Popen mmap.mmap asyncio.create_subprocess_exec "
+    "asyncio.create_subprocess_shell urllib.request.urlopen socket.create_connection asyncio.open_connection "
+    "asyncio.open_unix_connection httpx.stream httpx.Client.stream httpx.AsyncClient.stream "
+    "anyio.create_memory_object_stream trio.open_memory_channel http.client.HTTPConnection.getresponse "
+    "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref random.Random "
+    "random.SystemRandom numpy.random.default_rng numpy.random.RandomState numpy.random.SeedSequence "
+    "numpy.random.Generator requests.Request collections.ChainMap"
+)
+OPENING = frozenset(_OPENING.split())
+"""Callables whose result is read later."""
+SAME_HANDLE = frozenset(
+    {
+        "cursor", "execute", "makefile", "extractfile", "connect", "begin", "stdout", "stderr", "buffer", "__enter__",
+        "execution_options", "detach",
+    }
+)  # fmt: skip
+"""Methods and attributes of what was opened that are, or return, another way to read the same."""

@@ -18,5 +18,11 @@ class LibraryCall(NamedTuple):
     """The argument that keeps it from reaching the source, if it is given and not None."""
     only_with: Argument | None = None
     """The argument without which it does not reach the source."""
+    if_keyword: str | None = None
+    """The keyword that some call of the module has to pass, or it does not reach the source."""
+    if_text: str | None = None
+    """The text that the module has to have written out, or it does not reach the source."""
+    harmless: tuple[str, ...] = ()
+    """First arguments with which it does not reach the source."""
     unless_of: str | None = None
     """The class of a first argument with which it does not reach the source."""

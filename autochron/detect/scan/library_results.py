@@ -14,6 +14,7 @@ from autochron.detect.scan.abstract_values import (
     Known,
     PartialCall,
     Plain,
+    Produced,
     Set,
     Text,
     Value,
@@ -115,6 +116,22 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
     "builtins.staticmethod": _first,
     "builtins.classmethod": _first,
     "contextlib.closing": _first,
+    **dict.fromkeys(
+        (
+            "contextlib.ExitStack.enter_context",
+            "contextlib.AsyncExitStack.enter_async_context",
+            "csv.reader",
+            "csv.DictReader",
+            "io.TextIOWrapper",
+            "io.BufferedReader",
+            "builtins.iter",
+            "sqlalchemy.orm.Session",
+            "sqlalchemy.orm.sessionmaker",
+            "sqlalchemy.ext.asyncio.AsyncSession",
+            "sqlalchemy.ext.asyncio.async_sessionmaker",
+        ),
+        _first,
+    ),
     "collections.defaultdict": _default_dict,
     "operator.methodcaller": _accessor,
     "operator.attrgetter": _accessor,
@@ -136,6 +153,40 @@ def sum_of_texts(left: Values, right: Values) -> str | None:
     """Return the text that two make together; None where one of them is not known."""
     first, second = only_text(left), only_text(right)
     return None if first is None or second is None else first + second
+
+
+def joined(evaluation: Evaluator, node: ast.JoinedStr, spot: Spot) -> Text:
+    """Return the text of an f-string, with its value where that is written out."""
+    parts = []
+    for part in node.values:
+        inner = part.value if isinstance(part, ast.FormattedValue) else part
+        if isinstance(part, ast.FormattedValue) and (part.format_spec is not None or part.conversion != -1):
+            return Text()
+        text = only_text(evaluation.values(inner, spot))
+        if text is None:
+            return Text()
+        parts.append(text)
+    return Text("".join(parts))
+
+
+def operation(evaluation: Evaluator, node: ast.BinOp, spot: Spot) -> Values:
+    """Return the values of an operation with two operands."""
+    left, right = evaluation.values(node.left, spot), evaluation.values(node.right, spot)
+    both = (*left, *right)
+    if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.BitXor | ast.Sub):
+        sets = [value for value in both if isinstance(value, Set)]
+        has_keys = any(isinstance(value, Plain) and value.type == "keys" for value in both)
+        if sets or has_keys:
+            return (Set(not has_keys and len(sets) > 1 and all(value.is_stable for value in sets)),)
+    if isinstance(node.op, ast.Div):
+        produced = [value for value in left if isinstance(value, Produced)]
+        if produced:
+            return (produced[0],)
+    if any(isinstance(value, Text) for value in both):
+        return (Text(sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
+    if all(isinstance(value, Plain) and value.type in NUMBERS for value in both):
+        return (Plain("float"),)
+    return UNKNOWN
 
 
 def of_table(table: Known, key: str, node: ast.expr) -> Values:

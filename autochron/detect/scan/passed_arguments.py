@@ -40,6 +40,28 @@ def passed_arguments(
             yield call.args[index], use.spot
 
 
+def further_arguments(
+    flow: ModuleFlow, function: Function, outer: FlowScope, name: str
+) -> Iterator[tuple[ast.expr, Spot]]:
+    """Yield what calls in a module pass for a parameter that takes all further arguments, as `passed_arguments` does."""
+    if isinstance(function, ast.Lambda):
+        return
+    own = function.args
+    positional = [*own.posonlyargs, *own.args]
+    is_method = outer.kind == "class" and not is_static(function)
+    named = {parameter.arg for parameter in (*positional, *own.kwonlyargs)}
+    for use in _calls_of(flow, function, outer):
+        call = use.node
+        assert isinstance(call, ast.Call)  # noqa: S101 - the sites are calls
+        if own.vararg is not None and own.vararg.arg == name:
+            rest = call.args[len(positional) - is_method :]
+            yield from ((argument, use.spot) for argument in rest if not isinstance(argument, ast.Starred))
+        else:
+            yield from (
+                (keyword.value, use.spot) for keyword in call.keywords if keyword.arg not in (None, *named)
+            )
+
+
 def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
     """Return whether a name is a parameter with the default None that a call may leave out.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from autochron.detect.catalogue import BY_NAME, COLLECTED, Source
+from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.scan.abstract_values import (
     Accessor,
     Container,
@@ -28,12 +28,16 @@ from autochron.detect.scan.call_arguments import (
     depends_on_arguments,
     is_called_bare,
     is_determined,
+    may_reach,
     reaching,
     samples_table,
+    waits_for_all,
 )
+from autochron.detect.scan.completion_order import CompletionOrder
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
+from autochron.detect.scan.handles import Handles
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import (
     ENVIRONMENT,
@@ -41,25 +45,28 @@ from autochron.detect.scan.libraries import (
     FIELDS,
     INDEXED,
     INERT,
-    LIBRARY_CALLS,
     METHODS,
     NOT_CALLING,
     PURE_IN_C,
-    READS,
     STORING,
     UNORDERED,
     UNORDERED_METHODS,
 )
 from autochron.detect.scan.library_call import LibraryCall
+from autochron.detect.scan.log_records import logged_fields
+from autochron.detect.scan.orderless_loops import loses_order
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
-from autochron.detect.scan.sql_text import STATEMENTS, Schema, chance_in
+from autochron.detect.scan.source_lookup import is_class, source_of
+from autochron.detect.scan.sql_statements import SqlStatements
+from autochron.detect.scan.statement_runs import StatementRuns
 from autochron.detect.scan.value_uses import line_of
-from autochron.detect.scan.written_text import text_of
 from autochron.model import Category
 
+_RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by"})
+"""Last names of calls by which SQLAlchemy is told what is asked for later."""
 _LIBRARY_IN_C = "ctypes.CDLL."
 """How the names of functions of a C library begin."""
 
@@ -105,8 +112,7 @@ class _ModuleScan:
         """Lines with a source whose value is determined there after all, and its category."""
         self._called: set[int] = set()
         """The ids of expressions that name a callable and pass it to the place that calls it."""
-        self._schema: Schema | None = None
-        """What the module creates in databases; None until a statement is met."""
+        self._sql = SqlStatements(flow, self._evaluation)
         self._calls_of_c = False
         """Whether functions of a C library are seen to be called."""
         self._evaluated_trees: list[ast.AST] = []
@@ -118,18 +124,24 @@ class _ModuleScan:
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
-                if isinstance(value, Known) and value.name in UNORDERED and self._orders.loses_order(use):
+                if (
+                    isinstance(value, Known)
+                    and value.name in UNORDERED
+                    and loses_order(self._evaluation, use)
+                ):
                     self.excused.add((line_of(use.node), "ordering"))
                 else:
                     self._call(value, use.node, use.spot, is_used=use.position != "discarded")
-            self._statement(use.node, use.spot)
+            self._by_last_name(use, use.node)
         for use in self._flow.references:
             self._reference(use)
         for use, node, source, name in self._stored:
-            if id(node) not in self._called and not _is_class(name):
+            if id(node) not in self._called and not is_class(name):
                 self._note(node.lineno, source, name, use.spot, start=node)
         if self._calls_of_c:  # then these tell, and not the loading of the library
             self.excused |= self._found.take_away("ctypes.CDLL")
+        self._add_what_is_read_later()
+        self._add_races()
         for order in self._orders.sites():
             # Of `id` and `hash`, the expression is the callee; of the others, a value that the call gets.
             callee = order.node if order.kind in ("id", "hash") else None
@@ -144,6 +156,28 @@ class _ModuleScan:
                 is_order=order.kind in ("iterated", "set"),
             )
         return self._found
+
+    def _add_what_is_read_later(self) -> None:
+        """Add the lines that read what was opened or run what was told, and those that log."""
+        if self._found.has_opened:
+            for call, line in Handles(self._flow, self._evaluation).reads():
+                self._found.add_read(call, line)
+        if not _RUNNING_LATER.isdisjoint(self._flow.sites):
+            runs = StatementRuns(self._flow)
+            for key, nodes in self._found.of_databases():
+                self._found.add_reads(key, runs.lines(nodes))
+        for field in logged_fields(self._flow, self._evaluation):
+            self._found.add(
+                field.node.lineno, field.category, field.call, "logging", field.spot, callee=field.node.func
+            )
+
+    def _add_races(self) -> None:
+        """Add what depends on which of several comes first, and drop the threads of which these tell all."""
+        racing = CompletionOrder(self._flow, self._evaluation)
+        for place in racing.places():
+            self._found.add(place.line, "ordering", place.call, None, place.spot, start=place.node)
+        if racing.has_only_understood_threads():
+            self.excused |= self._found.take_away("threading.Thread.start")
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -166,10 +200,12 @@ class _ModuleScan:
             is_used: whether something is made of the result.
         """
         match value:
-            case Known(name="concurrent.futures.wait" | "asyncio.wait") if (
-                not is_used and len(node.args) == 1 and not node.keywords
+            case Known(name="concurrent.futures.wait" | "asyncio.wait") if not is_used and waits_for_all(
+                node
             ):
                 self.excused.add((line_of(node), "ordering"))  # it only waits for all of them
+            case Known(name="threading.Event.wait" | "multiprocessing.Event.wait") if not is_used:
+                pass  # it only waits
             case Known(name="os.environ.setdefault") if not is_used:
                 self.excused.add((line_of(node), "env"))  # it only writes
             case Known():
@@ -198,7 +234,7 @@ class _ModuleScan:
             self._call_of_c(value.name.removeprefix(_LIBRARY_IN_C), node, spot)
             return
         source = source_of(value.name)
-        if source is None:
+        if source is None or (isinstance(source, LibraryCall) and not may_reach(source, self._flow)):
             return
         if any(self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)):
             if isinstance(source, LibraryCall):  # a source itself is not called by such a call
@@ -210,6 +246,8 @@ class _ModuleScan:
         if source.category == "files" and reads_own_text(self._evaluation, node, spot):
             self.excused.add((line_of(node), "files"))
             return
+        if source.call.endswith(".wait") and not waits_for_all(node):
+            self._found.set_partial(line_of(node), source.category, source.call)
         is_itself = value in self._evaluation.values(node.func, spot)
         self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
 
@@ -231,34 +269,30 @@ class _ModuleScan:
         given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
         return not (isinstance(given, ast.Name) and may_be_left_out(self._flow, given, spot))
 
-    def _statement(self, node: ast.Call, spot: Spot) -> None:
-        """Add what a statement of SQL asks of the database's clock or draws by chance, and samples of unknown tables."""
-        called = node.func
+    def _by_last_name(self, use: Use, node: ast.Call) -> None:
+        """Add what a call is a finding of by its last name alone, and what its statement of SQL asks for."""
+        called, spot = node.func, use.spot
         last = last_name(called)
         if last in UNORDERED_METHODS and not self._is_known(called, spot):
             self._found.add(
                 line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, callee=called
             )
-        if last in METHODS and not self._is_known(called, spot):
-            method = METHODS[last]
+        method = METHODS.get(last)
+        if method is not None and may_reach(method, self._flow) and self._is_of_any(called, spot):
+            if is_determined(method, node, 0):
+                return
             self._found.add(line_of(node), method.category, method.call, last, spot, callee=called)
         if last == "sample" and samples_table(node) and not self._is_known(called, spot):
             self._found.add(
                 line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, callee=called
             )
-        if last not in STATEMENTS or not node.args:
-            return
-        statement = text_of(self._evaluation, node.args[0], spot)
-        if self._schema is None:
-            self._schema = Schema(
-                part.value
-                for part in ast.walk(self._flow.tree)
-                if isinstance(part, ast.Constant) and isinstance(part.value, str)
-            )
-        for category, call in self._schema.asked_by(statement):
+        for category, call in self._sql.asked_by(use):
             self._found.add(line_of(node), category, call, None, spot, callee=called)
-        for category, call in chance_in(statement):
-            self._found.add(line_of(node), category, call, None, spot, callee=called)
+
+    def _is_of_any(self, called: ast.expr, spot: Spot) -> bool:
+        """Return whether a method may be one of a library: its object is unknown, or a decorator may have made it."""
+        base = called.value if isinstance(called, ast.Attribute) else called
+        return any(isinstance(value, Unknown | Routine) for value in self._evaluation.values(base, spot))
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether it is known whose method a call calls."""
@@ -302,7 +336,7 @@ class _ModuleScan:
                 self._instantiate(base.scope, node, spot)
             elif isinstance(base, Known):
                 source = source_of(base.name)
-                if source is not None and _is_class(base.name) and not is_determined(source, node, 0):
+                if source is not None and is_class(base.name) and not is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot, node.func)
 
     def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
@@ -363,7 +397,7 @@ class _ModuleScan:
                 return
         elif use.position == "stored":
             return
-        self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
+        self._note(use.node.lineno, source, value.name, use.spot, start=use.node, within=use.call)
 
     def _pass_callable(self, use: Use, value: Known) -> None:
         """Add a source that is passed to a call which calls it."""
@@ -376,7 +410,7 @@ class _ModuleScan:
                 self._store_callable(use, value)
             return
         keyword = next((argument.arg for argument in use.call.keywords if argument.value is use.node), None)
-        if (depends_on_arguments(source) or _is_class(value.name)) and not is_called_bare(use.call, keyword):
+        if (depends_on_arguments(source) or is_class(value.name)) and not is_called_bare(use.call, keyword):
             return
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
             self._called.add(id(value.node))
@@ -422,6 +456,7 @@ class _ModuleScan:
         callee_name: str | None = None,
         *,
         start: ast.AST | None = None,
+        within: ast.Call | None = None,
     ) -> None:
         """Add a finding of a source, or of a library call as one of the tier `library`.
 
@@ -433,6 +468,7 @@ class _ModuleScan:
             callee: the callee of the call that reaches the source, if a call of this place does.
             callee_name: the dotted name of the callee's value, where that is the source itself.
             start: the expression that has the value, if it is not the call.
+            within: the call that keeps the value, if it is an argument of one.
         """
         if self._settled.is_settled(name, source.category, line, spot, callee):
             self.excused.add((line, source.category))
@@ -447,24 +483,5 @@ class _ModuleScan:
             callee=callee,
             callee_name=callee_name,
             start=start,
+            within=within,
         )
-
-
-def source_of(name: str) -> Source | LibraryCall | None:
-    """Return the source that a dotted name stands for, or the library call that reaches one; None if it is neither."""
-    if name in COLLECTED:
-        return None  # their use decides: see `set_order`
-    bare = name.removeprefix("builtins.")
-    source: Source | LibraryCall | None = BY_NAME.get(bare) or LIBRARY_CALLS.get(name)
-    if source is not None and name != ENVIRONMENT:
-        return source
-    base, _, last = name.rpartition(".")
-    if base == ENVIRONMENT and last in READS:
-        return BY_NAME[ENVIRONMENT]
-    return LIBRARY_CALLS.get(f"{base}.*") if base else None
-
-
-def _is_class(name: str) -> bool:
-    """Return whether a name is that of a class, by the convention of a capital letter."""
-    last = name.rpartition(".")[2]
-    return last[:1].isupper()

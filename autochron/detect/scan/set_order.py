@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from autochron.detect.catalogue import COLLECTED
@@ -20,6 +21,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
+from autochron.detect.scan.annotations import SETS
 from autochron.detect.scan.class_texts import ClassTexts
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
@@ -31,6 +33,7 @@ from autochron.detect.scan.libraries import (
     REPR_CALLERS,
 )
 from autochron.detect.scan.library_results import is_number, is_stable
+from autochron.detect.scan.orderless_loops import is_count, loses_order_in
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -55,6 +58,7 @@ _NEVER_SETS = (
 _TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.int", "builtins.ascii", "os.fspath"})
 """Keys of which two that differ have different values."""
 _DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps"})
+_PRETTY = frozenset({"pprint.pformat", "pprint.pprint", "pprint.pp", "pprint.saferepr", "reprlib.repr"})
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
 _STABLE_BY_KEY = frozenset(
@@ -110,7 +114,7 @@ class OrderSites:
             if (
                 not use.order_lost
                 and self._is_unordered(use.node, use.spot)
-                and not self._loses_order(use.body, use.spot)
+                and not loses_order_in(self._evaluation, use.body, use.spot)
             ):
                 yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
             yield from self._weak_collection(use.node, use.spot, use.node.lineno)
@@ -122,6 +126,30 @@ class OrderSites:
         for use in self._flow.references:
             if use.position == "argument":
                 yield from self._passed(use)
+        yield from self._encoders()
+
+    def _encoders(self) -> Iterator[OrderSite]:
+        """Yield where a function makes a list of what it has found to be a set, as encoders for JSON do."""
+        tests = [use for use in self._flow.sites.get("isinstance", ()) if self._asks_for_set(use)]
+        for last in ("list", "tuple") if tests else ():
+            for use in self._flow.sites.get(last, ()):
+                match use.node:
+                    case ast.Call(args=[ast.Name(id=name) as listed]) if not use.order_lost and any(
+                        _is_asked_just_before(test, name, use) for test in tests
+                    ):
+                        yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, listed)
+
+    def _asks_for_set(self, use: Use) -> bool:
+        """Return whether a call is `isinstance(value, set)`."""
+        node = use.node
+        if not isinstance(node, ast.Call) or len(node.args) != 2:
+            return False
+        kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+        return all(
+            isinstance(value, Known) and value.name in SETS
+            for kind in kinds
+            for value in self._evaluation.values(kind, use.spot)
+        )
 
     def identities(self) -> Iterator[ast.expr]:
         """Yield each expression that is the function `id`, also if the identity is only a key."""
@@ -147,9 +175,13 @@ class OrderSites:
             is_builtin = all(name.startswith("builtins.") for name in names)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and is_builtin)
             if called.attr in RENDERING_METHODS and not any(name in ORDERED for name in names):
-                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                    if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
+                named = [(keyword.arg, keyword.value) for keyword in node.keywords]
+                for name, argument in (*((None, argument) for argument in node.args), *named):
+                    if isinstance(argument, ast.Starred) or (name and self._is_sorted_by_template(name)):
+                        continue
+                    if self._is_unordered(argument, use.spot):
                         yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
+                    yield from self._address_text(argument, use.spot, line)
             is_ordered = is_ordered or (called.attr == "join" and len(node.args) == 1)
         else:
             line = node.lineno
@@ -182,23 +214,35 @@ class OrderSites:
             yield from self._hash(called.value, spot, line, called.value, "hashed")
 
     def _builtin(self, name: str, use: Use, node: ast.Call, line: int) -> Iterator[OrderSite]:
-        """Yield the places at a call of a builtin."""
-        if name in REPR_CALLERS:
-            for argument in node.args[: None if name == "builtins.print" else 1]:
-                yield from self._address_text(argument, use.spot, line)
-        elif name == "builtins.map" and len(node.args) > 1:
-            yield from self._mapped_to_text(node, use.spot, line)
-        elif name in _DUMPERS and node.args:
-            yield from self._dumped(node, use.spot, line)
-        elif name in ENCODERS and node.args:
-            yield from self._encoded(node, use.spot, line)
-        elif name in _COUNTING and node.args:
+        """Yield the places at a call of a builtin, or of a function that makes text."""
+        yield from self._made_text(name, node, use.spot, line)
+        if name in _COUNTING and node.args:
             yield from self._weak_collection(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not self._is_key(use):
                 yield OrderSite(line, "identity", "id", use.spot, node.func, "id")
         elif name == "builtins.hash" and node.args and not use.spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(node.args[0], use.spot, line, node.func, "hash")
+
+    def _made_text(self, name: str, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the places at a call of a function that makes text of its arguments, or of what they hold."""
+        if name in REPR_CALLERS:
+            for argument in node.args[: None if name == "builtins.print" else 1]:
+                if not isinstance(argument, ast.Starred):
+                    yield from self._address_text(argument, spot, line)
+        elif name == "builtins.map" and len(node.args) > 1:
+            yield from self._mapped_to_text(node, spot, line)
+        elif name == "inspect.signature" and self._has_object_as_default():
+            yield OrderSite(line, "identity", "object.__repr__", spot)
+        elif not node.args:
+            return
+        elif name in _DUMPERS:
+            yield from self._dumped(node, spot, line)
+        elif name in _PRETTY:
+            for part in self._parts(node.args[0], spot, _MAX_DEPTH):
+                yield from self._address_text(part, spot, line)
+        elif name in ENCODERS:
+            yield from self._encoded(node, spot, line)
 
     def _dumped(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call that converts to text what JSON has no form for: `json.dumps(value, default=str)`."""
@@ -215,13 +259,38 @@ class OrderSites:
         elif names & {"builtins.list", "builtins.tuple"}:
             yield from self._encoded(node, spot, line)
 
+    def _has_object_as_default(self) -> bool:
+        """Return whether a parameter in the module has a default whose text is made of its address."""
+        return any(
+            binding.kind == "parameter"
+            and isinstance(binding.node, ast.expr)
+            and any(map(self._classes.shows_address, self._evaluation.values(binding.node, binding.spot)))
+            for scope in self._flow.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+        )
+
+    def _is_sorted_by_template(self, name: str) -> bool:
+        """Return whether all templates of the module that use a variable sort it, or only count it."""
+        used = re.compile(rf"{{[{{%][^}}]*?\b{re.escape(name)}\b(\s*\|\s*(?:sort|length|count)\b)?")
+        uses = [match for text in self._flow.texts for match in used.finditer(text)]
+        return bool(uses) and all(match[1] for match in uses)
+
     def _encoded(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
-        """Yield the place if the first argument of a call holds a set of texts."""
+        """Yield the place if the first argument of a call holds a set of texts, and no option sorts it."""
+        if any(keyword.arg == "order" for keyword in node.keywords):
+            return
         for part in self._parts(node.args[0], spot, _MAX_DEPTH):
             values = self._evaluation.values(part, spot)
-            if self._is_unordered(part, spot) or any(map(self._classes.holds_set, values)):
+            if self._is_unordered(part, spot) or any(map(self._holds_set, values)):
                 yield OrderSite(line, "set-order", "set.__iter__", spot, part)
                 return
+
+    def _holds_set(self, value: Value) -> bool:
+        """Return whether a value is a model, or a container by its annotation, that holds a set of texts."""
+        if isinstance(value, Holding):
+            return any(isinstance(held, Set) and not held.is_stable for held in value.values)
+        return self._classes.holds_set(value)
 
     def _parts(self, node: ast.expr, spot: Spot, depth: int) -> Iterator[ast.expr]:
         """Yield an expression and what it holds, as far as that is written out."""
@@ -296,7 +365,7 @@ class OrderSites:
             yield from orders[:1]
             return
         values = self._evaluation.values(node, spot)
-        if isinstance(node, ast.Call) and node.args and all(map(_is_count, node.args)):
+        if isinstance(node, ast.Call) and node.args and all(map(is_count, node.args)):
             return  # an object that is made of numbers only
         if any(isinstance(value, Text) or self._classes.hashes_text(value) for value in values):
             yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
@@ -347,55 +416,6 @@ class OrderSites:
             if self._classes.holds_set(value):
                 yield OrderSite(line, "set-order", "set.__iter__", spot)
                 return
-
-    # --- loops --------------------------------------------------------------------------------------------------------
-
-    def _loses_order(self, body: Sequence[ast.stmt], spot: Spot) -> bool:
-        """Return whether the body of a loop has the same effect in any order of the elements."""
-        return bool(body) and all(self._is_orderless(statement, spot) for statement in body)
-
-    def _is_orderless(self, statement: ast.stmt, spot: Spot) -> bool:
-        """Return whether a statement has the same effect in any order of the elements."""
-        match statement:
-            case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
-                return True
-            case ast.Return(value=value):
-                return value is None or isinstance(value, ast.Constant)
-            case ast.Expr():
-                return _is_commutative(statement)
-            case ast.AugAssign(target=target, op=operator, value=value):
-                is_merged = isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor)
-                return is_merged or _is_count(value) or self._is_number(target, spot)
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as filled)]):
-                return self._is_filled_list(filled, spot)
-            case ast.If(body=body, orelse=else_body):
-                return all(self._is_orderless(inner, spot) for inner in (*body, *else_body))
-            case _:
-                return False
-
-    @staticmethod
-    def _is_filled_list(node: ast.Name, spot: Spot) -> bool:
-        """Return whether a name is bound to a list that has all its places: `[None] * 3`."""
-        scope = spot.scope.find(node.id)
-        bindings = scope.bindings[node.id] if scope is not None else []
-        return bool(bindings) and all(
-            isinstance(binding.node, ast.BinOp)
-            and isinstance(binding.node.op, ast.Mult)
-            and isinstance(binding.node.left, ast.List)
-            for binding in bindings
-        )
-
-    def loses_order(self, use: Use) -> bool:
-        """Return whether the code around a call makes nothing of the order of its results."""
-        return use.order_lost or self._loses_order(use.body, use.spot)
-
-    def _is_number(self, target: ast.expr, spot: Spot) -> bool:
-        """Return whether the target of an augmented assignment is a number."""
-        if not isinstance(target, ast.Name):
-            return False
-        values = self._evaluation.named(target.id, spot)
-        # Sums of floats depend on the order of what is added.
-        return all(isinstance(value, Plain) and value.type in ("int", "bool") for value in values)
 
     # --- sets ---------------------------------------------------------------------------------------------------------
 
@@ -462,16 +482,10 @@ def _is_key(use: Use) -> bool:
     return isinstance(callee, ast.Attribute) and callee.attr in _KEYS
 
 
-def _is_commutative(statement: ast.Expr) -> bool:
-    """Return whether a statement has an effect that does not depend on the order of its repetitions."""
-    value = statement.value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return value.func.attr in ("add", "discard", "remove", "update", "pop")
-    return isinstance(value, ast.Constant)
-
-
-def _is_count(value: ast.expr) -> bool:
-    """Return whether an expression is a number by its form."""
-    if isinstance(value, ast.Call):
-        return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+def _is_asked_just_before(test: Use, name: str, use: Use) -> bool:
+    """Return whether a call of `isinstance` asks for a name on the line of a use or the one before."""
+    match test.node:
+        case ast.Call(args=[ast.Name(id=asked), _]):
+            lines = use.node.lineno - test.node.lineno
+            return asked == name and test.spot.scope is use.spot.scope and 0 <= lines <= 1
+    return False
