@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import _thread
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron._runtime.own_frames import drop_frames, unchanged
@@ -30,7 +30,8 @@ from autochron.detect.ambient_codec import (
     random_bits,
 )
 from autochron.detect.ambient_rules import RequestedValues
-from autochron.detect.catalogue import BY_NAME, SOURCES, Source
+from autochron.detect.catalogue import BY_NAME, Source
+from autochron.detect.project_sources import all_sources
 from autochron.detect.watch.counters import SourceCount as Line
 from autochron.detect.watch.counters import Through
 from autochron.detect.watch.watch import SourceWatch
@@ -105,7 +106,11 @@ class Values:
         """
         self._invents = True
         self.watch.on(
-            sources=[source for source in SOURCES if source.category in _INVENTED and form_of(source)]
+            sources=[
+                source
+                for source in all_sources(self._rules)
+                if source.category in _INVENTED and form_of(source)
+            ]
         )
         self.watch.review()
 
@@ -124,7 +129,9 @@ class Values:
     def _recorded(self, record: Record) -> frozenset[Key]:
         """Return the lines of a trace's values, without those that a table of today's rules names."""
         keys = [
-            key_of(crossed.name, crossed.site) for crossed in record.boundaries() if crossed.kind == "ambient"
+            key_of(crossed.name, crossed.site, self.requested.known)
+            for crossed in record.boundaries()
+            if crossed.kind == "ambient"
         ]
         return frozenset(
             key for key in keys if key is not None and not self.requested.names(key.call, key.file)
@@ -137,7 +144,7 @@ class Values:
             return
         self._keys = keys
         names = {key.call for key in keys}
-        self.watch.on(sources=[BY_NAME[name] for name in names if name in BY_NAME])
+        self.watch.on(sources=[self.requested.known[name] for name in names if name in self.requested.known])
         self.watch.review()
 
     def _sleep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Through | None:
@@ -362,8 +369,14 @@ def is_live() -> bool:
     return type(running) is Running and running.mode == "live"
 
 
-def key_of(name: str, site: str) -> Key | None:
-    """Return the key of a value's line, from the value's name and site; None if a rule gave the value another name."""
+def key_of(name: str, site: str, known: Collection[str] = BY_NAME) -> Key | None:
+    """Return the key of a value's line, from the value's name and site; None if a rule gave the value another name.
+
+    Args:
+        name: the name of the value's crossing.
+        site: its site.
+        known: the dotted names of the sources.
+    """
     call, at, _ = name.partition("@")
     file, colon, qualname = site.removeprefix("@").rpartition(":")
-    return Key(call, file, qualname) if at and colon and site.startswith("@") and call in BY_NAME else None
+    return Key(call, file, qualname) if at and colon and site.startswith("@") and call in known else None

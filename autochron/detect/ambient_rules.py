@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from autochron.detect.ambient_codec import DRAWN_BY, form_of
-from autochron.detect.catalogue import BY_NAME, SOURCES, Source
+from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.ignores import ignored, meant_by
+from autochron.detect.project_sources import all_sources, named_sources
 from autochron.model import AmbientRule, Finding, Rules, Site
 
 
@@ -21,12 +22,14 @@ class RequestedValues:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+        self.known = named_sources(rules)
+        """The sources by their dotted names."""
         self._at: dict[tuple[str, str], list[tuple[set[int] | None, AmbientRule]]] = {}
         """By call and file: pairs of the lines, None for all, and their rule."""
         self.stale: list[str] = []
         """One message for each rule that no longer fits the source."""
         for rule in rules.ambients:
-            source = BY_NAME.get(rule.call)
+            source = self.known.get(rule.call)
             file, reason, lines = meant_by(rule, rules.root)
             if source is None:
                 reason = f"`{rule.call}` is no call whose value is known to be ambient"
@@ -44,7 +47,7 @@ class RequestedValues:
         calls = {call for call, _ in self._at}
         return [
             source
-            for source in SOURCES
+            for source in all_sources(self._rules)
             if (source.category in self._rules.ambient or source.call in calls)
             and form_of(source) is not None
         ]
@@ -94,16 +97,14 @@ def mark_recorded(findings: Sequence[Finding], rules: Rules) -> tuple[list[Findi
         return list(findings), []
     requested = RequestedValues(rules)
     marked = [
-        structs.replace(finding, covered="recorded")
-        if _is_requested(finding, requested.includes)
-        else finding
+        structs.replace(finding, covered="recorded") if _is_requested(finding, requested) else finding
         for finding in findings
     ]
     return marked, requested.stale
 
 
-def _is_requested(finding: Finding, includes: Callable[[Source, str, int], bool]) -> bool:
-    """Return whether a finding is open, made by a line of the project itself, and recorded according to `includes`."""
-    source = BY_NAME.get(finding.call)
-    is_open = finding.covered is None and finding.tier == "direct" and source is not None
-    return is_open and source is not None and includes(source, finding.site.file, finding.site.line)
+def _is_requested(finding: Finding, requested: RequestedValues) -> bool:
+    """Return whether a finding is open, made by a line of the project itself, and recorded."""
+    source = requested.known.get(finding.call)
+    is_open = finding.covered is None and finding.tier == "direct"
+    return is_open and source is not None and requested.includes(source, finding.site.file, finding.site.line)

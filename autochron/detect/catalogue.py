@@ -248,20 +248,14 @@ def _files() -> Iterator[Source]:
     )
     yield Source("pathlib.Path.open", "files", places=("pathlib:Path.open",), mode=Argument(0, "mode"))
     yield from _of("glob", "files", "glob iglob")
-    for name in ("gzip", "bz2", "lzma", "codecs", "tarfile"):
+    for name in ("gzip", "bz2", "lzma", "codecs"):
         yield Source(f"{name}.open", "files", places=(f"{name}:open",), mode=mode)
+    yield Source(
+        "tarfile.open", "files", places=("tarfile:open",), mode=mode, determined_by=Argument(2, "fileobj")
+    )
     yield from _of("filecmp", "files", "cmp cmpfiles")
     yield from _of("linecache", "files", "getline getlines", "direct")
     yield from _of("tempfile", "files", "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryFile")
-    yield from _of("shutil", "files", "disk_usage", "direct")
-    yield from _of("psutil", "files", "disk_usage", "direct")
-    yield from _unseen(
-        "files",
-        "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
-        "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
-        "importlib.metadata.packages_distributions pkg_resources.get_distribution",
-        "direct",
-    )
     for name in ("SpooledTemporaryFile", "TemporaryDirectory"):
         yield Source(f"tempfile.{name}", "files", places=(f"tempfile:{name}.__init__",))
     yield from _of("dbm", "files", "open")
@@ -274,6 +268,18 @@ def _files() -> Iterator[Source]:
         aliases=("sqlite3.dbapi2.connect",),
     )
     yield from _of("duckdb", "files", "connect")
+
+
+def _installation() -> Iterator[Source]:
+    yield from _of("shutil", "files", "disk_usage", "direct")
+    yield from _of("psutil", "files", "disk_usage", "direct")
+    yield from _unseen(
+        "files",
+        "importlib.metadata.version importlib.metadata.distribution importlib.metadata.distributions "
+        "importlib.metadata.metadata importlib.metadata.requires importlib.metadata.entry_points "
+        "importlib.metadata.packages_distributions pkg_resources.get_distribution",
+        "direct",
+    )
 
 
 def _network() -> Iterator[Source]:
@@ -393,7 +399,8 @@ def _native() -> Iterator[Source]:
 
 def _all() -> Iterable[Source]:
     for part in (
-        _clock, _random, _numpy, _uuid, _environment, _host, _files, _network, _subprocess, _ordering, _identity, _native
+        _clock, _random, _numpy, _uuid, _environment, _host, _files, _installation, _network, _subprocess, _ordering,
+        _identity, _native,
     ):  # fmt: skip
         yield from part()
 

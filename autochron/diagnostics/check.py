@@ -15,6 +15,8 @@ from autochron.detect.scan.cache import Cache, key_of
 from autochron.detect.scan.destinations import ReachedPlace
 from autochron.detect.scan.found_calls import ScannedCall, ScannedPlace
 from autochron.detect.scan.scan import scan
+from autochron.detect.scan.source_lookup import SourceLookup
+from autochron.detect.stale_sources import stale_sources
 from autochron.diagnostics.ranking import Boundaries
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
@@ -53,7 +55,7 @@ def check(
     work.rank()
     findings, stale = ignored(work.findings, rules, work.read.__contains__, work.commented)
     findings, stale_ambient = mark_recorded(findings, rules)
-    stale += stale_ambient
+    stale += [*stale_ambient, *stale_sources(rules), *_silent_examples(rules)]
     findings = [
         msgspec.structs.replace(finding, covered="harmless")
         if finding.covered is None
@@ -75,6 +77,23 @@ def check(
     )
 
 
+def _silent_examples(rules: Rules) -> list[str]:
+    """Return one message for each `[[source]]` table in whose example nothing is found."""
+    messages = []
+    for rule in rules.sources:
+        try:
+            found = rule.example is None or scan(rule.example, "", SourceLookup((rule,)))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            messages.append(f"{rule.place}: the example of [[source]] doesn't parse ({error}) (stale-source)")
+            continue
+        if not found or (isinstance(found, list) and rule.category not in {call.category for call in found}):
+            messages.append(
+                f"{rule.place}: the example of [[source]] doesn't call {rule.calls[0]}; correct it or take it out"
+                " (stale-source)"
+            )
+    return messages
+
+
 def _files(paths: Iterable[str]) -> Iterable[str]:
     for path in paths:
         yield from [path] if os.path.isfile(path) else python_files((path,))
@@ -89,6 +108,7 @@ class _Check:
         self._ruled = Project(rules.project or tuple(filter(None, [rules.root])), rules.root)
         self._project = Project((*named, *self._ruled.paths), rules.root)
         self._cache = cache
+        self._lookup = SourceLookup(rules.sources)
         self._matcher = matcher_for(rules, self._project)
         self.findings: list[Finding] = []
         self.unread: list[Unread] = []
@@ -113,11 +133,11 @@ class _Check:
             return
         self.lines += source.count(b"\n")
         package = package_of(path)
-        key = key_of(source, package)
+        key = key_of(source, package, self._lookup.digest)
         calls = self._cache.get(key)
         if calls is None:
             try:
-                calls = scan(source, package)
+                calls = scan(source, package, self._lookup)
             except SyntaxError as error:
                 self.unread.append(Unread(name, error.lineno or 1, f"doesn't parse ({error.msg})"))
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autochron.detect.ignores import ignored
+from autochron.detect.project_sources import all_sources
 from autochron.detect.watch.watch import SourceWatch
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Watching:
         """Begin to watch calls, also in modules that are imported later."""
         self._activation.hook.on_executed = self._watch.imported
         self._watch.forget()
-        self._watch.on()
+        self._watch.on(sources=all_sources(self._activation.rules))
 
     def end(self) -> None:
         """Remove all patches. Those by which ambient values are recorded stay, as weaving does."""
@@ -53,11 +54,16 @@ class Watching:
         return tuple(self._judged()[0])
 
     def stale(self) -> tuple[str, ...]:
-        """Return a message for each ignore whose line is gone from the source.
+        """Return a message for each ignore whose line is gone from the source, and for each source that names nothing.
 
         Others are not reported: a run doesn't reach all lines.
         """
-        return tuple(self._judged()[1])
+        messages = self._judged()[1]
+        if self._activation.rules.sources:
+            from autochron.detect.stale_sources import stale_sources  # lazy: few rule files have a [[source]]
+
+            messages += stale_sources(self._activation.rules)
+        return tuple(messages)
 
     def new(self, footer: Footer | None) -> tuple[Finding, ...]:
         """Return the findings of a replay that were none in the recording; none if nobody looked for them then."""

@@ -233,6 +233,36 @@ class AmbientRule(Struct, frozen=True, kw_only=True):
     """The name of the crossings; by default the call and the calling function, `time.time@agent.plan`."""
 
 
+class SourceRule(Struct, frozen=True, kw_only=True):
+    """One `[[source]]` table: callables whose value the program doesn't determine."""
+
+    calls: tuple[str, ...]
+    """Dotted names, as imports resolve to them: `acme.clock.now`. One that ends with `.*` stands for all methods."""
+    category: Category
+    reaches: str | None = None
+    """The known source that they reach: `time.time`. None if each is a source itself."""
+    determined_by: str | None = None
+    """The keyword that determines the value, if it is passed and not None."""
+    position: int | None = None
+    """The position of that argument, from 0 and without `self`; None if it is passed by keyword only."""
+    only_with: str | None = None
+    """The keyword without which nothing is asked for."""
+    only_with_position: int | None = None
+    harmless: tuple[str, ...] = ()
+    """First arguments with which nothing is asked for."""
+    if_keyword: str | None = None
+    """The keyword that some call of the module has to pass, or nothing is asked for."""
+    if_text: str | None = None
+    """The text that the module has to have written out, or nothing is asked for."""
+    unless_of: str | None = None
+    """The class of a first argument with which nothing is asked for."""
+    opens: bool = False
+    """Whether what the call returns is read later."""
+    example: str | None = None
+    """Code in which the scan finds the calls."""
+    place: Place = Place("", 0)
+
+
 class ContextRule(Struct, frozen=True):
     """One `[[context]]` table of a pack: what of its own context the library lets a tool change.
 
@@ -299,6 +329,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     ambient: tuple[Category, ...] = ()
     """Categories of which every value is recorded that a line of the project asks for."""
     ambients: tuple[AmbientRule, ...] = ()
+    sources: tuple[SourceRule, ...] = ()
     snapshots: tuple[SnapshotRule, ...] = ()
     effects: tuple[EffectRule, ...] = ()
     outputs: tuple[OutputRule, ...] = ()

@@ -44,6 +44,11 @@ def digest(rules: Rules, packs: Iterable[tuple[str, str]]) -> str:
             else ()
         ),
         *(
+            [("source", [msgspec.structs.replace(rule, place=Place("", 0)) for rule in rules.sources])]
+            if rules.sources
+            else ()
+        ),
+        *(
             [("redact", sorted(rules.redact.patterns), sorted(rules.redact.names))]
             if rules.redact != RedactRule()
             else ()

@@ -17,6 +17,7 @@ from autochron.model import (
     RedactRule,
     Rules,
     SnapshotRule,
+    SourceRule,
     TraceRule,
 )
 from autochron.rules.ambients import RECORDED, is_ambient, read_ambient, read_categories
@@ -48,6 +49,7 @@ KEYS = {
     "find": TableKey("flag", "whether tools are found that a model call declares and no rule names"),
     "boundary": TableKey("tables", "what is recorded and served", table="boundary"),
     "trace": TableKey("tables", "functions each of whose calls is a trace of its own", table="trace"),
+    "source": TableKey("tables", "calls of your own that are non-deterministic", table="source"),
     "ignore": TableKey("tables", "non-deterministic calls that are meant to be there", table="ignore"),
     "snapshot": TableKey(
         "flag or tables", "files whose state before the run is kept; `false` keeps none", table="snapshot"
@@ -123,6 +125,7 @@ def read_rules(file: str, root: str | None) -> tuple[Rules, tuple[str, ...]]:
         ignores=tuple(_ignore(inner) for inner in table.tables("ignore", "[[ignore]]")),
         ambient=read_categories(table),
         ambients=tuple(read_ambient(inner) for inner in tables if is_ambient(inner)),
+        sources=_sources(table),
         snapshots=tuple(_snapshot(inner, folder) for inner in _snapshot_tables(table)),
         effects=tuple(_effect(inner) for inner in table.tables("effect", "[[effect]]")),
         outputs=tuple(_output(inner) for inner in table.tables("output", "[[output]]")),
@@ -231,6 +234,14 @@ def _trace(table: Table) -> TraceRule:
     table.check_keys(TRACE_KEYS)
     text = table.required("target", "write module:qualname")
     return TraceRule(table.parsed("target", text, parse_target), table.place)
+
+
+def _sources(table: Table) -> tuple[SourceRule, ...]:
+    if "source" not in table:
+        return ()
+    from autochron.rules.sources import read_source  # lazy: few rule files have a [[source]]
+
+    return tuple(read_source(inner) for inner in table.tables("source", "[[source]]"))
 
 
 def _snapshot_tables(table: Table) -> list[Table]:

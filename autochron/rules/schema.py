@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
-from autochron.rules import ambients, boundaries, packfile, redaction, rulefile
+from autochron.rules import ambients, boundaries, packfile, redaction, rulefile, sources
 from autochron.rules.packs import load_pack, pack_index
 from autochron.rules.selectors import SELECTORS
 from autochron.rules.tables import TableKey
@@ -23,6 +23,7 @@ _CONDITION: Json = {"type": "object", "additionalProperties": _TEXT_OR_TEXTS}
 _TABLES: Mapping[str, Mapping[str, TableKey]] = {
     "meta": boundaries.META_KEYS,
     "trace": rulefile.TRACE_KEYS,
+    "source": sources.KEYS,
     "ignore": rulefile.IGNORE_KEYS,
     "snapshot": rulefile.SNAPSHOT_KEYS,
     "effect": rulefile.EFFECT_KEYS,

@@ -83,9 +83,16 @@ class Cache:
                 pass
 
 
-def key_of(source: bytes, package: str) -> str:
-    """Return the key of a source. The package is a part of it, because relative imports depend on it."""
+def key_of(source: bytes, package: str, known: bytes = b"") -> str:
+    """Return the key of a source.
+
+    Args:
+        source: the source.
+        package: its package, because relative imports depend on it.
+        known: the digest of the sources that the project's rules name.
+    """
     digest = hashlib.sha256(source)
+    digest.update(known)
     digest.update(b"\0" + package.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
@@ -95,9 +102,9 @@ def _version() -> str:
     digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     try:
-        for folder in (top, os.path.join(top, "scan")):
+        for folder in (top, os.path.join(top, "scan"), os.path.join(top, "scan", "tables")):
             for name in sorted(os.listdir(folder)):
-                if name.endswith(".py"):
+                if name.endswith((".py", ".toml")):
                     with open(os.path.join(folder, name), "rb") as file:
                         digest.update(file.read())
     except OSError:  # in an archive, whose path mostly has the version in it

@@ -10,7 +10,7 @@ from autochron.model import Category
 
 _MAYBE = re.compile(
     r"seed\(|__file__|setdefault|[cC]dll|CDLL|freeze_time|travel\(|patch|as_completed|imap_unordered|wait\(|verify_exp|"
-    r"setattr|setenv|ZipInfo"
+    r"setattr|setenv|ZipInfo|Thread\b"
 )
 """What a module has in which such a line may be. Others are not scanned: it is done at the end of each run."""
 

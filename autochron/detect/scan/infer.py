@@ -70,8 +70,10 @@ _BUILTINS = frozenset(dir(builtins))
 class Evaluation:
     """The values of one module's expressions, each evaluated once."""
 
-    def __init__(self, flow: ModuleFlow) -> None:
+    def __init__(self, flow: ModuleFlow, opening: frozenset[str] = OPENING) -> None:
+        """Take the bindings and uses of a module, and the calls whose result is read later."""
         self.flow = flow
+        self._opening = opening
         self._memo: dict[int, Values] = {}
         self._in_progress: set[int] = set()
         self._parsed_annotations: dict[int, ast.expr | None] = {}
@@ -421,7 +423,7 @@ class Evaluation:
         settling = SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)
         if any(keyword.arg in settling for keyword in node.keywords):
             return UNKNOWN
-        opened = node if name in OPENING else None
+        opened = node if name in self._opening else None
         return (Produced(RETURNS.get(name, name).lstrip("."), opened),)
 
     def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:

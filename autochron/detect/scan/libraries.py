@@ -1,13 +1,12 @@
-"""What the scan knows of libraries beside the catalogue, as data: aliases, results, and calls that reach a source.
+"""What the scan knows of libraries beside the catalogue and the tables of libraries: aliases, results, kinds of callables.
 
 A watch needs none of this: it sees which source a call of a library reaches.
 """
 
 from __future__ import annotations
 
-from autochron.detect.catalogue import LOOP_TIME, Argument
+from autochron.detect.catalogue import Argument
 from autochron.detect.scan.library_call import LibraryCall
-from autochron.detect.scan.library_calls import MORE_CALLS
 
 ALIASES: dict[str, str] = {
     "timeit.default_timer": "time.perf_counter",
@@ -83,231 +82,6 @@ TRANSPORT_OPTIONS = frozenset({"transport", "mounts", "app"})
 """Keywords that send a client's requests elsewhere than to the network. Such a client is an unknown value."""
 
 
-_CLOCK = "time.time"
-_DRAW = "random.random"
-_CONNECT = "socket.socket.connect"
-_VERBS = "get post put patch delete head options request"
-_IN_MEMORY = ("sqlite://", "sqlite:///:memory:", "sqlite+pysqlite://", "sqlite+pysqlite:///:memory:",
-              "sqlite+aiosqlite://", "sqlite+aiosqlite:///:memory:")  # fmt: skip
-"""Addresses of databases that are empty when a program starts."""
-_FILES = (
-    "configparser.ConfigParser.read configparser.RawConfigParser.read fileinput.input numpy.load numpy.loadtxt "
-    "numpy.genfromtxt numpy.fromfile pandas.read_csv pandas.read_json pandas.read_parquet pandas.read_excel "
-    "PIL.Image.open netrc.netrc mailbox.mbox runpy.run_path"
-)
-_NETWORK = (
-    "ftplib.FTP.connect smtplib.SMTP.connect asyncio.AbstractEventLoop.create_connection "
-    "asyncio.AbstractEventLoop.sock_connect asyncio.AbstractEventLoop.create_datagram_endpoint websockets.connect "
-    "websocket.create_connection paramiko.SSHClient.connect httpx.stream httpx.Client.stream httpx.Client.send "
-    "httpx.AsyncClient.stream httpx.AsyncClient.send aiohttp.ClientSession.ws_connect "
-    "urllib.request.OpenerDirector.open xmlrpc.client.ServerProxy.* http.client.HTTPConnection.connect telnetlib.Telnet "
-    "multiprocessing.connection.Client smtplib.SMTP.sendmail"
-)
-
-LIBRARY_CALLS: dict[str, LibraryCall] = {
-    **MORE_CALLS,
-    **{
-        f"http.cookies.{kind}.{name}": LibraryCall("clock", _CLOCK, if_text="expires")
-        for kind in ("SimpleCookie", "Morsel")
-        for name in ("output", "js_output", "OutputString")
-    },
-    **{
-        f"httpx.{name}": LibraryCall("random", "os.urandom", only_with=Argument(99, "files"))
-        for name in ("Request", "Client.build_request", "AsyncClient.build_request")
-    },
-    "requests.Request": LibraryCall("random", "os.urandom", only_with=Argument(99, "files")),
-    "click.testing.CliRunner.invoke": LibraryCall("env", "os.environ", if_keyword="envvar"),
-    "typer.testing.CliRunner.invoke": LibraryCall("env", "os.environ", if_keyword="envvar"),
-    **{
-        name: LibraryCall("env", "os.environ", Argument(99, "base_url"))
-        for name in (
-            "openai.OpenAI", "openai.AsyncOpenAI", "openai.AzureOpenAI", "openai.AsyncAzureOpenAI", "anthropic.Anthropic",
-            "anthropic.AsyncAnthropic", "groq.Groq", "groq.AsyncGroq", "mistralai.Mistral", "google.genai.Client",
-            "cohere.Client", "cohere.ClientV2",
-        )
-    },
-    "traceback.TracebackException": LibraryCall(
-        "identity", "object.__repr__", only_with=Argument(99, "capture_locals")
-    ),
-    "traceback.TracebackException.from_exception": LibraryCall(
-        "identity", "object.__repr__", only_with=Argument(99, "capture_locals")
-    ),
-    "os.waitpid": LibraryCall("subprocess", "os.wait"),
-    "os.waitid": LibraryCall("subprocess", "os.wait"),
-    "psutil.Process.cpu_times": LibraryCall("clock", "os.times"),
-    "psutil.Process.create_time": LibraryCall("clock", "os.times"),
-    "ctypes.addressof": LibraryCall("identity", "id"),
-    **{
-        f"{module}.Event.wait": LibraryCall("ordering", "threading.Lock.acquire", only_with=Argument(0, "timeout"))
-        for module in ("threading", "multiprocessing")
-    },
-    "sqlalchemy.create_engine": LibraryCall("files", "open", harmless=_IN_MEMORY),
-    "sqlalchemy.ext.asyncio.create_async_engine": LibraryCall("files", "open", harmless=_IN_MEMORY),
-    "logging.LogRecord": LibraryCall("clock", _CLOCK),
-    "zipfile.ZipFile.writestr": LibraryCall("clock", _CLOCK, unless_of="zipfile.ZipInfo"),
-    **{
-        f"pydantic_ai.{module}{name}": LibraryCall("clock", "datetime.datetime.now", Argument(99, "timestamp"))
-        for module in ("", "messages.")
-        for name in ("UserPromptPart", "SystemPromptPart", "ToolReturnPart", "RetryPromptPart", "ModelResponse")
-    },
-    **{
-        f"pydantic_ai.{module}ToolCallPart": LibraryCall("uuid", "uuid.uuid4", Argument(2, "tool_call_id"))
-        for module in ("", "messages.")
-    },
-    "langgraph.graph.message.add_messages": LibraryCall("uuid", "uuid.uuid4"),
-    "langgraph.graph.add_messages": LibraryCall("uuid", "uuid.uuid4"),
-    "distro.*": LibraryCall("host", "distro.info"),
-    **{
-        f"argparse.ArgumentParser.{name}": LibraryCall("host", "shutil.get_terminal_size")
-        for name in ("format_help", "print_help", "format_usage", "print_usage")
-    },
-    "click.get_app_dir": LibraryCall("env", "os.environ"),
-    "platformdirs.*": LibraryCall("env", "os.environ"),
-    **{f"pkgutil.{name}": LibraryCall("files", "os.listdir") for name in ("iter_modules", "walk_packages")},
-    "http.client.HTTPConnection.getresponse": LibraryCall("network", _CONNECT),
-    "sched.scheduler.enter": LibraryCall("clock", "time.monotonic"),
-    **{
-        f"asyncio.{name}.when": LibraryCall("clock", LOOP_TIME)
-        for name in ("timeout", "timeouts.Timeout", "Timeout")
-    },
-    "jwt.decode": LibraryCall("clock", "datetime.datetime.now", Argument(99, "options")),
-    **{
-        f"cryptography.fernet.{name}.{method}": LibraryCall("random", "os.urandom")
-        for name in ("Fernet", "MultiFernet")
-        for method in ("encrypt", "rotate")
-    },
-    "cryptography.fernet.Fernet.decrypt": LibraryCall("clock", _CLOCK, only_with=Argument(1, "ttl")),
-    "urllib.request.getproxies": LibraryCall("env", "os.environ"),
-    "urllib.request.getproxies_environment": LibraryCall("env", "os.environ"),
-    "psutil.Process.*": LibraryCall("host", "psutil.Process"),
-    **{
-        f"anyio.Path.{name}": LibraryCall("files", "open")
-        for name in ("read_text", "read_bytes", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat", "open")
-    },
-    **{name: LibraryCall("files", "open") for name in ("aiofiles.open", "anyio.open_file")},
-    **{
-        f"socket.socket.{name}": LibraryCall("network", _CONNECT)
-        for name in ("getsockname", "getpeername", "accept", "recv", "recvfrom", "recv_into")
-    },
-    "socket.getservbyname": LibraryCall("host", "socket.getservbyname"),
-    **{
-        f"concurrent.futures.Future.{name}": LibraryCall("ordering", "concurrent.futures.wait")
-        for name in ("done", "running", "add_done_callback", "cancel")
-    },
-    **{
-        f"threading.{name}.acquire": LibraryCall(
-            "ordering", "threading.Lock.acquire", only_with=Argument(0, "blocking")
-        )
-        for name in ("Lock", "RLock", "Semaphore", "BoundedSemaphore")
-    },
-    "opentelemetry.sdk.trace.id_generator.RandomIdGenerator.*": LibraryCall("random", "random.getrandbits"),
-    "gzip.compress": LibraryCall("clock", _CLOCK, Argument(2, "mtime")),
-    **{
-        f"sqlalchemy.{module}func.{name}": LibraryCall("clock", "sql.now")
-        for module in ("", "sql.")
-        for name in ["now", "current_timestamp", "current_date", "current_time", "localtimestamp", "sysdate", "utc_timestamp"]
-    },
-    **{
-        f"sqlalchemy.{module}func.{name}": LibraryCall("random", "sql.random")
-        for module in ("", "sql.")
-        for name in ["random", "rand", "gen_random_uuid", "newid"]
-    },
-    **{
-        f"pandas.{name}.sample": LibraryCall("random", "numpy.random.choice", Argument(4, "random_state"))
-        for name in ("DataFrame", "Series")
-    },
-    **{
-        f"sklearn.{name}": LibraryCall("random", "numpy.random.permutation", Argument(99, "random_state"))
-        for name in ("model_selection.train_test_split", "utils.shuffle", "utils.resample")
-    },
-    **{
-        f"cachetools.{kind}.{name}": LibraryCall("clock", "time.monotonic")
-        for kind in ("TTLCache", "TLRUCache")
-        for name in (
-            "get", "pop", "setdefault", "expire", "items", "keys", "values", "popitem", "__getitem__", "__contains__"
-        )
-    },
-    **{
-        f"expiringdict.ExpiringDict.{name}": LibraryCall("clock", _CLOCK)
-        for name in ["get", "pop", "items", "keys", "values", "__getitem__", "__contains__"]
-    },
-    **{
-        f"diskcache.{kind}{name}": LibraryCall("files", "open")
-        for kind in ("Cache.", "FanoutCache.", "Deque.", "Index.")
-        for name in ["get", "pop", "__getitem__", "__contains__", "keys", "values", "items", "popleft", "read"]
-    },
-    **{f"faker.Faker.{name}": LibraryCall("random", _DRAW) for name in ("*", "unique.*", "random.*")},
-    **{f"mimesis.{name}.*": LibraryCall("random", _DRAW) for name in ("Person", "Generic", "Address", "Text")},
-    "pydantic_settings.BaseSettings": LibraryCall("env", "os.environ"),
-    "pydantic_settings.main.BaseSettings": LibraryCall("env", "os.environ"),
-    **{
-        f"decouple.{name}": LibraryCall("env", "os.environ")
-        for name in ("config", "AutoConfig", "Config.get")
-    },
-    "dotenv.load_dotenv": LibraryCall("files", "open", Argument(1, "stream")),
-    "dotenv.dotenv_values": LibraryCall("files", "open", Argument(1, "stream")),
-    "dotenv.find_dotenv": LibraryCall("files", "os.path.exists"),
-    **{
-        f"humanize.{name}": LibraryCall("clock", "datetime.datetime.now", Argument(99, "when"))
-        for name in ("naturaltime", "naturalday", "naturaldate")
-    },
-    "dateparser.parse": LibraryCall("clock", "datetime.datetime.now"),
-    "arrow.Arrow.now": LibraryCall("clock", _CLOCK),
-    "arrow.Arrow.utcnow": LibraryCall("clock", _CLOCK),
-    "arrow.arrow.Arrow.utcnow": LibraryCall("clock", _CLOCK),
-    "pendulum.tomorrow": LibraryCall("clock", _CLOCK),
-    "pendulum.yesterday": LibraryCall("clock", _CLOCK),
-    "pendulum.DateTime.now": LibraryCall("clock", _CLOCK),
-    **{f"whenever.{name}.now": LibraryCall("clock", _CLOCK) for name in ("Instant", "ZonedDateTime", "SystemDateTime")},
-    "whenever.Instant.now": LibraryCall("clock", _CLOCK),
-    "arrow.now": LibraryCall("clock", _CLOCK),
-    "arrow.utcnow": LibraryCall("clock", _CLOCK),
-    "pendulum.now": LibraryCall("clock", _CLOCK),
-    "pendulum.today": LibraryCall("clock", _CLOCK),
-    "django.utils.timezone.now": LibraryCall("clock", "datetime.datetime.now"),
-    "statistics.NormalDist.samples": LibraryCall("random", _DRAW, Argument(1, "seed")),
-    **{
-        f"email.mime.multipart.MIMEMultipart.{name}": LibraryCall("random", _DRAW)
-        for name in ("as_string", "as_bytes")
-    },
-    "cryptography.fernet.Fernet.generate_key": LibraryCall("random", "os.urandom"),
-    "bcrypt.gensalt": LibraryCall("random", "os.urandom"),
-    "nanoid.generate": LibraryCall("random", "os.urandom"),
-    "shortuuid.uuid": LibraryCall("uuid", "uuid.uuid4", Argument(0, "name")),
-    "shortuuid.random": LibraryCall("random", "secrets.choice"),
-    "bson.ObjectId": LibraryCall("uuid", "os.urandom", Argument(0, "oid")),
-    "bson.objectid.ObjectId": LibraryCall("uuid", "os.urandom", Argument(0, "oid")),
-    "ulid.ULID": LibraryCall("uuid", "os.urandom", Argument(0, "buffer")),
-    "ulid.new": LibraryCall("uuid", "os.urandom"),
-    **{
-        name: LibraryCall("files", "open")
-        for name in _FILES.split()
-    },
-    "shutil.copytree": LibraryCall("files", "os.scandir"),
-    "filecmp.dircmp": LibraryCall("files", "os.listdir"),
-    **{
-        f"{base}.{verb}": LibraryCall("network", _CONNECT)
-        for base in (
-            "requests", "requests.Session", "httpx", "httpx.Client", "httpx.AsyncClient", "httpx2", "httpx2.Client",
-            "httpx2.AsyncClient", "aiohttp.ClientSession", "urllib3.PoolManager",
-        )
-        for verb in _VERBS.split()
-    },
-    **{
-        name: LibraryCall("network", _CONNECT)
-        for name in _NETWORK.split()
-    },
-    "asyncio.AbstractEventLoop.getaddrinfo": LibraryCall("network", "socket.getaddrinfo"),
-    "multiprocessing.Pool": LibraryCall("subprocess", "multiprocessing.Process.start"),
-    "concurrent.futures.ProcessPoolExecutor.submit": LibraryCall("subprocess", "multiprocessing.Process.start"),
-    "concurrent.futures.ProcessPoolExecutor.map": LibraryCall("subprocess", "multiprocessing.Process.start"),
-    "cffi.FFI.dlopen": LibraryCall("native", "ctypes.CDLL"),
-    "webbrowser.open": LibraryCall("subprocess", "subprocess.Popen"),
-    "asyncio.AbstractEventLoop.subprocess_exec": LibraryCall("subprocess", "subprocess.Popen"),
-    "asyncio.AbstractEventLoop.subprocess_shell": LibraryCall("subprocess", "subprocess.Popen"),
-}  # fmt: skip
-"""Library calls by the source that they reach; `.*` after a class stands for any of its methods."""
-
 INERT: tuple[str, ...] = (
     "builtins.isinstance", "builtins.issubclass", "builtins.callable", "builtins.type", "builtins.hasattr", "builtins.id",
     "builtins.setattr", "builtins.delattr", "builtins.super", "unittest.mock.", "typing.", "pytest.",
@@ -379,7 +153,7 @@ UNORDERED = frozenset(
 """Callables that return results in the order in which they are done."""
 METHODS: dict[str, LibraryCall] = {
     "main": LibraryCall("env", ENVIRONMENT, if_keyword="envvar"),
-    "set_cookie": LibraryCall("clock", _CLOCK, only_with=Argument(99, "expires")),
+    "set_cookie": LibraryCall("clock", "time.time", only_with=Argument(99, "expires")),
     **{
         name: LibraryCall("clock", "datetime.datetime.now")
         for name in ("generate_presigned_url", "generate_presigned_post")

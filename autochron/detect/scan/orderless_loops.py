@@ -1,4 +1,4 @@
-"""Tell the loops that have the same effect in any order of what they go through."""
+"""Find the loops that have the same effect in any order of what they go through."""
 
 from __future__ import annotations
 

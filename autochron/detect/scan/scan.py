@@ -59,7 +59,7 @@ from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
-from autochron.detect.scan.source_lookup import is_class, source_of
+from autochron.detect.scan.source_lookup import SourceLookup, is_class
 from autochron.detect.scan.sql_statements import SqlStatements
 from autochron.detect.scan.statement_runs import StatementRuns
 from autochron.detect.scan.value_uses import line_of
@@ -71,12 +71,16 @@ _LIBRARY_IN_C = "ctypes.CDLL."
 """How the names of functions of a C library begin."""
 
 
-def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
+_KNOWN = SourceLookup()
+
+
+def scan(source: str | bytes, package: str = "", lookup: SourceLookup = _KNOWN) -> list[ScannedCall]:
     """Find the non-deterministic calls of a module.
 
     Args:
         source: the source of the module.
         package: the package that relative imports start from.
+        lookup: the sources that are known.
 
     Returns:
         The calls, sorted by line.
@@ -86,15 +90,17 @@ def scan(source: str | bytes, package: str = "") -> list[ScannedCall]:
         ValueError: the source has null bytes.
         RecursionError: the source is nested too deeply.
     """
-    return _ModuleScan(read(ast.parse(source), package)).run().finished()
+    return _ModuleScan(read(ast.parse(source), package), lookup).run().finished()
 
 
-def excused(source: str | bytes, package: str = "") -> frozenset[tuple[int, Category]]:
+def excused(
+    source: str | bytes, package: str = "", lookup: SourceLookup = _KNOWN
+) -> frozenset[tuple[int, Category]]:
     """Return the lines whose calls of sources of a category are determined: by a seed, a mock, the program's own text.
 
     A watch sees only that they are called. It takes and raises the same as `scan`.
     """
-    module = _ModuleScan(read(ast.parse(source), package))
+    module = _ModuleScan(read(ast.parse(source), package), lookup)
     found = {(call.line, call.category) for call in module.run().finished(with_destinations=False)}
     return frozenset(module.excused - found)
 
@@ -102,9 +108,10 @@ def excused(source: str | bytes, package: str = "") -> frozenset[tuple[int, Cate
 class _ModuleScan:
     """The scan of one module."""
 
-    def __init__(self, flow: ModuleFlow) -> None:
+    def __init__(self, flow: ModuleFlow, lookup: SourceLookup) -> None:
         self._flow = flow
-        self._evaluation = Evaluation(flow)
+        self._lookup = lookup
+        self._evaluation = Evaluation(flow, lookup.opening)
         self._orders = OrderSites(flow, self._evaluation)
         self._settled = Settled(flow, self._evaluation)
         self._found = FoundCalls(flow.tree)
@@ -233,18 +240,16 @@ class _ModuleScan:
         if value.name.startswith(_LIBRARY_IN_C):
             self._call_of_c(value.name.removeprefix(_LIBRARY_IN_C), node, spot)
             return
-        source = source_of(value.name)
+        source = self._lookup.find(value.name)
         if source is None or (isinstance(source, LibraryCall) and not may_reach(source, self._flow)):
             return
         if any(self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)):
             if isinstance(source, LibraryCall):  # a source itself is not called by such a call
                 self.excused.add((line_of(node), source.category))
             return
-        if isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot):
+        is_own = isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot)
+        if is_own or (source.category == "files" and reads_own_text(self._evaluation, node, spot)):
             self.excused.add((line_of(node), source.category))
-            return
-        if source.category == "files" and reads_own_text(self._evaluation, node, spot):
-            self.excused.add((line_of(node), "files"))
             return
         if source.call.endswith(".wait") and not waits_for_all(node):
             self._found.set_partial(line_of(node), source.category, source.call)
@@ -291,13 +296,15 @@ class _ModuleScan:
 
     def _is_of_any(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether a method may be one of a library: its object is unknown, or a decorator may have made it."""
-        base = called.value if isinstance(called, ast.Attribute) else called
-        return any(isinstance(value, Unknown | Routine) for value in self._evaluation.values(base, spot))
+        return any(isinstance(value, Unknown | Routine) for value in self._owners(called, spot))
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether it is known whose method a call calls."""
-        base = called.value if isinstance(called, ast.Attribute) else called
-        return not any(isinstance(value, Unknown) for value in self._evaluation.values(base, spot))
+        return not any(isinstance(value, Unknown) for value in self._owners(called, spot))
+
+    def _owners(self, called: ast.expr, spot: Spot) -> tuple[Value, ...]:
+        """Return the values whose method a call may call."""
+        return self._evaluation.values(called.value if isinstance(called, ast.Attribute) else called, spot)
 
     def _evaluate_text(self, node: ast.Call, spot: Spot) -> None:
         """Scan text that is evaluated by `eval` or `exec`. Its calls count at the line that evaluates it."""
@@ -308,9 +315,7 @@ class _ModuleScan:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return
-        self._evaluated_trees.append(
-            tree
-        )  # values are cached by the id of nodes, so the nodes are kept alive
+        self._evaluated_trees.append(tree)  # values are cached by the id of nodes, which have to live
         for part in ast.walk(tree):
             if isinstance(part, ast.expr):
                 ast.copy_location(part, node.func)
@@ -325,7 +330,7 @@ class _ModuleScan:
             if field in passed:
                 continue
             for value in factory:
-                if isinstance(value, Known) and (source := source_of(value.name)) is not None:
+                if isinstance(value, Known) and (source := self._lookup.find(value.name)) is not None:
                     if value.node is not None:
                         self._called.add(id(value.node))
                     self._note(line_of(node), source, value.name, spot, node.func)
@@ -335,7 +340,7 @@ class _ModuleScan:
             if isinstance(base, Type) and base.scope is not scope:
                 self._instantiate(base.scope, node, spot)
             elif isinstance(base, Known):
-                source = source_of(base.name)
+                source = self._lookup.find(base.name)
                 if source is not None and is_class(base.name) and not is_determined(source, node, 0):
                     self._note(line_of(node), source, base.name, spot, node.func)
 
@@ -361,12 +366,13 @@ class _ModuleScan:
         for value in self._evaluation.values(use.node, use.spot):
             if isinstance(value, Container) and use.position == "subscript" and value.type == "defaultdict":
                 self._fill_missing_key(value, use)
+            if isinstance(value, Produced) and use.position == "subscript":
+                self._look_up(value, use)
             if not isinstance(value, Known):
                 continue
             if use.position == "subscript" and value.name in INDEXED:
-                self._note(
-                    use.node.lineno, BY_NAME[INDEXED[value.name]], value.name, use.spot, start=use.node
-                )
+                indexed = BY_NAME[INDEXED[value.name]]
+                self._note(use.node.lineno, indexed, value.name, use.spot, start=use.node)
             elif value.name == ENVIRONMENT:
                 self._read_environment(use, value)
             elif use.position == "argument":
@@ -374,10 +380,17 @@ class _ModuleScan:
             elif use.position == "stored" and value.node is use.node:
                 self._store_callable(use, value)
 
+    def _look_up(self, table: Produced, use: Use) -> None:
+        """Add the source that a library's object asks where a key is looked up in it, as caches with a limit do."""
+        name = f"{table.name}.__getitem__"
+        source = self._lookup.find(name)
+        if source is not None:
+            self._note(use.node.lineno, source, name, use.spot, start=use.node)
+
     def _fill_missing_key(self, mapping: Container, use: Use) -> None:
         """Add the source that a defaultdict calls for a missing key."""
         for value in self._evaluation.elements((mapping,)):
-            if isinstance(value, Known) and (source := source_of(value.name)) is not None:
+            if isinstance(value, Known) and (source := self._lookup.find(value.name)) is not None:
                 if value.node is not None:
                     self._called.add(id(value.node))
                 self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
@@ -401,7 +414,7 @@ class _ModuleScan:
 
     def _pass_callable(self, use: Use, value: Known) -> None:
         """Add a source that is passed to a call which calls it."""
-        source = source_of(value.name)
+        source = self._lookup.find(value.name)
         if source is None or value.name == "builtins.hash" or self._is_inert(use, NOT_CALLING):
             return
         assert use.call is not None  # noqa: S101 - an argument has its call
@@ -409,7 +422,7 @@ class _ModuleScan:
             if value.node is use.node:
                 self._store_callable(use, value)
             return
-        keyword = next((argument.arg for argument in use.call.keywords if argument.value is use.node), None)
+        keyword = next((given.arg for given in use.call.keywords if given.value is use.node), None)
         if (depends_on_arguments(source) or is_class(value.name)) and not is_called_bare(use.call, keyword):
             return
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
@@ -418,7 +431,7 @@ class _ModuleScan:
 
     def _store_callable(self, use: Use, value: Known) -> None:
         """Remember a source that is stored, unless its arguments would decide."""
-        source = source_of(value.name)
+        source = self._lookup.find(value.name)
         if (
             source is not None
             and not depends_on_arguments(source)
