@@ -74,6 +74,8 @@ def _document(title: str, about: str, schema: Json, keys: Mapping[str, TableKey]
         "example": {"type": "object"},
     }
     definitions["effect"] |= _one_of(rulefile.EFFECT_SUBJECTS)
+    definitions["source"]["properties"]["position"] |= {"minimum": 0}
+    definitions["source"] |= {"dependencies": {"position": ["determined_by"]}}
     definitions["ignore"] |= {"anyOf": [{"required": ["call"]}, {"required": ["category"]}]}
     head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": title, "description": about}
     return {**head, **schema, "definitions": {name: definitions[name] for name in _used(schema, definitions)}}

@@ -28,6 +28,7 @@ TABLES = {
     "ambient": {"kind": "ambient", "call": "time.time", "site": "a.py:1"},
     "meta": {"model": "request.model"},
     "trace": {"target": "a:b"},
+    "source": {"call": "acme.now", "category": "clock", "determined_by": "seed"},
     "ignore": {"call": "time.time", "site": "a.py:1", "reason": "r"},
     "snapshot": {"path": "a.db"},
     "effect": {"program": "git", "reason": "r"},
