@@ -107,6 +107,7 @@ def _clock() -> Iterator[Source]:
     yield from _of("wsgiref.handlers", "clock", "format_date_time", determined_by=_FIRST)
     yield from _of("resource", "clock", "getrusage", "direct")
     yield from _of("os", "clock", "times", "direct")
+    yield from _of("signal", "clock", "getitimer", "direct")
     yield from _of("psutil", "clock", "cpu_times boot_time", "direct")
     yield from _of("timeit", "clock", "timeit repeat")
     yield Source("numpy.datetime64", "clock", words=("now", "today"))
@@ -205,6 +206,7 @@ def _host() -> Iterator[Source]:
         "direct",
     )
     yield from _of("socket", "host", "gethostname getfqdn if_nameindex", "direct")
+    yield from _of("resource", "host", "getrlimit", "direct")
     yield from _of("getpass", "host", "getuser", "direct")
     yield from _of("multiprocessing", "host", "cpu_count", "direct")
     yield from _of("locale", "host", "getlocale getdefaultlocale getpreferredencoding getencoding", "direct")
@@ -253,6 +255,7 @@ def _files() -> Iterator[Source]:
     yield Source(
         "tarfile.open", "files", places=("tarfile:open",), mode=mode, determined_by=Argument(2, "fileobj")
     )
+    yield Source("zipfile.ZipFile", "files", mode=mode)
     yield from _of("filecmp", "files", "cmp cmpfiles")
     yield from _of("linecache", "files", "getline getlines", "direct")
     yield from _of("tempfile", "files", "mkstemp mkdtemp mktemp NamedTemporaryFile TemporaryFile")
@@ -365,6 +368,10 @@ def _ordering() -> Iterator[Source]:
     )
 
 
+def _threads() -> Iterator[Source]:
+    yield from _of("threading", "ordering", "active_count enumerate", "direct")
+
+
 def _identity() -> Iterator[Source]:
     # For the scan only: libraries call these far too often, and an identity that is only a key in a dict is harmless.
     yield from _unseen(
@@ -379,7 +386,7 @@ def _identity() -> Iterator[Source]:
     yield from _unseen("identity", "gc.get_referrers sys.getrefcount", "direct")
     yield from _of("gc", "identity", "collect get_objects get_count get_stats get_freeze_count", "direct")
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
-    yield from _of("threading", "identity", "get_native_id active_count enumerate", "direct")
+    yield from _of("threading", "identity", "get_native_id", "direct")
 
 
 def _native() -> Iterator[Source]:
@@ -400,7 +407,7 @@ def _native() -> Iterator[Source]:
 def _all() -> Iterable[Source]:
     for part in (
         _clock, _random, _numpy, _uuid, _environment, _host, _files, _installation, _network, _subprocess, _ordering,
-        _identity, _native,
+        _threads, _identity, _native,
     ):  # fmt: skip
         yield from part()
 

@@ -1,7 +1,8 @@
-"""The scan on four corpora that others had written and labelled before it ran on them.
+"""The scan on six corpora that others had written and labelled before it ran on them.
 
-It is far from done: at the first run of each, `run` and `check` together found 163 of 247, 183 of 269, 175 of 275 and 171 of
-259 lines, and flagged 32 of 84, 18 of 75, 10 of 81 and 18 of 85 traps. Here the scan alone must not get worse than it is.
+At the first run of each, `run` and `check` together found 163 of 247, 183 of 269, 175 of 275, 171 of 259, 214 of 258 and
+231 of 304 lines, and flagged 32 of 84, 18 of 75, 10 of 81, 18 of 85, 15 of 89 and 16 of 90 traps (of the last two, 12 and 13
+under `--strict`). Each taught something to the scan that met the next. Here the scan alone must not get worse than it is.
 """
 
 from pathlib import Path
@@ -12,8 +13,8 @@ from autochron.detect.scan.scan import scan
 from tests.detect import corpus
 
 FOLDER = Path(__file__).parent / "corpora"
-LEAST_FOUND = {"first": 209, "second": 206, "third": 226, "fourth": 226}
-MOST_FLAGGED = {"first": 13, "second": 16, "third": 8, "fourth": 10}
+LEAST_FOUND = {"first": 211, "second": 209, "third": 231, "fourth": 229, "fifth": 218, "sixth": 231}
+MOST_FLAGGED = {"first": 13, "second": 12, "third": 8, "fourth": 9, "fifth": 11, "sixth": 12}
 
 
 def lines(case):

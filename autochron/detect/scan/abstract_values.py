@@ -131,3 +131,8 @@ def makes_set(factory: Value) -> bool:
 def handles_in(values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return those of some values that are read later: what a call has opened."""
     return tuple(value for value in values if isinstance(value, Produced) and value.opened is not None)
+
+
+def tells_of_sets(value: Value) -> bool:
+    """Return whether a value is a set, or holds sets by its annotation."""
+    return isinstance(value, Set) or (isinstance(value, Holding) and any(map(tells_of_sets, value.values)))

@@ -111,7 +111,11 @@ def _allowed_by(
     )
     if last_inner is not None and name in (*_MAPPINGS, *_SEQUENCES):
         held = annotated(values, last_inner, spot, texts)
-        if any(isinstance(value, Set | Instance | Produced | Holding) for value in held):
+        if held and all(isinstance(value, Plain) and value.type in NUMBERS for value in held):
+            return (Holding(held),)
+        if any(
+            isinstance(value, Set | Instance | Produced | Holding) or is_callable(value) for value in held
+        ):
             return (Holding(held),)
     if name in ("builtins.str", "builtins.bytes"):
         return (Text(),)
@@ -120,6 +124,11 @@ def _allowed_by(
     if name.startswith(("typing.", "collections.abc.")):
         return (Unknown(name),)
     return (Produced(name),)
+
+
+def is_callable(value: Value) -> bool:
+    """Return whether an annotation says of a value only that it can be called."""
+    return isinstance(value, Unknown) and value.why in ("typing.Callable", "collections.abc.Callable")
 
 
 def _parsed(node: ast.expr, text: str, texts: dict[int, ast.expr | None]) -> ast.expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 from autochron.detect.scan.abstract_values import (
@@ -15,8 +16,10 @@ from autochron.detect.scan.abstract_values import (
     Set,
     Text,
     Type,
+    Unknown,
     Value,
 )
+from autochron.detect.scan.annotations import is_callable
 from autochron.detect.scan.flow import FlowScope, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import SHOWING_ADDRESSES
@@ -36,8 +39,12 @@ class ClassTexts:
     def shows_address(self, value: object) -> bool:
         """Return whether the text and the hash of a value are made of its address."""
         if isinstance(value, Produced):
-            return value.name in SHOWING_ADDRESSES
+            return value.name in SHOWING_ADDRESSES or (
+                value.name == "inspect.signature" and self.has_object_as_default
+            )
         if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
+            return True
+        if isinstance(value, Unknown) and is_callable(value):
             return True
         if not isinstance(value, Instance):
             return False
@@ -46,7 +53,20 @@ class ClassTexts:
         return self._is_data(value.scope, "repr") and any(
             (isinstance(held, Instance) and self._is_bare(held.scope, set()))
             or (isinstance(held, Produced) and held.name in SHOWING_ADDRESSES)
+            or is_callable(held)
             for held in self.field_values(value.scope)
+        )
+
+    @cached_property
+    def has_object_as_default(self) -> bool:
+        """Whether a parameter in the module has a default whose text is made of its address."""
+        return any(
+            binding.kind == "parameter"
+            and isinstance(binding.node, ast.expr)
+            and any(map(self.shows_address, self._evaluation.values(binding.node, binding.spot)))
+            for scope in self._evaluation.flow.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
         )
 
     def holds_set(self, value: object) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
-from autochron.detect.scan.abstract_values import Known, Produced, Routine
+from autochron.detect.scan.abstract_values import Container, Instance, Known, Produced, Routine
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 
@@ -42,7 +43,7 @@ _QUEUES = frozenset(
 _WORKERS = frozenset(
     {
         "threading.current_thread.name", "threading.current_thread.native_id", "multiprocessing.current_process.name",
-        "multiprocessing.current_process.pid", "asyncio.current_task.get_name", "threading.current_thread.getName",
+        "multiprocessing.current_process.pid", "threading.current_thread.getName",
     }
 )  # fmt: skip
 """Names of the thread, process or task that happens to run a function."""
@@ -98,17 +99,17 @@ class CompletionOrder:
         """Take a module: its bindings and uses, and its values."""
         self._flow = flow
         self._evaluation = evaluation
-        self._parents: dict[ast.AST, ast.AST] = {}
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {
+            child: parent for parent in ast.walk(self._flow.tree) for child in ast.iter_child_nodes(parent)
+        }
 
     def places(self) -> Iterator[RacingPlace]:
         """Yield the places."""
         starts = [use for use in self._flow.calls if self._is_start(use)]
         if starts:
-            self._parents = {
-                child: parent
-                for parent in ast.walk(self._flow.tree)
-                for child in ast.iter_child_nodes(parent)
-            }
             bodies = list(self._followed(self._concurrent(starts)))
             yield from self._in_bodies(bodies)
         if any(last in self._flow.sites for last in _LIMITED):
@@ -168,8 +169,14 @@ class CompletionOrder:
                         yield value, True
             for candidate in candidates:
                 for value in self._evaluation.values(candidate, spot_inside):
-                    if isinstance(value, Routine):
-                        yield value, is_repeated
+                    members = (
+                        self._evaluation.member(value.scope, "__call__", None)
+                        if isinstance(value, Instance)
+                        else (value,)
+                    )
+                    for member in members:
+                        if isinstance(member, Routine):
+                            yield member, is_repeated
 
     def _is_repeated(self, node: ast.AST) -> bool:
         """Return whether a node is in a loop or a comprehension of its function."""
@@ -239,9 +246,26 @@ class CompletionOrder:
                         called.end_lineno or call.lineno, _APPEND, self._spot_of(scope), called.value
                     )
                 is_queued = is_queued or called.attr in _PUTTING
+            yield from self._stored(one)
             yield from self._workers(scope)
         if is_queued:
             yield from self._taken()
+
+    def _stored(self, one: _Started) -> Iterator[RacingPlace]:
+        """Yield where a function puts something under a key of a shared table, which then has it in that order."""
+        scope = one.routine.scope
+        for node in ast.walk(one.routine.node) if one.in_any_order else ():
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Subscript) and self._is_growing_table(target.value, scope):
+                    yield RacingPlace(target.lineno, _APPEND, self._spot_of(scope), target.value)
+
+    def _is_growing_table(self, node: ast.expr, scope: FlowScope) -> bool:
+        """Return whether an expression is a shared dictionary that is empty at first."""
+        values = self._evaluation.values(node, self._spot_of(scope))
+        is_empty = any(
+            isinstance(value, Container) and value.type == "dict" and not value.values for value in values
+        )
+        return is_empty and self._is_shared(node, scope)
 
     def _is_shared(self, node: ast.expr, scope: FlowScope) -> bool:
         """Return whether an expression names something from outside a function."""
@@ -289,7 +313,7 @@ class CompletionOrder:
 
         They are waited for, and do nothing but compute, count under a lock, fill queues and append to lists.
         """
-        if "join" not in self._flow.sites or not self._parents:
+        if "join" not in self._flow.sites:
             return False
         routines: list[Routine] = []
         for use in self._flow.sites.get("Thread", ()):
@@ -361,6 +385,7 @@ class CompletionOrder:
             isinstance(part, ast.Attribute | ast.Subscript)
             and isinstance(part.ctx, ast.Store)
             and self._is_shared(part, scope)
+            and not (isinstance(part, ast.Subscript) and self._is_growing_table(part.value, scope))
             for target in targets
             for part in ast.walk(target)
         )

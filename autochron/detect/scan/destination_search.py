@@ -82,7 +82,7 @@ class _DestinationSearch(DestinationState):
     def _alternative(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow `and` and `or`, of which all operands but the last decide whether the next one runs."""
         assert isinstance(parent, ast.BoolOp)  # noqa: S101 - see `_handlers`
-        if node is not parent.values[-1] and self._mode != "order":
+        if node is not parent.values[-1] and not self._is_order:
             self._reach("branch", node)
         self._push(parent)
 
@@ -103,20 +103,20 @@ class _DestinationSearch(DestinationState):
     def _test(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a statement that tests the node."""
         assert isinstance(parent, ast.If | ast.While)  # noqa: S101 - see `_handlers`
-        if self._mode == "order":
+        if self._is_order:
             return  # whether something is empty
         if parent.test is node and not self._module.only_waits([*parent.body, *parent.orelse]):
             self._reach("branch", parent.test)
 
     def _decide(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a statement that does nothing else but test the node."""
-        if self._mode != "order" or not isinstance(parent, ast.Assert):
+        if not self._is_order or not isinstance(parent, ast.Assert):
             self._reach("branch", node)
 
     def _conditional(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.IfExp)  # noqa: S101 - see `_handlers`
         if parent.test is node:
-            if self._mode != "order":
+            if not self._is_order:
                 self._reach("branch", node)
         else:
             self._push(parent)
@@ -136,18 +136,18 @@ class _DestinationSearch(DestinationState):
         if parent.iter is not node:
             self._reach("branch", node)
             return
-        if self._mode != "order":
+        if not self._is_order:
             self._bind(parent.target)
         if whole is not None and not isinstance(whole, ast.SetComp):
-            self._push(whole)
+            self._push(whole, "keys" if self._is_order and isinstance(whole, ast.DictComp) else None)
 
     def _loop(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
         if parent.iter is node:
             if self._mode == "value":
                 self._reach("branch", node)  # how often it runs
-            self._bind(parent.target, "value" if self._mode in ("order", "key") else None)
-            if self._mode == "order":
+            self._bind(parent.target, "value" if (self._is_order or self._mode == "key") else None)
+            if self._is_order:
                 self._number(parent.body)
 
     def _number(self, body: list[ast.stmt]) -> None:
@@ -191,7 +191,7 @@ class _DestinationSearch(DestinationState):
             self._push(parent)
 
     def _set(self, parent: ast.AST, node: ast.AST) -> None:
-        if self._mode != "order":
+        if not self._is_order:
             self._push(parent)
 
     def _dict(self, parent: ast.AST, node: ast.AST) -> None:
@@ -211,7 +211,7 @@ class _DestinationSearch(DestinationState):
             return
         if self._mode == "object":
             return
-        if self._mode in ("order", "key") and parent.value is node:
+        if (self._is_order or self._mode == "key") and parent.value is node:
             if isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
                 self._push(parent, "value")
             return
@@ -230,7 +230,7 @@ class _DestinationSearch(DestinationState):
         call = self._module.parents.get(parent)
         is_called = isinstance(call, ast.Call) and call.func is parent
         if (
-            self._mode in ("order", "key")
+            (self._is_order or self._mode == "key")
             and is_called
             and parent.attr in KEYED | {"count", "union", "issubset"}
         ):
@@ -388,7 +388,7 @@ class _DestinationSearch(DestinationState):
                 self._change(call, node)
             case "unknown":
                 last = last_name(call.func)
-                if self._mode == "order" and last in KEYED | ORDERLESS:
+                if self._is_order and last in KEYED | ORDERLESS:
                     return
                 self._reach("call", call, self._name_of(call.func), call.func)
                 self._push(call, "value")
@@ -417,7 +417,9 @@ class _DestinationSearch(DestinationState):
 
     def _through(self, call: ast.Call, last: str) -> None:
         """Follow the result of a function that only computes."""
-        if self._mode == "order":
+        if self._mode == "keys" and _sorts_keys(call):
+            return
+        if self._is_order:
             if last not in ORDERLESS:
                 self._push(call, "order" if last in KEEPING_ORDER else "value")
         elif self._mode == "key":
@@ -488,3 +490,11 @@ class _DestinationSearch(DestinationState):
         ast.YieldFrom: _return,
         ast.Raise: _raise,
     }  # fmt: skip
+
+
+def _sorts_keys(call: ast.Call) -> bool:
+    """Return whether a call writes a dictionary with sorted keys: `json.dumps(table, sort_keys=True)`."""
+    return any(
+        keyword.arg == "sort_keys" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in call.keywords
+    )

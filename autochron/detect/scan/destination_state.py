@@ -11,9 +11,11 @@ from autochron.detect.scan.call_effects import ORDERLESS
 from autochron.detect.scan.container_aliases import holders_of
 from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace
 from autochron.detect.scan.flow import last_name, position_of
+from autochron.detect.scan.value_uses import FILLING_METHODS
 
-Mode: TypeAlias = Literal["value", "order", "key", "object"]
-"""What of an expression depends on the source: its value, only the order of its elements, its keys, or an attribute."""
+Mode: TypeAlias = Literal["value", "order", "keys", "key", "object"]
+"""What of an expression depends on the source: its value, only the order of its elements or of its keys, its keys, or an
+attribute."""
 
 _NAMED = 8
 """The most callees of a kind that are named for one source."""
@@ -35,9 +37,21 @@ class DestinationState:
         for start in starts:
             self._begin(start)
 
+    @property
+    def _is_order(self) -> bool:
+        """Whether only an order depends on the source."""
+        return self._mode in ("order", "keys")
+
     def _begin(self, start: ast.AST) -> None:
         """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
         self._path, parent = (), self._module.parents.get(start)
+        if self._mode == "order" and (
+            (isinstance(parent, ast.Attribute) and parent.attr in FILLING_METHODS)
+            or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store))
+        ):
+            self._path = (getattr(start, "lineno", 0),)
+            self._push_container(start, "order")
+            return
         if (
             self._mode == "order"
             and isinstance(parent, ast.Call)

@@ -17,7 +17,7 @@ from autochron.scopes import Scope
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
 Kind: TypeAlias = Literal[
-    "import", "definition", "value", "element", "opened", "parameter", "rest", "unpacked", "other"
+    "import", "definition", "value", "element", "opened", "parameter", "rest", "unpacked", "caught", "other"
 ]
 Position: TypeAlias = Literal[
     "argument",
@@ -33,6 +33,21 @@ Position: TypeAlias = Literal[
     "arithmetic",
 ]
 """How the surrounding code uses an expression; `discarded` if it does not."""
+
+
+INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "bool"})
+"""Builtins whose result doesn't depend on the order of their argument's elements."""
+SET_METHODS = frozenset(
+    {
+        "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
+        "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update", "fsum", "unique",
+    }
+)  # fmt: skip
+"""Methods of sets, and functions of modules, whose result doesn't depend on the order of their arguments' elements."""
+PASSING = frozenset(
+    {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
+)
+"""Callables whose result has the order of their argument's elements."""
 
 
 class Block:
@@ -127,6 +142,7 @@ class ModuleFlow:
         module: the module's scope.
         package: the package that relative imports start from.
         keywords: the keywords that calls pass.
+        compares_identity: whether something is compared by `is` with a name.
         calls: each call.
         references: names and attributes whose value is used, other than to call it or to reach an attribute of it.
         iterated: what is iterated in order: by `for`, a comprehension, `*`, `yield from` or unpacking.
@@ -134,6 +150,8 @@ class ModuleFlow:
         sites: calls, by the last name of the callee.
         scopes: the scope that a definition opens, by the id of its node.
         assigned: the bindings of attributes, by the attribute.
+        items: what is stored under keys of containers, by the last name of the container.
+        attributes: the names of attributes that are read.
         spots: the spot inside a comprehension, by the id of its node.
     """
 
@@ -150,6 +168,9 @@ class ModuleFlow:
         self.assigned: dict[str, list[FlowBinding]] = {}
         self.package = package
         self.keywords: set[str] = set()
+        self.compares_identity = False
+        self.items: dict[str, list[tuple[ast.expr, Spot]]] = {}
+        self.attributes: set[str] = set()
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -294,3 +315,17 @@ def parts_of_elements(node: ast.AST | None, count: int) -> list[tuple[Kind, ast.
             values = ast.copy_location(ast.Attribute(mapping, "values", ast.Load()), node)
             return [("other", None), ("element", ast.copy_location(ast.Call(values, [], []), node))]
     return []
+
+
+def is_generator(function: Function) -> bool:
+    """Return whether a function yields, and is no context manager."""
+    if isinstance(function, ast.Lambda | ast.AsyncFunctionDef) or function.decorator_list:
+        return False
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(part)
+    return False

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from autochron.detect.scan.flow import (
+    INSENSITIVE,
+    PASSING,
+    SET_METHODS,
     Block,
     Comprehension,
     FlowBinding,
@@ -22,20 +25,6 @@ from autochron.detect.scan.flow import (
     tells_apart,
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
-
-INSENSITIVE = frozenset({"sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "bool"})
-"""Builtins whose result doesn't depend on the order of their argument's elements."""
-SET_METHODS = frozenset(
-    {
-        "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
-        "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update", "fsum", "unique",
-    }
-)  # fmt: skip
-"""Methods of sets, and functions of modules, whose result doesn't depend on the order of their arguments' elements."""
-PASSING = frozenset(
-    {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
-)
-"""Callables whose result has the order of their argument's elements."""
 
 _TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List, ast.Yield})
 """Expressions that pass their parts on as values."""
@@ -230,7 +219,7 @@ class FlowReader:
             if handler.type is not None:
                 self.expression(handler.type, "operand")
             if handler.name is not None:
-                self._scope.bind(handler.name, FlowBinding("other", self._spot))
+                self._scope.bind(handler.name, FlowBinding("caught", self._spot, handler.type))
             self.body(handler.body, block=self._inner())
         self.body(node.orelse, block=self._inner())
         self.body(node.finalbody)
@@ -271,6 +260,8 @@ class FlowReader:
             case ast.Subscript(value=base, slice=key):
                 self.expression(base, "base")
                 self.expression(key, "operand")
+                if kind == "value" and value is not None:
+                    self._flow.items.setdefault(last_name(base), []).append((value, self._spot))
             case _:
                 self.expression(target, "other")
 
@@ -333,6 +324,7 @@ class FlowReader:
             if position not in ("base", "called"):
                 self._flow.references.append(Use(node, self._spot, position, call, order_lost))
             if isinstance(node, ast.Attribute):
+                self._flow.attributes.add(node.attr)
                 self.expression(node.value, "base")
             return
         if isinstance(node, ast.Call):
@@ -425,6 +417,8 @@ class FlowReader:
         compared: Position = "arithmetic" if is_ordered else "operand"
         self.expression(node.left, compared)
         for operator, operand in zip(node.ops, node.comparators, strict=True):
+            if isinstance(operator, ast.Is | ast.IsNot) and isinstance(operand, ast.Name | ast.Attribute):
+                self._flow.compares_identity = True
             is_container = isinstance(operator, ast.In | ast.NotIn)  # codespell:ignore notin
             self.expression(operand, "subscript" if is_container else compared)
 

@@ -134,16 +134,16 @@ class HarmlessUses(ValueUses):
     def find_read_logs(self) -> None:
         """Find out whether the program may read what it logs."""
         self._reads_logs = (
-            not _LOG_HANDLERS.isdisjoint(self.names)
+            not (_LOG_HANDLERS - {"StreamHandler"}).isdisjoint(self.names)
             or any(
-                last_name(call.func) in _LOG_HANDLERS
+                (last_name(call.func) in _LOG_HANDLERS and not _logs_to_stderr(call))
                 or (
                     last_name(call.func) == "basicConfig"
                     and any(word.arg == "stream" for word in call.keywords)
                 )
                 for call in self.calls
             )
-            or any((None, name) in self.uses for name in _LOG_HANDLERS)
+            or any((None, name) in self.uses for name in _LOG_HANDLERS - {"StreamHandler"})
         )
 
     def category_of(self, node: ast.Call) -> Category | None:
@@ -423,6 +423,12 @@ class HarmlessUses(ValueUses):
             is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
             if not (is_looked_up or is_counted or is_searched):
                 raise Escape
+
+
+def _logs_to_stderr(call: ast.Call) -> bool:
+    """Return whether a call makes a handler for the standard error, which the program does not read."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return last_name(call.func) == "StreamHandler" and all(last_name(each) == "stderr" for each in given)
 
 
 def is_sleep(dotted: str) -> bool:

@@ -28,6 +28,7 @@ from autochron.detect.scan.abstract_values import (
     Value,
     handles_in,
     makes_set,
+    tells_of_sets,
 )
 from autochron.detect.scan.annotations import SETS, annotated
 from autochron.detect.scan.flow import (
@@ -36,9 +37,17 @@ from autochron.detect.scan.flow import (
     ModuleFlow,
     Spot,
     in_force,
+    is_generator,
     is_of_class,
     is_property,
     is_static,
+    last_name,
+)
+from autochron.detect.scan.held_values import (
+    is_told_more_by_calls,
+    raised_values,
+    rest_values,
+    stored_under_keys,
 )
 from autochron.detect.scan.libraries import (
     ALIASES,
@@ -61,7 +70,7 @@ from autochron.detect.scan.library_results import (
     operation,
     unique,
 )
-from autochron.detect.scan.passed_arguments import further_arguments, passed_arguments
+from autochron.detect.scan.passed_arguments import passed_arguments
 
 Values = tuple[Value, ...]
 _BUILTINS = frozenset(dir(builtins))
@@ -144,17 +153,19 @@ class Evaluation:
         if binding.kind == "parameter":
             return self._parameter(binding)
         if binding.kind == "rest":
-            return self._rest(binding)
+            return rest_values(self, binding)
         declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
         if not isinstance(node, ast.expr):
             return declared or UNKNOWN
         if binding.kind == "value":
             assigned = self.values(node, binding.spot)
-            return declared if any(map(_tells_of_sets, declared)) else assigned
+            return declared if any(map(tells_of_sets, declared)) else assigned
         if binding.kind == "opened":
             return self._entered(self.values(node, binding.spot))
         if binding.kind == "element":
             return self.elements(self.values(node, binding.spot))
+        if binding.kind == "caught":
+            return raised_values(self, node, binding.spot)
         if binding.kind == "unpacked":
             return handles_in(self.values(node, binding.spot)) or UNKNOWN
         return UNKNOWN
@@ -181,7 +192,7 @@ class Evaluation:
         function, outer = binding.owner, binding.spot.scope
         assert function is not None  # noqa: S101 - a parameter has a function
         declared = self.annotated(binding.annotation, binding.spot) if binding.annotation is not None else ()
-        if declared:
+        if declared and not any(map(is_told_more_by_calls, declared)):
             return declared
         positional = [*function.args.posonlyargs, *function.args.args]
         index = next(
@@ -195,18 +206,7 @@ class Evaluation:
             values += self.values(binding.node, binding.spot)
         for passed, spot in passed_arguments(self.flow, function, outer, binding.dotted, index - is_method):
             values += self.values(passed, spot)
-        return tuple(values) or UNKNOWN
-
-    def _rest(self, binding: FlowBinding) -> Values:
-        """Return the value of a parameter that takes all further arguments."""
-        function, outer = binding.owner, binding.spot.scope
-        assert function is not None  # noqa: S101 - a parameter has a function
-        held: list[Value] = []
-        if binding.annotation is not None:
-            held += self.annotated(binding.annotation, binding.spot)
-        for passed, spot in further_arguments(self.flow, function, outer, binding.dotted) if not held else ():
-            held += self.values(passed, spot)
-        return (Holding(unique(tuple(held))),) if held else UNKNOWN
+        return (*declared, *values) or UNKNOWN
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values:
         """Return the values that an annotation allows; nothing if it says nothing of use."""
@@ -325,7 +325,10 @@ class Evaluation:
     def _subscript(self, node: ast.Subscript, spot: Spot) -> Values:
         values: list[Value] = []
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        for base in self.values(node.value, spot):
+        bases = self.values(node.value, spot)
+        if any(isinstance(base, Container) and base.type == "dict" for base in bases):
+            values += stored_under_keys(self, last_name(node.value))
+        for base in bases:
             elements = self.elements((base,))
             if isinstance(base, Known) and isinstance(key, str):
                 values += of_table(base, key, node)
@@ -368,7 +371,7 @@ class Evaluation:
             for base in bases
         ):
             if name in ("get", "pop", "setdefault"):
-                return self.elements(bases)
+                return (*stored_under_keys(self, last_name(called.value)), *self.elements(bases))
             if name == "values":
                 return bases
         return ()
@@ -393,6 +396,8 @@ class Evaluation:
     def returned(self, routine: Routine) -> Values:
         """Return the values that a function of this module may return."""
         node = routine.node
+        if is_generator(node):
+            return (Plain("iterator"),)
         if not isinstance(node, ast.Lambda) and node.returns is not None:
             outer = routine.scope.outer or routine.scope
             declared = self.annotated(node.returns, Spot(outer, 0, outer.block))
@@ -439,10 +444,7 @@ class Evaluation:
             return (Text(value),)
         return (Text(),) if isinstance(value, bytes) else (Plain(type(value).__name__),)
 
-    def _display(self, node: ast.Set, spot: Spot) -> Values:
-        return (Set(is_stable=is_stable(self, node, spot)),)
-
-    def _set_comprehension(self, node: ast.SetComp, spot: Spot) -> Values:
+    def _display(self, node: ast.Set | ast.SetComp, spot: Spot) -> Values:
         return (Set(is_stable=is_stable(self, node, spot)),)
 
     def _list_comprehension(self, node: ast.ListComp, spot: Spot) -> Values:
@@ -451,7 +453,13 @@ class Evaluation:
 
     def _either(self, node: ast.IfExp | ast.BoolOp, spot: Spot) -> Values:
         parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
-        return tuple(value for part in parts for value in self.values(part, spot))
+        values = tuple(value for part in parts for value in self.values(part, spot))
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            last = self.values(parts[-1], spot)  # what is before it is false where it is the result
+            return tuple(
+                value for value in values if value in last or not isinstance(value, Instance | Routine)
+            )
+        return values
 
     def _inner(self, node: ast.Await | ast.NamedExpr | ast.Starred, spot: Spot) -> Values:
         return self.values(node.value, spot)
@@ -478,7 +486,7 @@ class Evaluation:
         ast.BinOp: operation,
         ast.Compare: lambda *_: (Plain("bool"),),
         ast.Set: _display,
-        ast.SetComp: _set_comprehension,
+        ast.SetComp: _display,
         ast.ListComp: _list_comprehension,
         ast.DictComp: lambda *_: (Plain("dict"),),
         ast.GeneratorExp: lambda *_: (Plain("iterator"),),
@@ -492,7 +500,3 @@ class Evaluation:
         ast.Dict: _dict,
         ast.Lambda: _lambda,
     }
-
-
-def _tells_of_sets(value: Value) -> bool:
-    return isinstance(value, Set) or (isinstance(value, Holding) and any(map(_tells_of_sets, value.values)))

@@ -5,8 +5,11 @@ A watch needs none of this: it sees which source a call of a library reaches.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from autochron.detect.catalogue import Argument
 from autochron.detect.scan.library_call import LibraryCall
+from autochron.model import Category
 
 ALIASES: dict[str, str] = {
     "timeit.default_timer": "time.perf_counter",
@@ -112,6 +115,27 @@ _DEFERRING = "submit to_thread run_in_executor call_soon call_soon_threadsafe Th
 DEFERRING = frozenset(_DEFERRING.split())
 """Last names of callables that call an argument, without arguments unless some are passed along with it."""
 
+
+class ReadAttribute(NamedTuple):
+    """An attribute that asks for something when it is read."""
+
+    category: Category
+    call: str
+    only_of: tuple[str, ...] = ()
+    """How the names of the objects begin that it is an attribute of; none for any object."""
+
+
+_CONSOLES = ("rich.console.Console", "rich.get_console")
+ATTRIBUTES: dict[str, ReadAttribute] = {
+    "__array_interface__": ReadAttribute("identity", "id"),
+    "elapsed": ReadAttribute("clock", "time.perf_counter", ("httpx.", "requests.", "rich.progress.")),
+    "width": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
+    "size": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
+    "is_terminal": ReadAttribute("host", "os.isatty", _CONSOLES),
+    "_max_workers": ReadAttribute("host", "os.cpu_count"),
+    "pid": ReadAttribute("host", "os.getpid", ("multiprocessing.current_process",)),
+}
+
 INDEXED: dict[str, str] = {"ctypes.cdll": "ctypes.CDLL", "ctypes.pydll": "ctypes.CDLL"}
 """Objects whose subscript calls a source."""
 
@@ -136,7 +160,8 @@ ORDERED = frozenset(
         "functools.reduce", "numpy.array", "numpy.fromiter", "builtins.str", "builtins.repr", "builtins.print",
         "builtins.format", "builtins.bytes", "builtins.bytearray", "asyncio.as_completed", "random.Random.choice",
         "builtins.dict.update", "collections.Counter.update", "collections.OrderedDict.update",
-        "pprint.pprint", "pprint.pformat", "collections.Counter", "collections.OrderedDict.fromkeys", "array.array",
+        "pprint.pprint", "pprint.pformat", "click.Choice", "collections.Counter", "collections.OrderedDict.fromkeys",
+        "array.array",
     }
 )  # fmt: skip
 """Callables whose result or effect has the order of their argument's elements, as all of itertools have."""
@@ -175,7 +200,9 @@ SETS_OF_TEXTS = frozenset({"sys.stdlib_module_names"})
 ENCODERS = frozenset(
     {
         "msgspec.json.encode", "msgspec.json.Encoder.encode", "msgspec.msgpack.encode", "msgspec.msgpack.Encoder.encode",
-        "msgspec.yaml.encode", "msgspec.toml.encode", "pydantic_core.to_json", "graphlib.TopologicalSorter",
+        "msgspec.yaml.encode", "msgspec.toml.encode", "pydantic_core.to_json", "graphlib.TopologicalSorter", "pickle.dumps",
+        "pickle.dump", "marshal.dumps", "cloudpickle.dumps", "dill.dumps", "toml.dumps",
+        "pprint.pformat", "pprint.pprint",
     }
 )  # fmt: skip
 """Callables whose result has the order of the sets that their first argument holds."""
@@ -185,6 +212,12 @@ SHOWING_ADDRESSES = frozenset(
         "asyncio.Event", "asyncio.Semaphore", "io.StringIO", "io.BytesIO", "requests.Session", "httpx.Client",
         "httpx.AsyncClient", "sqlite3.connect", "queue.Queue", "asyncio.Queue", "random.Random", "unittest.mock.Mock",
         "unittest.mock.MagicMock", "unittest.mock.AsyncMock", "functools.partial", "builtins.object",
+        "contextvars.ContextVar", "asyncio.Condition", "asyncio.Future", "concurrent.futures.Future", "threading.local",
+        "concurrent.futures.ThreadPoolExecutor", "concurrent.futures.ProcessPoolExecutor", "openai.OpenAI",
+        "openai.AsyncOpenAI", "anthropic.Anthropic", "anthropic.AsyncAnthropic", "aiohttp.ClientSession",
+        "queue.SimpleQueue", "queue.PriorityQueue", "queue.LifoQueue", "argparse.ArgumentParser", "logging.Formatter",
+        "operator.methodcaller", "itertools.count", "json.JSONEncoder", "json.JSONDecoder", "numpy.random.default_rng",
+        "random.SystemRandom", "http.client.HTTPConnection", "sched.scheduler",
     }
 )  # fmt: skip
 """Classes and functions whose result shows its address where it is converted to text."""

@@ -11,10 +11,13 @@ from autochron.detect.scan.abstract_values import (
     UNKNOWN,
     Accessor,
     Container,
+    Holding,
+    Instance,
     Known,
     PartialCall,
     Plain,
     Produced,
+    Routine,
     Set,
     Text,
     Value,
@@ -48,6 +51,8 @@ class Evaluator(Protocol):
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values: ...
 
+    def annotated(self, annotation: ast.expr, spot: Spot) -> Values: ...
+
 
 def _partial(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
     return (PartialCall(evaluation.values(node.args[0], spot), node),) if node.args else UNKNOWN
@@ -75,11 +80,17 @@ def _namespace(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
 
 
 def _vars(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
-    return tuple(
-        Known(f"{value.name}.__dict__")
-        for value in _first(evaluation, node, spot)
-        if isinstance(value, Known)
+    values = _first(evaluation, node, spot)
+    tables = tuple(Known(f"{value.name}.__dict__") for value in values if isinstance(value, Known))
+    fields = tuple(
+        field
+        for value in values
+        if isinstance(value, Instance)
+        for name in (*value.scope.bindings, *value.scope.attributes)
+        for field in evaluation.attribute(value, name, None)
+        if not isinstance(field, Routine)
     )
+    return (*tables, Holding(unique(fields))) if fields else tables
 
 
 def _default_dict(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
@@ -212,9 +223,15 @@ def is_stable(evaluation: Evaluator, node: ast.expr, spot: Spot) -> bool:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return all(is_number(evaluation, element, spot) for element in node.elts)
     return all(
-        (isinstance(value, Plain) and value.type == "range") or (isinstance(value, Set) and value.is_stable)
+        (isinstance(value, Plain) and value.type == "range")
+        or (isinstance(value, Set) and value.is_stable)
+        or (isinstance(value, Holding) and all(map(_is_number, value.values)))
         for value in evaluation.values(node, spot)
     )
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Plain) and value.type in NUMBERS
 
 
 def is_number(evaluation: Evaluator, node: ast.expr, spot: Spot) -> bool:

@@ -8,7 +8,6 @@ switch off a scan that reports too much.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from autochron.detect.catalogue import BY_NAME, Source
 from autochron.detect.scan.abstract_values import (
@@ -34,15 +33,16 @@ from autochron.detect.scan.call_arguments import (
     waits_for_all,
 )
 from autochron.detect.scan.completion_order import CompletionOrder
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
 from autochron.detect.scan.handles import Handles
 from autochron.detect.scan.infer import Evaluation
+from autochron.detect.scan.instantiations import sources_of_instance
 from autochron.detect.scan.libraries import (
+    ATTRIBUTES,
     ENVIRONMENT,
     FACTORIES,
-    FIELDS,
     INDEXED,
     INERT,
     METHODS,
@@ -67,6 +67,8 @@ from autochron.model import Category
 
 _RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by"})
 """Last names of calls by which SQLAlchemy is told what is asked for later."""
+_ONLY_WAITING = (".Event.wait", "Selector.select")
+"""How the names of calls end that only wait where nothing is made of their result."""
 _LIBRARY_IN_C = "ctypes.CDLL."
 """How the names of functions of a C library begin."""
 
@@ -207,27 +209,34 @@ class _ModuleScan:
             is_used: whether something is made of the result.
         """
         match value:
-            case Known(name="concurrent.futures.wait" | "asyncio.wait") if not is_used and waits_for_all(
-                node
-            ):
-                self.excused.add((line_of(node), "ordering"))  # it only waits for all of them
-            case Known(name="threading.Event.wait" | "multiprocessing.Event.wait") if not is_used:
-                pass  # it only waits
-            case Known(name="os.environ.setdefault") if not is_used:
-                self.excused.add((line_of(node), "env"))  # it only writes
             case Known():
-                self._call_known(value, node, spot, bound)
+                if is_used or not self._is_for_effect(value.name, node):
+                    self._call_known(value, node, spot, bound)
             case PartialCall():
                 for inner in value.values:
                     self._call(inner, node, spot, (value.call, *bound))
             case Type():
-                self._instantiate(value.scope, node, spot)
+                for found in sources_of_instance(self._evaluation, self._lookup, value.scope, node):
+                    self._called.add(id(found.named_by))
+                    self._note(line_of(node), found.source, found.name, spot, node.func)
+            case Produced(name=name) if (source := self._lookup.find(f"{name}.__call__")) is not None:
+                self._note(line_of(node), source, f"{name}.__call__", spot, node.func)
             case Accessor(name=name, is_call=True) if node.args:
                 for base in self._evaluation.values(node.args[0], spot):
                     for inner in self._evaluation.attribute(base, name, node):
                         self._call(inner, node, spot)
             case _:
                 pass
+
+    def _is_for_effect(self, name: str, node: ast.Call) -> bool:
+        """Return whether a call whose result is dropped only waits for all there is, or only writes."""
+        if name in ("concurrent.futures.wait", "asyncio.wait") and waits_for_all(node):
+            self.excused.add((line_of(node), "ordering"))
+            return True
+        if name == "os.environ.setdefault":
+            self.excused.add((line_of(node), "env"))
+            return True
+        return name.endswith(_ONLY_WAITING)
 
     def _call_known(self, value: Known, node: ast.Call, spot: Spot, bound: tuple[ast.Call, ...]) -> None:
         """Add a call of a source, unless its arguments determine the value."""
@@ -269,10 +278,19 @@ class _ModuleScan:
             return any(
                 isinstance(value, Produced) and value.name == source.unless_of for value in given_first
             )
+        if source.category == "files" and node.args and self._is_in_memory(node.args[0], spot):
+            return True
         if not is_determined(source, node, skip):
             return False
         given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
         return not (isinstance(given, ast.Name) and may_be_left_out(self._flow, given, spot))
+
+    def _is_in_memory(self, node: ast.expr, spot: Spot) -> bool:
+        """Return whether what is opened is a buffer of the program."""
+        values = self._evaluation.values(node, spot)
+        return all(
+            isinstance(value, Produced) and value.name in ("io.BytesIO", "io.StringIO") for value in values
+        )
 
     def _by_last_name(self, use: Use, node: ast.Call) -> None:
         """Add what a call is a finding of by its last name alone, and what its statement of SQL asks for."""
@@ -296,7 +314,9 @@ class _ModuleScan:
 
     def _is_of_any(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether a method may be one of a library: its object is unknown, or a decorator may have made it."""
-        return any(isinstance(value, Unknown | Routine) for value in self._owners(called, spot))
+        return any(
+            isinstance(value, Unknown | Routine | Produced | Known) for value in self._owners(called, spot)
+        )
 
     def _is_known(self, called: ast.expr, spot: Spot) -> bool:
         """Return whether it is known whose method a call calls."""
@@ -323,44 +343,12 @@ class _ModuleScan:
                 for value in self._evaluation.values(part.func, spot):
                     self._call(value, part, spot)
 
-    def _instantiate(self, scope: FlowScope, node: ast.Call, spot: Spot) -> None:
-        """Add the sources that are called when a class of this module is instantiated."""
-        passed = {keyword.arg for keyword in node.keywords}
-        for field, factory in self._factories(scope):
-            if field in passed:
-                continue
-            for value in factory:
-                if isinstance(value, Known) and (source := self._lookup.find(value.name)) is not None:
-                    if value.node is not None:
-                        self._called.add(id(value.node))
-                    self._note(line_of(node), source, value.name, spot, node.func)
-        if any(name in scope.bindings for name in ("__init__", "__new__", "random", "getrandbits", "seed")):
-            return
-        for base in self._evaluation.bases(scope):
-            if isinstance(base, Type) and base.scope is not scope:
-                self._instantiate(base.scope, node, spot)
-            elif isinstance(base, Known):
-                source = self._lookup.find(base.name)
-                if source is not None and is_class(base.name) and not is_determined(source, node, 0):
-                    self._note(line_of(node), source, base.name, spot, node.func)
-
-    def _factories(self, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
-        """Yield the factory of each field of a class that has one, by the name of the field."""
-        for name, bindings in scope.bindings.items():
-            for binding in bindings:
-                node = binding.node
-                if binding.kind != "value" or not isinstance(node, ast.Call):
-                    continue
-                called = self._evaluation.values(node.func, binding.spot)
-                if any(isinstance(value, Known) and value.name in FIELDS for value in called):
-                    for keyword in node.keywords:
-                        if keyword.arg in FACTORIES:
-                            yield name, self._evaluation.values(keyword.value, binding.spot)
-
     # --- references ---------------------------------------------------------------------------------------------------
 
     def _reference(self, use: Use) -> None:
         """Add what a use other than a call is a finding of."""
+        if isinstance(use.node, ast.Attribute) and use.node.attr in ATTRIBUTES:
+            self._read_attribute(use.node, use)
         if use.position in ("operand", "other"):
             return
         for value in self._evaluation.values(use.node, use.spot):
@@ -379,6 +367,16 @@ class _ModuleScan:
                 self._pass_callable(use, value)
             elif use.position == "stored" and value.node is use.node:
                 self._store_callable(use, value)
+
+    def _read_attribute(self, node: ast.Attribute, use: Use) -> None:
+        """Add what an attribute of a library's object asks for when it is read."""
+        found = ATTRIBUTES[node.attr]
+        if found.only_of and not any(
+            isinstance(value, Known | Produced) and value.name.startswith(found.only_of)
+            for value in self._evaluation.values(node.value, use.spot)
+        ):
+            return
+        self._note(node.lineno, LibraryCall(found.category, found.call), node.attr, use.spot, start=node)
 
     def _look_up(self, table: Produced, use: Use) -> None:
         """Add the source that a library's object asks where a key is looked up in it, as caches with a limit do."""

@@ -21,7 +21,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
-from autochron.detect.scan.annotations import SETS
+from autochron.detect.scan.asked_sets import has_one_element, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
@@ -58,7 +58,14 @@ _NEVER_SETS = (
 _TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.int", "builtins.ascii", "os.fspath"})
 """Keys of which two that differ have different values."""
 _DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps"})
-_PRETTY = frozenset({"pprint.pformat", "pprint.pprint", "pprint.pp", "pprint.saferepr", "reprlib.repr"})
+_PRETTY = frozenset(
+    {
+        "pprint.pformat", "pprint.pprint", "pprint.pp", "pprint.saferepr", "reprlib.repr", "reprlib.Repr.repr",
+        "urllib.parse.urlencode", "csv.writer.writerow", "csv.writer.writerows", "csv.DictWriter.writerow",
+    }
+)  # fmt: skip
+_SORTING = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all", "yaml.safe_dump_all"})
+"""Functions that sort sets, unless `sort_keys=False` is passed."""
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
 _STABLE_BY_KEY = frozenset(
@@ -126,30 +133,8 @@ class OrderSites:
         for use in self._flow.references:
             if use.position == "argument":
                 yield from self._passed(use)
-        yield from self._encoders()
-
-    def _encoders(self) -> Iterator[OrderSite]:
-        """Yield where a function makes a list of what it has found to be a set, as encoders for JSON do."""
-        tests = [use for use in self._flow.sites.get("isinstance", ()) if self._asks_for_set(use)]
-        for last in ("list", "tuple") if tests else ():
-            for use in self._flow.sites.get(last, ()):
-                match use.node:
-                    case ast.Call(args=[ast.Name(id=name) as listed]) if not use.order_lost and any(
-                        _is_asked_just_before(test, name, use) for test in tests
-                    ):
-                        yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, listed)
-
-    def _asks_for_set(self, use: Use) -> bool:
-        """Return whether a call is `isinstance(value, set)`."""
-        node = use.node
-        if not isinstance(node, ast.Call) or len(node.args) != 2:
-            return False
-        kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-        return all(
-            isinstance(value, Known) and value.name in SETS
-            for kind in kinds
-            for value in self._evaluation.values(kind, use.spot)
-        )
+        for use, listed in listed_sets(self._flow, self._evaluation):
+            yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, listed)
 
     def identities(self) -> Iterator[ast.expr]:
         """Yield each expression that is the function `id`, also if the identity is only a key."""
@@ -172,7 +157,10 @@ class OrderSites:
         if isinstance(called, ast.Attribute):
             line = called.end_lineno or node.lineno
             yield from self._method(node, called, use.spot, line)
-            is_builtin = all(name.startswith("builtins.") for name in names)
+            is_looked_up = called.attr in ("get", "pop") and use.position != "discarded"
+            if is_looked_up and self._is_weak_table(called.value, use.spot):
+                yield from self._weak_collection(called.value, use.spot, line)
+            is_builtin = all(name.startswith(("builtins.", "collections.deque")) for name in names)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and is_builtin)
             if called.attr in RENDERING_METHODS and not any(name in ORDERED for name in names):
                 named = [(keyword.arg, keyword.value) for keyword in node.keywords]
@@ -199,7 +187,8 @@ class OrderSites:
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call of a method."""
-        if called.attr == "pop" and not node.args and self._is_unordered(called.value, spot):
+        is_popped = called.attr == "pop" and not node.args and self._is_unordered(called.value, spot)
+        if is_popped and not has_one_element(called.value, spot):
             yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "model_dump_json" or (called.attr == "json" and not node.args):
             yield from self._dumped_model(called.value, spot, line)
@@ -232,7 +221,7 @@ class OrderSites:
                     yield from self._address_text(argument, spot, line)
         elif name == "builtins.map" and len(node.args) > 1:
             yield from self._mapped_to_text(node, spot, line)
-        elif name == "inspect.signature" and self._has_object_as_default():
+        elif name == "inspect.signature" and self._classes.has_object_as_default:
             yield OrderSite(line, "identity", "object.__repr__", spot)
         elif not node.args:
             return
@@ -241,7 +230,7 @@ class OrderSites:
         elif name in _PRETTY:
             for part in self._parts(node.args[0], spot, _MAX_DEPTH):
                 yield from self._address_text(part, spot, line)
-        elif name in ENCODERS:
+        elif name in ENCODERS or (name in _SORTING and any(map(_is_unsorted, node.keywords))):
             yield from self._encoded(node, spot, line)
 
     def _dumped(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
@@ -258,17 +247,6 @@ class OrderSites:
                 yield from self._shown(part, spot, line)
         elif names & {"builtins.list", "builtins.tuple"}:
             yield from self._encoded(node, spot, line)
-
-    def _has_object_as_default(self) -> bool:
-        """Return whether a parameter in the module has a default whose text is made of its address."""
-        return any(
-            binding.kind == "parameter"
-            and isinstance(binding.node, ast.expr)
-            and any(map(self._classes.shows_address, self._evaluation.values(binding.node, binding.spot)))
-            for scope in self._flow.scopes.values()
-            for bindings in scope.bindings.values()
-            for binding in bindings
-        )
 
     def _is_sorted_by_template(self, name: str) -> bool:
         """Return whether all templates of the module that use a variable sort it, or only count it."""
@@ -348,6 +326,13 @@ class OrderSites:
                 if call in COLLECTED:
                     yield OrderSite(line, "identity", call, spot)
 
+    def _is_weak_table(self, node: ast.expr, spot: Spot) -> bool:
+        """Return whether what a table has under a key may be gone."""
+        return any(
+            isinstance(value, Produced) and value.name == "weakref.WeakValueDictionary"
+            for value in self._evaluation.values(node, spot)
+        )
+
     def _passed(self, use: Use) -> Iterator[OrderSite]:
         """Yield the places where `hash` is passed on as a callable."""
         for value in self._evaluation.values(use.node, use.spot):
@@ -367,7 +352,9 @@ class OrderSites:
         values = self._evaluation.values(node, spot)
         if isinstance(node, ast.Call) and node.args and all(map(is_count, node.args)):
             return  # an object that is made of numbers only
-        if any(isinstance(value, Text) or self._classes.hashes_text(value) for value in values):
+        if any(
+            isinstance(value, Text) or self._classes.hashes_text(value) or _is_date(value) for value in values
+        ):
             yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
         elif any(self._classes.shows_address(value) for value in values):
             yield OrderSite(line, "identity", "hash", spot, hashing, kind)
@@ -388,9 +375,14 @@ class OrderSites:
 
     def _address_text(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if the text of a value has its address."""
-        values = self._evaluation.values(node, spot)
+        values = [value for value in self._evaluation.values(node, spot) if not self._is_sentinel(value)]
         if any(self._shows_address(value) for value in values) or self._is_open(node):
             yield OrderSite(line, "identity", "object.__repr__", spot, node, "text")
+
+    def _is_sentinel(self, value: Value) -> bool:
+        """Return whether a value is an `object()` in a module that compares such ones by identity."""
+        is_object = isinstance(value, Produced) and value.name == "builtins.object"
+        return is_object and self._flow.compares_identity
 
     def _shows_address(self, value: Value, depth: int = _MAX_DEPTH) -> bool:
         """Return whether the text of a value has an address: its own, or that of something that it holds."""
@@ -482,10 +474,14 @@ def _is_key(use: Use) -> bool:
     return isinstance(callee, ast.Attribute) and callee.attr in _KEYS
 
 
-def _is_asked_just_before(test: Use, name: str, use: Use) -> bool:
-    """Return whether a call of `isinstance` asks for a name on the line of a use or the one before."""
-    match test.node:
-        case ast.Call(args=[ast.Name(id=asked), _]):
-            lines = use.node.lineno - test.node.lineno
-            return asked == name and test.spot.scope is use.spot.scope and 0 <= lines <= 1
-    return False
+def _is_unsorted(keyword: ast.keyword) -> bool:
+    return (
+        keyword.arg == "sort_keys"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+    )
+
+
+def _is_date(value: Value) -> bool:
+    """Return whether a value is a date, whose hash is made of its bytes."""
+    return isinstance(value, Produced) and value.name.startswith("datetime.")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from autochron.detect.scan.abstract_values import Known, Routine, Text
+from autochron.detect.scan.abstract_values import Container, Known, Produced, Routine, Text, Type
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
@@ -274,7 +274,7 @@ class Settled:
                 is_still = "tick" not in ticking or _is_false(ticking["tick"])
                 if is_still and "auto_tick_seconds" not in ticking and call.args and _has_date(call.args[0]):
                     yield ""
-            elif name in _PATCHES and call.args and _gives_constant(call):
+            elif name in _PATCHES and call.args and self._settles(call, 1, use.spot):
                 yield from self._texts(call.args[0], use.spot)
             elif name in _PATCHES_OF_TABLES and call.args:
                 # Without `clear` other variables are those of the machine.
@@ -283,8 +283,17 @@ class Settled:
                 )
                 if is_cleared and "os.environ" in self._names(call.args[0], use.spot):
                     yield "os.environ"
-            elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1 and _gives_constant(call):
+            elif name in _PATCHES_OF_OBJECTS and len(call.args) > 1 and self._settles(call, 2, use.spot):
                 yield from self._members(call.args[0], call.args[1], use.spot)
+
+    def _settles(self, call: ast.Call, new: int, spot: Spot) -> bool:
+        """Return whether a mock gives a value that is written out, or calls a function of this module, which is scanned."""
+        if not _gives_constant(call, new):
+            return False
+        if len(call.args) > new and not isinstance(call.args[new], ast.Constant | ast.Lambda):
+            values = self._evaluation.values(call.args[new], spot)
+            return all(isinstance(value, Routine | Type | Produced | Container | Text) for value in values)
+        return True
 
     def _names(self, node: ast.expr, spot: Spot) -> set[str]:
         """Return the dotted names of what an expression may be, also of one that is given as a text."""
@@ -343,12 +352,24 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-def _gives_constant(call: ast.Call) -> bool:
-    """Return whether a mock returns a value that is written out, and calls nothing."""
+def _gives_constant(call: ast.Call, new: int) -> bool:
+    """Return whether a mock calls nothing of what it replaces, and has a value that is written out in the module.
+
+    Args:
+        call: the call that replaces something.
+        new: the position of what it is replaced by.
+    """
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if set(given) - {"return_value", "autospec", "create", "spec"}:
+    if set(given) - {"return_value", "autospec", "create", "spec", "new"}:
         return False
-    return "return_value" in given and isinstance(given["return_value"], ast.Constant)
+    replacing = (
+        given.get("return_value") or given.get("new") or (call.args[new] if len(call.args) > new else None)
+    )
+    return replacing is not None and not any(
+        isinstance(part, ast.Call)
+        and last_name(part.func) in ("Mock", "MagicMock", "AsyncMock", "now", "time")
+        for part in ast.walk(replacing)
+    )
 
 
 def _returns_constant(node: ast.expr) -> bool:

@@ -1,0 +1,57 @@
+"""Find what a module does with a value after it has asked whether it is a set, or how many elements it has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autochron.detect.scan.abstract_values import Known
+from autochron.detect.scan.annotations import SETS
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use
+from autochron.detect.scan.infer import Evaluation
+
+
+def listed_sets(flow: ModuleFlow, evaluation: Evaluation) -> Iterator[tuple[Use, ast.expr]]:
+    """Yield where a function makes a list of what it has found to be a set, as encoders for JSON do, and the set."""
+    tests = [use for use in flow.sites.get("isinstance", ()) if _asks_for_set(evaluation, use)]
+    for last in ("list", "tuple") if tests else ():
+        for use in flow.sites.get(last, ()):
+            match use.node:
+                case ast.Call(args=[ast.Name(id=name) as listed]) if not use.order_lost and any(
+                    _is_asked_just_before(test, name, use) for test in tests
+                ):
+                    yield use, listed
+
+
+def _asks_for_set(evaluation: Evaluation, use: Use) -> bool:
+    """Return whether a call is `isinstance(value, set)`."""
+    node = use.node
+    if not isinstance(node, ast.Call) or len(node.args) != 2:
+        return False
+    kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    return all(
+        isinstance(value, Known) and value.name in SETS
+        for kind in kinds
+        for value in evaluation.values(kind, use.spot)
+    )
+
+
+def _is_asked_just_before(test: Use, name: str, use: Use) -> bool:
+    """Return whether a call of `isinstance` asks for a name on the line of a use or the one before."""
+    match test.node:
+        case ast.Call(args=[ast.Name(id=asked), _]):
+            lines = use.node.lineno - test.node.lineno
+            return asked == name and test.spot.scope is use.spot.scope and 0 <= lines <= 1
+    return False
+
+
+def has_one_element(node: ast.expr, spot: Spot) -> bool:
+    """Return whether a function has left, by `if len(found) != 1: raise`, unless a set has just one element."""
+    function = spot.scope.body.node
+    body = function.body if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else []
+    return isinstance(node, ast.Name) and any(
+        isinstance(statement, ast.If)
+        and isinstance(statement.body[-1], ast.Raise | ast.Return)
+        and ast.unparse(statement.test) in (f"len({node.id}) != 1", f"len({node.id}) > 1")
+        for statement in body
+    )

@@ -1,0 +1,74 @@
+"""Evaluate what values hold that the module puts together elsewhere: under keys, in exceptions, in `*args` and `**kwargs`."""
+
+from __future__ import annotations
+
+import ast
+
+from autochron.detect.scan.abstract_values import (
+    UNKNOWN,
+    Holding,
+    Instance,
+    Plain,
+    Produced,
+    Set,
+    Unknown,
+    Value,
+    handles_in,
+)
+from autochron.detect.scan.flow import FlowBinding, Spot, last_name
+from autochron.detect.scan.library_results import Evaluator, Values, unique
+from autochron.detect.scan.passed_arguments import further_arguments
+
+_HANDLE_TYPES = (
+    "io.", "typing.TextIO", "typing.IO", "typing.BinaryIO", "subprocess.Popen", "sqlite3.Connection", "asyncio.StreamReader",
+    "asyncio.subprocess.Process", "weakref.",
+)  # fmt: skip
+"""How the names of types begin that say how something is read, and not what has opened it."""
+
+
+def rest_values(evaluation: Evaluator, binding: FlowBinding) -> Values:
+    """Return the value of a parameter that takes all further arguments."""
+    function, outer = binding.owner, binding.spot.scope
+    assert function is not None  # noqa: S101 - a parameter has a function
+    held: list[Value] = []
+    if binding.annotation is not None:
+        declared = evaluation.annotated(binding.annotation, binding.spot)
+        held += () if any(isinstance(value, Unknown) for value in declared) else declared
+    if not held:
+        for passed, spot in further_arguments(evaluation.flow, function, outer, binding.dotted):
+            held += evaluation.values(passed, spot)
+    return (Holding(unique(tuple(held))),) if held else UNKNOWN
+
+
+def raised_values(evaluation: Evaluator, kinds: ast.expr, spot: Spot) -> Values:
+    """Return the value of an exception that is caught: with what the module passes to exceptions of these names."""
+    names = {last_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])}
+    passed = (
+        value
+        for name in sorted(names)
+        for use in evaluation.flow.sites.get(name, ())
+        if isinstance(use.node, ast.Call)
+        for argument in use.node.args
+        if isinstance(argument, ast.Name | ast.Call)
+        for value in evaluation.values(argument, use.spot)
+    )
+    held = unique(tuple(value for value in passed if isinstance(value, Instance)))
+    return (Holding(held),) if held else UNKNOWN
+
+
+def stored_under_keys(evaluation: Evaluator, name: str) -> Values:
+    """Return what is known of what a module stores under keys of a table: sets, instances, and what is read later."""
+    stored = [*evaluation.flow.items.get(name, ())]
+    for use in evaluation.flow.sites.get("setdefault", ()):
+        match use.node:
+            case ast.Call(func=ast.Attribute(value=table), args=[_, default]) if last_name(table) == name:
+                stored.append((default, use.spot))
+    values = tuple(value for each, spot in stored for value in evaluation.values(each, spot))
+    return tuple(value for value in values if isinstance(value, Set | Instance) or handles_in((value,)))
+
+
+def is_told_more_by_calls(value: Value) -> bool:
+    """Return whether the arguments that calls pass may tell more of a value than its annotation does."""
+    if isinstance(value, Produced):
+        return value.name.startswith(_HANDLE_TYPES)
+    return isinstance(value, Plain) and value.type in ("list", "dict", "tuple", "object")

@@ -1,0 +1,63 @@
+"""Find the sources that are called when a class of the module is instantiated: factories of its fields, and its bases."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from autochron.detect.catalogue import Source
+from autochron.detect.scan.abstract_values import Known, Type, Value
+from autochron.detect.scan.call_arguments import is_determined
+from autochron.detect.scan.flow import FlowScope
+from autochron.detect.scan.infer import Evaluation
+from autochron.detect.scan.libraries import FACTORIES, FIELDS
+from autochron.detect.scan.library_call import LibraryCall
+from autochron.detect.scan.source_lookup import SourceLookup, is_class
+
+_OWN_MAKING = ("__init__", "__new__", "random", "getrandbits", "seed")
+"""Methods of a class by which it need not call its base."""
+
+
+class CalledSource(NamedTuple):
+    """A source that an instantiation calls."""
+
+    source: Source | LibraryCall
+    name: str
+    named_by: ast.expr | None = None
+    """The expression that names it, if it is the factory of a field."""
+
+
+def sources_of_instance(
+    evaluation: Evaluation, lookup: SourceLookup, scope: FlowScope, node: ast.Call
+) -> Iterator[CalledSource]:
+    """Yield the sources that are called when a class is instantiated by a call."""
+    passed = {keyword.arg for keyword in node.keywords}
+    for field, factory in _factories(evaluation, scope):
+        for value in factory if field not in passed else ():
+            source = lookup.find(value.name) if isinstance(value, Known) else None
+            if isinstance(value, Known) and source is not None:
+                yield CalledSource(source, value.name, value.node)
+    if any(name in scope.bindings for name in _OWN_MAKING):
+        return
+    for base in evaluation.bases(scope):
+        if isinstance(base, Type) and base.scope is not scope:
+            yield from sources_of_instance(evaluation, lookup, base.scope, node)
+        elif isinstance(base, Known):
+            source = lookup.find(base.name)
+            if source is not None and is_class(base.name) and not is_determined(source, node, 0):
+                yield CalledSource(source, base.name)
+
+
+def _factories(evaluation: Evaluation, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Yield the factory of each field of a class that has one, by the name of the field."""
+    for name, bindings in scope.bindings.items():
+        for binding in bindings:
+            node = binding.node
+            if binding.kind != "value" or not isinstance(node, ast.Call):
+                continue
+            called = evaluation.values(node.func, binding.spot)
+            if any(isinstance(value, Known) and value.name in FIELDS for value in called):
+                for keyword in node.keywords:
+                    if keyword.arg in FACTORIES:
+                        yield name, evaluation.values(keyword.value, binding.spot)
