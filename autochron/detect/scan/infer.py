@@ -412,10 +412,8 @@ class Evaluation:
         """Return the result of calling a class or function that is known by its dotted name."""
         if name in SETS:
             return (self._constructed_set(node, spot),)
-        if name in RETURNING_SETS:
-            return (Set(),)
         module, _, last = name.rpartition(".")
-        if module in SETS and last in SET_METHODS:
+        if name in RETURNING_SETS or (module in SETS and last in SET_METHODS):
             return (Set(),)
         if module == "builtins":
             if last in TEXT_BUILTINS:

@@ -40,7 +40,7 @@ class SourceLookup:
         self.opening = OPENING | {call for rule in rules if rule.opens for call in rule.calls}
         """The calls whose result is read later."""
         self.digest = hashlib.sha256(msgspec.json.encode(rules)).digest() if rules else b""
-        """Tells apart lookups that may find something else."""
+        """Differs between lookups that may find something else; empty for one without rules of a project."""
 
     def find(self, name: str) -> Source | LibraryCall | None:
         """Return the source that a dotted name stands for, or the library call that reaches one; None if it is neither."""
