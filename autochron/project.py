@@ -284,3 +284,15 @@ def python_files(paths: tuple[str, ...]) -> Iterator[str]:
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
+
+
+def package_of(path: str) -> str:
+    """Return the package that relative imports of a file start from."""
+    module = module_names(path)[0]
+    return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
+
+
+def texts_of(source: bytes) -> list[str]:
+    """Return the lines of a source as Python counts them."""
+    # Not str.splitlines: it also splits at form feeds and the like.
+    return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

@@ -23,7 +23,8 @@ Run a program as it is and record its crossings.
   --keep WHICH   all, or failed: then the trace of a run that ends with status 0 is dropped; default all
   --no-children  leave the processes that the program starts alone; they are named in the report
   --no-watch     don't look for non-deterministic calls outside every boundary
-  --strict       end with status 4 where there is one on a line of the project's, and the program ended with 0
+  --strict       end with status 4 where there is one on a line of the project's, and the program ended with 0; the
+                 orders of sets and addresses in text are looked for as well, which slows the project's own code
   --fail-under N do so where less than N percent of them are inside a boundary, recorded or ignored
   --report FILE  write what was found to a file, by its ending: .json, .sarif, .github (annotations) or .txt
   --quiet        no report at the end, unless crossings were lost
@@ -79,6 +80,7 @@ def run(arguments: list[str]) -> int:
         children="--no-children" not in parsed.flags,
         quiet=quiet,
         watch="--no-watch" not in parsed.flags,
+        probes="--strict" in parsed.flags and "--no-watch" not in parsed.flags,
     )
     strict, least = "--strict" in parsed.flags, _percentage(parsed.values.get("--fail-under"))
     file = _report_file(parsed.values.get("--report"))

@@ -24,7 +24,8 @@ from autochron.matching.derived_classes import matcher_for
 from autochron.matching.matcher import ModuleMatches
 from autochron.matching.sites import CallSite
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
-from autochron.project import Project, module_names, python_files, read_source
+from autochron.project import Project, package_of, python_files, read_source, texts_of
+from autochron.rules.packs import pack_index
 
 
 def check(
@@ -63,6 +64,11 @@ def check(
         else finding
         for finding in findings
     ]
+    modules = {module.partition(".")[0] for module in _modules_of_packs(rules)}
+    findings = [
+        msgspec.structs.replace(finding, covered="recorded") if _is_of_pack(finding, modules) else finding
+        for finding in findings
+    ]
     if categories:
         findings = [finding for finding in findings if finding.category in categories]
         stale = []  # an ignore may be for a category that isn't reported
@@ -74,6 +80,23 @@ def check(
         lines=work.lines,
         read=frozenset(work.read),
         autochron=__version__,
+    )
+
+
+def _modules_of_packs(rules: Rules) -> Iterable[str]:
+    """Return the modules of the packs that are in force, or will be once they are imported."""
+    if rules.auto:
+        return [module for modules in pack_index().values() for module in modules]
+    return [module for pack in rules.packs for module in pack.modules]
+
+
+def _is_of_pack(finding: Finding, modules: Collection[str]) -> bool:
+    """Return whether a library reads variables that a replay restores, because its pack names them."""
+    return (
+        finding.covered is None
+        and finding.category == "env"
+        and finding.via is not None
+        and finding.via.partition(".")[0] in modules
     )
 
 
@@ -241,15 +264,3 @@ def _is_covered(place: ScannedPlace, functions: set[tuple[str, int]], sites: Ite
     return place.callee is not None and any(
         place.callee in site.callee and site.check in (None, place.name) for site in sites
     )
-
-
-def package_of(path: str) -> str:
-    """Return the package that relative imports of a file start from."""
-    module = module_names(path)[0]
-    return module if os.path.basename(path) == "__init__.py" else module.rpartition(".")[0]
-
-
-def texts_of(source: bytes) -> list[str]:
-    """Return the lines of a source as Python counts them."""
-    # Not str.splitlines: it also splits at form feeds and the like.
-    return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("utf-8", "surrogateescape").split("\n")

@@ -13,12 +13,11 @@ from types import FunctionType
 from typing import Any, Self
 
 from autochron._runtime import unpatched
+from autochron.detect.steadiness import hashes_by_place
 
 _ADDRESS = re.compile(r"\b0x([0-9a-fA-F]{6,16})\b")
 _NUMBERS = frozenset({int, bool, float, complex})
 _PLAIN = _NUMBERS | {str, bytes, type(None)}
-_DEFAULT_HASH: Any = object.__hash__
-_DEFAULT_STR: Any = object.__str__
 _BITS = 36
 """The number of bits in which the addresses of objects differ."""
 _INVALID_HASH = -1
@@ -46,28 +45,6 @@ def other_order(values: list[Any], variant: int) -> list[Any]:
 def is_moved(order: Iterable[Any], values: Iterable[Any]) -> bool:
     """Return whether two orders of the same values differ."""
     return any(left is not right for left, right in zip(order, values, strict=True))
-
-
-def has_one_order(values: Collection[Any]) -> bool:
-    """Return whether a set of these values has the same order in every process."""
-    return len(values) < 2 or all(map(hashes_alike, values))
-
-
-def hashes_by_place(value: object) -> bool:
-    """Return whether a value's hash is derived from its address."""
-    own: Any = type(value).__hash__
-    return own is _DEFAULT_HASH
-
-
-def shows_place(value: object) -> bool:
-    """Return whether a value's text may be Python's default one, which contains the address."""
-    own: Any = type(value)
-    return own.__str__ is _DEFAULT_STR and not isinstance(own.__repr__, FunctionType)
-
-
-def hashes_alike(value: object) -> bool:
-    """Return whether a value has the same hash in every process."""
-    return type(value) in _NUMBERS
 
 
 def ordered_values(values: Collection[Any]) -> list[Any]:

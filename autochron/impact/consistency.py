@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from autochron.detect.catalogue import COLLECTED
-from autochron.impact.rewrite import ANYWHERE
+from autochron.detect.rewriting import ANYWHERE
 
 if TYPE_CHECKING:
     from autochron.impact.hash_seeds import Seeds

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autochron._runtime import unpatched
 from autochron.detect.line_hash import hash_of
+from autochron.detect.rewriting import NAME, RewrittenModule, rewrite
 from autochron.detect.scan.flow import qualname_of
-from autochron.diagnostics.check import package_of, texts_of
+from autochron.detect.steadiness import has_one_order, hashes_alike, hashes_by_place, shows_place
 from autochron.impact.alternative_orders import (
     AddressStandIn,
     HashStandIn,
@@ -25,22 +26,17 @@ from autochron.impact.alternative_orders import (
     OrderedSet,
     PoppingSet,
     fingerprint,
-    has_one_order,
-    hashes_alike,
-    hashes_by_place,
     is_moved,
     iterate_in,
     ordered_values,
     other_address,
     other_hash,
     other_order,
-    shows_place,
     with_addresses,
 )
-from autochron.impact.rewrite import NAME, RewrittenModule, rewrite
 from autochron.impact.tape import Perturbing, lane_name, site_key
 from autochron.model import Impact, Site
-from autochron.project import read_source
+from autochron.project import package_of, read_source, texts_of
 
 if TYPE_CHECKING:
     from autochron.project import Project

@@ -77,13 +77,13 @@ class Activation:
         cache = self._hook.cache
         return f"{cache.refusal} (unsafe-cache)" if cache is not None and cache.refusal else None
 
-    def replace_code(self, replace: Callable[[str, CodeType], CodeType] | None, folder: str) -> None:
+    def replace_code(self, replace: Callable[[str, CodeType], CodeType] | None, folder: str | None) -> None:
         """Weave other code than what Python loads, with a cache of its own.
 
         Args:
             replace: returns the code to weave, from the file's path and the code that Python loads; None to weave the
                 latter.
-            folder: the folder of the cache.
+            folder: the folder of the cache; None for no cache.
         """
         self._hook.replace_code = replace
         self._hook.cache = self._code_cache(self._own_rules, folder)

@@ -11,6 +11,7 @@ from autochron.detect.watch.watch import SourceWatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from autochron.detect.watch.value_probes import ValueProbes
     from autochron.instrument.activation import Activation
     from autochron.model import Finding, Footer
 
@@ -29,6 +30,9 @@ class Watching:
             is_inside: returns whether the running code is inside a crossing whose body a replay would not run.
         """
         self._activation = activation
+        self._is_inside = is_inside
+        self._probes: ValueProbes | None = None
+        """Looks at values; None if nobody asked for that."""
         project = activation.project
         values = activation.values
         self._is_own = values is None
@@ -42,6 +46,15 @@ class Watching:
         self._activation.hook.on_executed = self._watch.imported
         self._watch.forget()
         self._watch.on(sources=all_sources(self._activation.rules))
+
+    def probe(self) -> None:
+        """Look at the values of the project's own expressions in modules that are loaded from now on."""
+        from autochron.detect.watch.value_probes import ValueProbes  # lazy: it imports the scan
+
+        project = self._activation.project
+        self._probes = ValueProbes(project.owns, project.name, self._is_inside)
+        self._probes.begin()
+        self._activation.replace_code(self._probes.code, None)
 
     def end(self) -> None:
         """Remove all patches. Those by which ambient values are recorded stay, as weaving does."""
@@ -78,4 +91,10 @@ class Watching:
         )
 
     def _judged(self) -> tuple[list[Finding], list[str]]:
-        return ignored(self._watch.findings(), self._activation.rules, lambda _file: False)
+        seen = self._watch.findings()
+        if self._probes is not None:
+            seen = sorted(
+                [*seen, *self._probes.findings()],
+                key=lambda finding: (finding.site.file, finding.site.line, finding.call, finding.via or ""),
+            )
+        return ignored(seen, self._activation.rules, lambda _file: False)

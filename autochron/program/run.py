@@ -34,6 +34,7 @@ class Options:
         children: whether the processes that the program starts take part, unless the rules say no.
         quiet: whether to hide progress.
         watch: whether to look for calls that escape the record.
+        probes: whether to look at the values of the project's own expressions as well.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Options:
         children: bool = True,
         quiet: bool = False,
         watch: bool = True,
+        probes: bool = False,
     ) -> None:
         self.rules = rules
         self.store = store
         self.children = children
         self.quiet = quiet
         self.watch = watch
+        self.probes = probes
 
     def load_rules(self, beside: str | None) -> Rules:
         """Read the rules of the options' file, or of the nearest file in the folder of `beside` or above it."""
@@ -106,7 +109,7 @@ def run_recorded(
     recording = ending.recording
     recording.begin()
     if options.watch:
-        recording.watch()
+        recording.watch(probes=options.probes)
     try:
         status = program.run(weave_into(recording.activation, program))  # type: ignore[arg-type]
     except RuleError:

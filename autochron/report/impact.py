@@ -63,7 +63,7 @@ def mending(impact: Impact) -> str:
     if category == "identity":
         return "# give its class a `__repr__`, or show what names the object"
     if category == "env":
-        return "# a replay has the variables of the recorded run; say which ones the program needs"
+        return "# set the variable where the program is replayed as it was where it was recorded, or pass its value in"
     document, tables, table = tomlkit.document(), tomlkit.aot(), tomlkit.table()
     if impact.tier == "direct" and is_recordable(impact.call):
         table.update({"kind": "ambient", "call": impact.call, "site": str(site)})

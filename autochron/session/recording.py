@@ -209,9 +209,9 @@ class Recording(Session):
         if self.children is not None:
             self.children.context = structs.replace(self.children.context, only_failed=True)
 
-    def watch(self) -> None:
-        """Look for calls that escape the record, in this process and those that it starts."""
-        super().watch()
+    def watch(self, *, probes: bool = False) -> None:
+        """Look for calls that escape the record, in this process and those that it starts; at values only in this one."""
+        super().watch(probes=probes)
         if self.children is not None:
             self.children.context = structs.replace(self.children.context, watch=True)
 

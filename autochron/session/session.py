@@ -74,12 +74,14 @@ class Session(ABC):
         self.watching: Watching | None = None
         """Looks for calls that escape the record; None if nobody asked for that."""
 
-    def watch(self) -> None:
-        """Look for calls that escape the record."""
+    def watch(self, *, probes: bool = False) -> None:
+        """Look for calls that escape the record; with `probes` also at the values of the project's own expressions."""
         from autochron.instrument.watching import Watching  # lazy: it may be switched off
 
         self.watching = Watching(self.activation, self.problem, self.is_inside)
         self.watching.begin()
+        if probes:
+            self.watching.probe()
 
     def start(
         self,

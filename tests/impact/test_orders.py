@@ -7,6 +7,7 @@ import traceback
 
 import pytest
 
+from autochron.detect.rewriting import NAME, rewrite
 from autochron.impact.alternative_orders import (
     OrderedFrozenSet,
     OrderedSet,
@@ -15,7 +16,6 @@ from autochron.impact.alternative_orders import (
     other_hash,
     other_order,
 )
-from autochron.impact.rewrite import NAME, rewrite
 from tests.impact.test_impact import project as project
 from tests.impact.test_impact import run
 

@@ -10,6 +10,7 @@ from typing import Literal
 from autochron.detect.scan.abstract_values import (
     Instance,
     Known,
+    PartialCall,
     Plain,
     Produced,
     Routine,
@@ -42,7 +43,9 @@ class ClassTexts:
             return value.name in SHOWING_ADDRESSES or (
                 value.name == "inspect.signature" and self.has_object_as_default
             )
-        if isinstance(value, Routine) or (isinstance(value, Plain) and value.type == "iterator"):
+        if isinstance(value, Routine | PartialCall) or (
+            isinstance(value, Plain) and value.type == "iterator"
+        ):
             return True
         if isinstance(value, Unknown) and is_callable(value):
             return True

@@ -28,6 +28,8 @@ from autochron.model import Category
 
 FOLLOWED: frozenset[Category] = frozenset({"clock", "random", "uuid", "host", "identity", "files"})
 """The categories of which some values are followed; of files, the names of temporary ones."""
+_NEVER_NONE = frozenset({"clock", "random", "uuid", "files"})
+"""Those whose sources never return None, as `shutil.which` and weak references may."""
 _TEMPORARY = frozenset(
     {"tempfile.mkstemp", "tempfile.mkdtemp", "tempfile.mktemp", "tempfile.TemporaryDirectory"}
 )
@@ -126,6 +128,8 @@ class HarmlessUses(ValueUses):
     """Whether a file gets the value as its name."""
     _is_unique = False
     """Whether no other value is the same, so that a table has nothing else under it."""
+    _is_never_none = False
+    """Whether the source always returns something."""
     _is_taken_away = False
     """Whether such a file is renamed or removed."""
     _reads_logs = False
@@ -163,6 +167,7 @@ class HarmlessUses(ValueUses):
     def is_harmless(self, call: ast.Call) -> bool:
         """Return whether all that the value of a call reaches is harmless."""
         self._is_made = self._is_taken_away = False
+        self._is_never_none = self.category_of(call) in _NEVER_NONE
         self._is_unique = (
             self.category_of(call) == "uuid" or self.dotted_name(call.func) in _CONSTANT_IN_A_PROCESS
         )
@@ -353,6 +358,7 @@ class HarmlessUses(ValueUses):
                 isinstance(operator, ast.Is | ast.IsNot)
                 and isinstance(other, ast.Constant)
                 and other.value is None
+                and self._is_never_none
             ):
                 return []
             if isinstance(operator, ast.In | ast.NotIn) and self._is_unique:  # codespell:ignore notin

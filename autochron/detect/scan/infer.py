@@ -64,8 +64,10 @@ from autochron.detect.scan.library_results import (
     SET_METHODS,
     SPECIALS,
     TEXT_BUILTINS,
+    constructed_set,
     is_stable,
     joined,
+    listed_objects,
     of_table,
     operation,
     unique,
@@ -411,7 +413,7 @@ class Evaluation:
     def _known_result(self, name: str, node: ast.Call, spot: Spot) -> Values:
         """Return the result of calling a class or function that is known by its dotted name."""
         if name in SETS:
-            return (self._constructed_set(node, spot),)
+            return (constructed_set(self, node, spot),)
         module, _, last = name.rpartition(".")
         if name in RETURNING_SETS or (module in SETS and last in SET_METHODS):
             return (Set(),)
@@ -419,20 +421,19 @@ class Evaluation:
             if last in TEXT_BUILTINS:
                 return (Text(),)
             if last in PLAIN_BUILTINS:
-                return (Plain(PLAIN_BUILTINS[last]),)
+                held = (
+                    listed_objects(self, node, spot)
+                    if last in ("sorted", "list", "tuple") and node.args
+                    else ()
+                )
+                return (Plain(PLAIN_BUILTINS[last]), *held)
         special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
         settling = SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)
         if any(keyword.arg in settling for keyword in node.keywords):
             return UNKNOWN
-        opened = node if name in self._opening else None
-        return (Produced(RETURNS.get(name, name).lstrip("."), opened),)
-
-    def _constructed_set(self, node: ast.Call, spot: Spot) -> Set:
-        if not node.args:
-            return Set(is_empty=True)
-        return Set(is_stable=is_stable(self, node.args[0], spot))
+        return (Produced(RETURNS.get(name, name).lstrip("."), node if name in self._opening else None),)
 
     # --- the rest -----------------------------------------------------------------------------------------------------
 
@@ -454,9 +455,7 @@ class Evaluation:
         values = tuple(value for part in parts for value in self.values(part, spot))
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             last = self.values(parts[-1], spot)  # what is before it is false where it is the result
-            return tuple(
-                value for value in values if value in last or not isinstance(value, Instance | Routine)
-            )
+            return tuple(each for each in values if each in last or not isinstance(each, Instance | Routine))
         return values
 
     def _inner(self, node: ast.Await | ast.NamedExpr | ast.Starred, spot: Spot) -> Values:

@@ -51,6 +51,8 @@ class Evaluator(Protocol):
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values: ...
 
+    def elements(self, values: Values) -> Values: ...
+
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values: ...
 
 
@@ -164,6 +166,20 @@ def sum_of_texts(left: Values, right: Values) -> str | None:
     """Return the text that two make together; None where one of them is not known."""
     first, second = only_text(left), only_text(right)
     return None if first is None or second is None else first + second
+
+
+def constructed_set(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Set:
+    """Return the set that a call of `set` or `frozenset` makes."""
+    if not node.args:
+        return Set(is_empty=True)
+    return Set(is_stable=is_stable(evaluation, node.args[0], spot))
+
+
+def listed_objects(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return what a new list holds of the objects that it is made of."""
+    held = evaluation.elements(evaluation.values(node.args[0], spot))
+    objects = tuple(value for value in held if isinstance(value, Instance | Routine))
+    return (Holding(objects),) if objects else ()
 
 
 def joined(evaluation: Evaluator, node: ast.JoinedStr, spot: Spot) -> Text:

@@ -148,7 +148,7 @@ class _ModuleScan:
             if id(node) not in self._called and not is_class(name):
                 self._note(node.lineno, source, name, use.spot, start=node)
         if self._calls_of_c:  # then these tell, and not the loading of the library
-            self.excused |= self._found.take_away("ctypes.CDLL")
+            self._found.take_away("ctypes.CDLL")  # but a run sees only the loading
         self._add_what_is_read_later()
         self._add_races()
         for order in self._orders.sites():

@@ -101,7 +101,9 @@ class OrderSite(NamedTuple):
 class OrderSites:
     """The places of one module where the order of a set, or an address, reaches the program."""
 
-    def __init__(self, flow: ModuleFlow, evaluation: Evaluation, *, is_wide: bool = False) -> None:
+    def __init__(
+        self, flow: ModuleFlow, evaluation: Evaluation, *, is_wide: bool = False, has_any_key: bool = False
+    ) -> None:
         """Take a module.
 
         Args:
@@ -109,8 +111,10 @@ class OrderSites:
             evaluation: its values.
             is_wide: whether expressions of unknown value count as well, for a caller that checks the values when they
                 run.
+            has_any_key: whether a sort by any key counts, also by one that tells all elements apart.
         """
         self._is_wide = is_wide
+        self._has_any_key = has_any_key
         self._flow = flow
         self._evaluation = evaluation
         self._classes = ClassTexts(evaluation)
@@ -175,7 +179,7 @@ class OrderSites:
             line = node.lineno
         if not _STABLE_BY_KEY.isdisjoint(names):
             is_ordered = any(
-                keyword.arg == "key" and (self._is_wide or not self._tells_apart(keyword.value, use.spot))
+                keyword.arg == "key" and (self._has_any_key or not self._tells_apart(keyword.value, use.spot))
                 for keyword in node.keywords
             )
         if is_ordered and not use.order_lost:

@@ -41,13 +41,16 @@ class RewrittenModule(NamedTuple):
             return compile(self.tree, file, "exec", dont_inherit=True)
 
 
-def rewrite(source: bytes, package: str, key: Callable[[OrderSite], str]) -> RewrittenModule:
+def rewrite(
+    source: bytes, package: str, key: Callable[[OrderSite], str], *, only_seen: bool = False
+) -> RewrittenModule:
     """Wrap the expressions of a module that depend on a set's order or on an address.
 
     Args:
         source: the module's text, in the encoding that it declares.
         package: the package that relative imports start from.
         key: returns the key of a site.
+        only_seen: whether the values are only looked at. Then `id` and `hash` stay, and so do sets that a total key sorts.
 
     Raises:
         SyntaxError, ValueError: the source doesn't parse.
@@ -57,14 +60,16 @@ def rewrite(source: bytes, package: str, key: Callable[[OrderSite], str]) -> Rew
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     program = read(tree, package)
-    orders = OrderSites(program, Evaluation(program), is_wide=True)
+    orders = OrderSites(program, Evaluation(program), is_wide=True, has_any_key=not only_seen)
     wraps: dict[int, dict[str, Kind]] = {}
     sites: dict[str, OrderSite] = {}
     for order in orders.sites():
+        if only_seen and order.kind in ("id", "hash"):
+            continue
         if order.node is not None and not isinstance(order.node, ast.Starred):
             sites.setdefault(key(order), order)
             wraps.setdefault(id(order.node), {})[key(order)] = order.kind
-    for node in orders.identities():
+    for node in () if only_seen else orders.identities():
         wraps.setdefault(id(node), {ANYWHERE: "id"})
     _Wrapper(wraps).visit(tree)
     return RewrittenModule(tree, sites)

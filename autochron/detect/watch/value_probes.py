@@ -1,0 +1,168 @@
+"""Look at values as a program runs: sets whose order reaches it, and objects whose text has their address.
+
+Source often doesn't tell what a parameter or an attribute holds. So the modules of the project are compiled anew, with each
+expression of unknown value that is iterated or made text passing through a probe. A probe returns the value itself and calls
+nothing of the program's; it only looks at types. This takes time in each such expression, so it is for `run --strict`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable, Iterable
+from types import CodeType
+from typing import Any
+
+from autochron.detect.line_hash import hash_of
+from autochron.detect.rewriting import NAME, RewrittenModule, rewrite
+from autochron.detect.scan.flow import qualname_of
+from autochron.detect.scan.set_order import OrderSite
+from autochron.detect.steadiness import has_one_order, hashes_alike, hashes_by_place, shows_place
+from autochron.model import Covered, Finding, Site
+from autochron.project import package_of, read_source, texts_of
+
+_QUIET = frozenset({str, bytes, int, float, bool, complex, type(None), type})
+"""Types whose values have no address in their text."""
+_CONTAINERS = (list, tuple, set, frozenset)
+_MOST = 100
+"""The most elements of a container that are looked at."""
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
+_DEFAULT_REPR: Any = object.__repr__
+_DEFAULT_STR: Any = object.__str__
+_DEFAULT_ERROR_TEXT: Any = BaseException.__str__
+
+
+class ValueProbes:
+    """The probes of one program."""
+
+    def __init__(
+        self, owns: Callable[[str], bool], name: Callable[[str], str], is_inside: Callable[[], bool]
+    ) -> None:
+        """Take what the probes have to know of the session.
+
+        Args:
+            owns: returns whether a file is the project's.
+            name: returns the name of a file as findings have it.
+            is_inside: returns whether a boundary is being crossed around the running code.
+        """
+        self._owns = owns
+        self._name = name
+        self._is_inside = is_inside
+        self._codes: dict[str, CodeType] = {}
+        self._sites: dict[str, tuple[OrderSite, Site]] = {}
+        self._counts: dict[tuple[str, bool], int] = {}
+        """By key and whether it was inside a boundary: how often the site got such a value."""
+        self._text_types: dict[type, bool] = {}
+        """Types of C, and whether their text has an address."""
+
+    def begin(self) -> None:
+        """Become the builtin that rewritten modules call."""
+        setattr(builtins, NAME, self)
+
+    def forget(self) -> None:
+        """Reset all counts to zero."""
+        self._counts.clear()
+
+    def code(self, file: str, code: CodeType) -> CodeType:
+        """Return the rewritten code of a file; the code itself for a file of others, or one that can't be rewritten."""
+        if not self._owns(file):
+            return code
+        if file not in self._codes:
+            try:
+                module = self._rewritten(file)
+                self._codes[file] = code if module is None else module.compiled(code.co_filename)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                self._codes[file] = code
+        return self._codes[file]
+
+    def _rewritten(self, file: str) -> RewrittenModule | None:
+        source, name = read_source(file), self._name(file)
+        if source is None:
+            return None
+        module = rewrite(
+            source, package_of(file), lambda order: f"{order.call}@{name}:{order.line}", only_seen=True
+        )
+        texts = texts_of(source)
+        for key, order in module.sites.items():
+            site = Site(name, order.line, qualname_of(order.spot), hash_of(texts[order.line - 1]))
+            self._sites[key] = order, site
+        return module
+
+    def findings(self) -> list[Finding]:
+        """Return the findings so far, sorted by site."""
+        found = []
+        for (key, is_inside), count in list(self._counts.items()):
+            order, site = self._sites[key]
+            covered: Covered | None = "boundary" if is_inside else None
+            found.append(
+                Finding(
+                    site=site,
+                    category=order.category,
+                    call=order.call,
+                    count=count,
+                    tier="direct",
+                    covered=covered,
+                )
+            )
+        return sorted(found, key=lambda finding: (finding.site.file, finding.site.line, finding.call))
+
+    def __call__(self, key: str, kind: str, value: Any) -> Any:
+        if self._differs(kind, value):
+            place = key, self._is_inside()
+            self._counts[place] = self._counts.get(place, 0) + 1
+        return value
+
+    def _differs(self, kind: str, value: Any) -> bool:
+        """Return whether what a site makes of a value differs from one process to the next."""
+        if kind == "text":
+            return type(value) not in _QUIET and self._shows_address(value)
+        if kind == "hashed":
+            return not isinstance(value, type) and (hashes_by_place(value) or not hashes_alike(value))
+        return isinstance(value, set | frozenset) and not has_one_order(value)
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def _shows_address(self, value: Any) -> bool:
+        """Return whether the text of a value has an address: its own, or that of something that it holds."""
+        kind: Any = type(value)
+        if kind in _CONTAINERS or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+            return self._any_shows(value)
+        if kind is dict:
+            return self._any_shows(value.values())
+        if isinstance(value, BaseException):
+            return kind.__str__ is _DEFAULT_ERROR_TEXT and self._any_shows(value.args)
+        if kind.__str__ is _DEFAULT_STR and _is_made_of_fields(kind):
+            return self._any_shows(getattr(value, "__dict__", {}).values())
+        return self._shows_own(value)
+
+    def _any_shows(self, values: Iterable[Any]) -> bool:
+        """Return whether the text of one of some values has its address."""
+        try:
+            first = [value for value, _ in zip(values, range(_MOST), strict=False)]
+        except RuntimeError:  # another thread changes it meanwhile
+            return False
+        return any(type(value) not in _QUIET and self._shows_own(value) for value in first)
+
+    def _shows_own(self, value: Any) -> bool:
+        """Return whether the text of a value has its own address."""
+        kind: Any = type(value)
+        if kind.__repr__ is _DEFAULT_REPR:
+            return bool(kind.__str__ is _DEFAULT_STR)
+        if not shows_place(value) or kind in _CONTAINERS or kind is dict:
+            return False
+        known = self._text_types.get(kind)
+        if known is None:
+            try:
+                known = _ADDRESS.search(repr(value)) is not None
+            except Exception:
+                known = False
+            self._text_types[kind] = known
+        return known
+
+
+def _is_made_of_fields(kind: Any) -> bool:
+    """Return whether the text of an instance is made of its fields, as that of a dataclass or a model is."""
+    own = kind.__repr__
+    if hasattr(kind, "__dataclass_fields__"):
+        return hasattr(own, "__wrapped__")
+    return str(getattr(own, "__module__", "")).startswith(("pydantic.", "attr")) and hasattr(kind, "__dict__")
