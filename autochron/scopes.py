@@ -96,7 +96,16 @@ class Scope(Generic[_Binding]):
 
     def find(self, name: str) -> Self | None:
         """Return the scope that binds a name that is used here; None where none does."""
-        return next((scope for scope in self.reach(name) if name in scope.bindings), None)
+        # As `reach` does it, but without its generator: it is asked for each name.
+        scope: Self | None = self
+        while scope is not None:
+            declared = scope.declared.get(name) if scope.declared else None
+            if declared == "global":
+                return self.module if name in self.module.bindings else None
+            if declared is None and name in scope.bindings and (scope is self or scope.kind != "class"):
+                return scope
+            scope = scope.outer
+        return None
 
     def stars_for(self, name: str) -> list[str]:
         """Return the modules whose star imports may provide a name that no scope binds."""

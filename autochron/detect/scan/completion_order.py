@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from autochron.detect.scan.abstract_values import Container, Instance, Known, Produced, Routine
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import Block, FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 
 _STARTING = frozenset(
@@ -100,12 +99,6 @@ class CompletionOrder:
         self._flow = flow
         self._evaluation = evaluation
 
-    @cached_property
-    def _parents(self) -> dict[ast.AST, ast.AST]:
-        return {
-            child: parent for parent in ast.walk(self._flow.tree) for child in ast.iter_child_nodes(parent)
-        }
-
     def places(self) -> Iterator[RacingPlace]:
         """Yield the places."""
         starts = [use for use in self._flow.calls if self._is_start(use)]
@@ -141,7 +134,7 @@ class CompletionOrder:
             assert isinstance(node, ast.Call)  # noqa: S101 - they are calls
             last = last_name(node.func)
             for routine, is_repeated in self._routines(node, use.spot):
-                is_many = is_repeated or last in _STARTING_MANY or self._is_repeated(node)
+                is_many = is_repeated or last in _STARTING_MANY or _is_repeated(use.spot)
                 key = id(routine.node)
                 counts[key] += 2 if is_many else 1
                 before = started.get(key)
@@ -177,19 +170,6 @@ class CompletionOrder:
                     for member in members:
                         if isinstance(member, Routine):
                             yield member, is_repeated
-
-    def _is_repeated(self, node: ast.AST) -> bool:
-        """Return whether a node is in a loop or a comprehension of its function."""
-        parent = self._parents.get(node)
-        while parent is not None and not isinstance(
-            parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-        ):
-            if isinstance(
-                parent, ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.GeneratorExp | ast.SetComp
-            ):
-                return True
-            parent = self._parents.get(parent)
-        return False
 
     def _followed(self, started: Iterator[_Started]) -> Iterator[_Started]:
         """Yield concurrent functions and the functions of the module that they call."""
@@ -372,10 +352,17 @@ class CompletionOrder:
                 is_own or is_pure or (isinstance(call.func, ast.Attribute) and last in _HARMLESS_METHODS)
             ):
                 return False
+        locked = {
+            id(part)
+            for node in ast.walk(one.routine.node)
+            if isinstance(node, ast.With)
+            and any("lock" in last_name(item.context_expr).lower() for item in node.items)
+            for part in ast.walk(node)
+        }
         return not any(
             isinstance(part, ast.Global | ast.Nonlocal | ast.Yield | ast.Await)
             or (isinstance(part, ast.Assign | ast.AnnAssign) and self._stores_shared(part, scope))
-            or (isinstance(part, ast.AugAssign) and not self._counts_under_lock(part))
+            or (isinstance(part, ast.AugAssign) and not self._counts_under_lock(part, locked))
             for part in ast.walk(one.routine.node)
         )
 
@@ -390,18 +377,11 @@ class CompletionOrder:
             for part in ast.walk(target)
         )
 
-    def _counts_under_lock(self, statement: ast.AugAssign) -> bool:
+    def _counts_under_lock(self, statement: ast.AugAssign, locked: set[int]) -> bool:
         """Return whether a statement adds to a name of its own, or to something shared while it holds a lock."""
         if isinstance(statement.target, ast.Name):
             return True
-        parent = self._parents.get(statement)
-        while parent is not None and not isinstance(parent, ast.FunctionDef | ast.Lambda):
-            if isinstance(parent, ast.With) and any(
-                "lock" in last_name(item.context_expr).lower() for item in parent.items
-            ):
-                return isinstance(statement.op, ast.Add | ast.Sub)
-            parent = self._parents.get(parent)
-        return False
+        return id(statement) in locked and isinstance(statement.op, ast.Add | ast.Sub)
 
     # --- time limits --------------------------------------------------------------------------------------------------
 
@@ -409,8 +389,7 @@ class CompletionOrder:
         """Yield the calls with a time limit whose end is handled: which of two comes first decides a branch."""
         handled = {
             id(part): any(map(_does_something, limits))
-            for node in ast.walk(self._flow.tree)
-            if isinstance(node, ast.Try)
+            for node in self._flow.tries
             for limits in [[handler for handler in node.handlers if _catches_timeout(handler)]]
             if limits
             for statement in node.body
@@ -431,6 +410,18 @@ def _catches_timeout(handler: ast.ExceptHandler) -> bool:
     return any(
         kind is not None and last_name(kind) in ("TimeoutError", "Empty", "TimeoutExpired") for kind in kinds
     )
+
+
+def _is_repeated(spot: Spot) -> bool:
+    """Return whether a spot is in a loop or a comprehension of its function."""
+    if spot.scope.kind == "comprehension":
+        return True
+    block: Block | None = spot.block
+    while block is not None:
+        if block.is_loop:
+            return True
+        block = block.parent
+    return False
 
 
 def _does_something(handler: ast.ExceptHandler) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from autochron.detect.scan.call_effects import arguments_for
@@ -63,7 +62,7 @@ def _parts(module: Destinations, node: ast.AST) -> list[ast.expr]:
     """Return the expressions whose objects an expression may stand for."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            returned = [part for function in module.named(name) for part in _returned(function)]
+            returned = [part for function in module.named(name) for part in module.returned_by(function)]
             return [*returned, *(arguments if name in _VIEWS else ())]
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
@@ -87,10 +86,3 @@ def _passed(module: Destinations, name: ast.Name) -> tuple[list[ast.expr], bool]
         is_referenced or not function.name.startswith("_") or (not calls and function.name.startswith("__"))
     )
     return list(arguments_for(function, name.id, calls)), is_open
-
-
-def _returned(function: Function) -> Iterator[ast.expr]:
-    """Yield what a function returns."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
-            yield node.value

@@ -39,9 +39,16 @@ OPERATORS = frozenset(f"__{name}__" for name in _OPERATOR_NAMES.split())
 """Methods that the interpreter calls for an operator, a subscript or an attribute."""
 
 
+_RETURNING = frozenset({ast.Return, ast.Yield, ast.YieldFrom})
+
+
 class Destinations(HarmlessUses):
     """What the calls of one module may reach."""
 
+    _generators: set[int]
+    """The ids of functions that yield."""
+    _returned: dict[int, list[ast.expr]]
+    """What each function returns or yields, by its id."""
     _calls_by_name: dict[str, list[ast.Call]]
     _classes: dict[str, list[ast.ClassDef]]
     _tried: set[int]
@@ -61,24 +68,35 @@ class Destinations(HarmlessUses):
         for (_, name), uses in self.uses.items():
             self._reads_by_name[name] += [use for use in uses if isinstance(use.ctx, ast.Load)]
         self.find_read_logs()
+        self._read_statements()
+        self.has_operators = not OPERATORS.isdisjoint(self.functions)
+        self._got = defaultdict(list)
+        for call in self._calls_by_name.get("getattr", ()):
+            if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+                self._got[str(call.args[1].value)].append(call)
+
+    def _read_statements(self) -> None:
+        """Note what functions return, what is tried, and the classes."""
+        self._classes = defaultdict(list)
         self._tried = set()
+        self._generators = set()
+        self._returned = defaultdict(list)
         for node in self.parents:
             kind = type(node)
+            if kind in _RETURNING:
+                function = id(self.function_around(node))
+                if kind is not ast.Return:
+                    self._generators.add(function)
+                if kind is not ast.YieldFrom and node.value is not None:  # type: ignore[attr-defined]
+                    self._returned[function].append(node.value)  # type: ignore[attr-defined]
             if kind is ast.Try or kind is ast.TryStar:
                 body = node.body  # type: ignore[attr-defined]
                 self._tried.update(range(body[0].lineno, (body[-1].end_lineno or body[-1].lineno) + 1))
             elif kind is ast.withitem and "suppress" in ast.unparse(node)[:60]:
                 around = self.parents[node]
                 self._tried.update(range(around.lineno, around.end_lineno + 1))  # type: ignore[attr-defined]
-        self.has_operators = not OPERATORS.isdisjoint(self.functions)
-        self._got = defaultdict(list)
-        for call in self._calls_by_name.get("getattr", ()):
-            if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-                self._got[str(call.args[1].value)].append(call)
-        self._classes = defaultdict(list)
-        for node in self.parents:
-            if type(node) is ast.ClassDef:
-                self._classes[node.name].append(node)
+            elif kind is ast.ClassDef:
+                self._classes[node.name].append(node)  # type: ignore[attr-defined,arg-type]
 
     def calls_of(self, name: str) -> list[ast.Call]:
         """Return the calls of the module whose callee has a last name."""
@@ -97,7 +115,11 @@ class Destinations(HarmlessUses):
 
     def yields(self, function: Function) -> bool:
         """Return whether a function is a generator."""
-        return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
+        return id(function) in self._generators
+
+    def returned_by(self, function: Function) -> list[ast.expr]:
+        """Return what a function returns or yields."""
+        return self._returned.get(id(function), [])
 
     def named(self, name: str) -> list[Function]:
         """Return the functions of the module with a name."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from autochron.scopes import Kind as ScopeKind
@@ -142,6 +141,9 @@ class ModuleFlow:
         module: the module's scope.
         package: the package that relative imports start from.
         keywords: the keywords that calls pass.
+        texts: the texts that are written out.
+        generators: the ids of functions that yield.
+        tries: the `try` statements.
         compares_identity: whether something is compared by `is` with a name.
         calls: each call.
         references: names and attributes whose value is used, other than to call it or to reach an attribute of it.
@@ -169,17 +171,11 @@ class ModuleFlow:
         self.package = package
         self.keywords: set[str] = set()
         self.compares_identity = False
+        self.texts: set[str] = set()
+        self.generators: set[int] = set()
+        self.tries: list[ast.Try] = []
         self.items: dict[str, list[tuple[ast.expr, Spot]]] = {}
         self.attributes: set[str] = set()
-
-    @cached_property
-    def texts(self) -> frozenset[str]:
-        """The texts that the module has written out."""
-        return frozenset(
-            part.value
-            for part in ast.walk(self.tree)
-            if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        )
 
 
 def in_force(bindings: list[FlowBinding], scope: FlowScope, spot: Spot | None) -> list[FlowBinding]:
@@ -317,15 +313,7 @@ def parts_of_elements(node: ast.AST | None, count: int) -> list[tuple[Kind, ast.
     return []
 
 
-def is_generator(function: Function) -> bool:
-    """Return whether a function yields, and is no context manager."""
-    if isinstance(function, ast.Lambda | ast.AsyncFunctionDef) or function.decorator_list:
-        return False
-    waiting: list[ast.AST] = list(function.body)
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(part)
-    return False
+def is_generator(flow: ModuleFlow, function: Function) -> bool:
+    """Return whether a function yields, and no decorator makes something else of it."""
+    is_plain = isinstance(function, ast.FunctionDef) and not function.decorator_list
+    return is_plain and id(function) in flow.generators

@@ -26,7 +26,7 @@ from autochron.detect.scan.flow import (
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
 
-_TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List, ast.Yield})
+_TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List})
 """Expressions that pass their parts on as values."""
 
 
@@ -214,6 +214,8 @@ class FlowReader:
         self.body(node.body)
 
     def _try(self, node: ast.Try | ast.TryStar) -> None:
+        if isinstance(node, ast.Try):
+            self._flow.tries.append(node)
         self.body(node.body, block=self._inner())
         for handler in node.handlers:
             if handler.type is not None:
@@ -403,13 +405,25 @@ class FlowReader:
     def _joined(self, node: ast.JoinedStr, position: Position, *, order_lost: bool) -> None:
         """Read an f-string, whose fields are converted to text."""
         for part in node.values:
+            if isinstance(part, ast.Constant):
+                self._constant(part, "other", order_lost=False)
             if isinstance(part, ast.FormattedValue):
                 self._flow.shown.append(Use(part.value, self._spot, "other"))
                 self.expression(part.value, "other")
                 if isinstance(part.format_spec, ast.JoinedStr):
                     self._joined(part.format_spec, "other", order_lost=False)
 
+    def _constant(self, node: ast.Constant, position: Position, *, order_lost: bool) -> None:
+        if type(node.value) is str:
+            self._flow.texts.add(node.value)
+
+    def _yield(self, node: ast.Yield, position: Position, *, order_lost: bool) -> None:
+        self._flow.generators.add(id(self._scope.body.node))
+        if node.value is not None:
+            self.expression(node.value, position)
+
     def _yield_from(self, node: ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
+        self._flow.generators.add(id(self._scope.body.node))
         self.expression(node.value, "iterated")
 
     def _compare(self, node: ast.Compare, position: Position, *, order_lost: bool) -> None:
@@ -488,5 +502,6 @@ class FlowReader:
         ast.Starred: _starred,
         ast.Set: _display,
         ast.Dict: _dict,
-        ast.Constant: lambda *_, **__: None,
+        ast.Constant: _constant,
+        ast.Yield: _yield,
     }

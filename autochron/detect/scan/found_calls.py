@@ -164,6 +164,10 @@ class FoundCalls:
             del self._places[key]
         return {(line, category) for line, category, _ in keys}
 
+    def has_call(self, call: str) -> bool:
+        """Return whether there is a finding of a source."""
+        return any(found == call for _, _, found in self._places)
+
     @property
     def has_opened(self) -> bool:
         """Whether a finding may have opened something that is read later."""

@@ -398,7 +398,7 @@ class Evaluation:
     def returned(self, routine: Routine) -> Values:
         """Return the values that a function of this module may return."""
         node = routine.node
-        if is_generator(node):
+        if is_generator(self.flow, node):
             return (Plain("iterator"),)
         if not isinstance(node, ast.Lambda) and node.returns is not None:
             outer = routine.scope.outer or routine.scope

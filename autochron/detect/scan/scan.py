@@ -185,7 +185,8 @@ class _ModuleScan:
         racing = CompletionOrder(self._flow, self._evaluation)
         for place in racing.places():
             self._found.add(place.line, "ordering", place.call, None, place.spot, start=place.node)
-        if racing.has_only_understood_threads():
+        starts = self._found.has_call("threading.Thread.start")
+        if starts and racing.has_only_understood_threads():
             self.excused |= self._found.take_away("threading.Thread.start")
 
     # --- calls --------------------------------------------------------------------------------------------------------
