@@ -103,7 +103,6 @@ def _clock() -> Iterator[Source]:
     yield Source("asyncio.AbstractEventLoop.time", "clock", aliases=("asyncio.BaseEventLoop.time",))
     yield from _of("email.utils", "clock", "localtime", determined_by=Argument(0, "dt"))
     yield from _of("email.utils", "clock", "formatdate", determined_by=Argument(0, "timeval"))
-    yield from _of("email.utils", "clock", "make_msgid")
     yield from _of("wsgiref.handlers", "clock", "format_date_time", determined_by=_FIRST)
     yield from _of("resource", "clock", "getrusage", "direct")
     yield from _of("os", "clock", "times", "direct")
@@ -134,6 +133,7 @@ def _random() -> Iterator[Source]:
             places=(f"random:SystemRandom.{name}",),
             aliases=(f"secrets.SystemRandom.{name}",),
         )
+    yield from _of("email.utils", "random", "make_msgid")
     yield from _of("secrets", "random", "token_bytes token_hex token_urlsafe choice randbelow randbits")
     yield from _of("os", "random", "urandom getrandom")
     yield from _of("ssl", "random", "RAND_bytes")

@@ -147,3 +147,8 @@ class ClassTexts:
 
 def _is_plain(base: object) -> bool:
     return isinstance(base, Known) and base.name in _PLAIN_BASES
+
+
+def is_date(value: Value) -> bool:
+    """Return whether a value is a date, whose hash is made of its bytes."""
+    return isinstance(value, Produced) and value.name.startswith("datetime.")

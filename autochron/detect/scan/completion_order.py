@@ -219,6 +219,8 @@ class CompletionOrder:
             scope = one.routine.scope
             for call, is_late in self._calls_of(one):
                 called = call.func
+                if is_late and self._is_first_come(call, one):
+                    yield RacingPlace(call.lineno, _TAKE, self._spot_of(scope), call)
                 if not isinstance(called, ast.Attribute) or not is_late:
                     continue
                 if called.attr in _APPENDING and self._is_shared(called.value, scope):
@@ -230,6 +232,18 @@ class CompletionOrder:
             yield from self._workers(scope)
         if is_queued:
             yield from self._taken()
+
+    def _is_first_come(self, call: ast.Call, one: _Started) -> bool:
+        """Return whether a call gets what another thread may get first: the next number, or the first value of a key."""
+        called, scope = call.func, one.routine.scope
+        if not one.in_any_order:
+            return False
+        if isinstance(called, ast.Name):
+            return called.id == "next" and bool(call.args) and self._is_shared(call.args[0], scope)
+        is_used = any(
+            use.node is call and use.position != "discarded" for use in self._flow.sites.get("setdefault", ())
+        )
+        return last_name(called) == "setdefault" and is_used and self._is_shared(called.value, scope)  # type: ignore[attr-defined]
 
     def _stored(self, one: _Started) -> Iterator[RacingPlace]:
         """Yield where a function puts something under a key of a shared table, which then has it in that order."""

@@ -63,11 +63,9 @@ class FlowReader:
 
     @property
     def _spot(self) -> Spot:
-        """The spot of the current statement."""
         return Spot(self._scope, self._order, self._block)
 
     def _spot_after(self) -> Spot:
-        """Return the spot just after the current statement."""
         return Spot(self._scope, self._order + 0.5, self._block)
 
     def _inner(self, *, is_loop: bool = False) -> Block:
@@ -234,9 +232,6 @@ class FlowReader:
             if case.guard is not None:
                 self.expression(case.guard, "operand")
             self.body(case.body, block=self._inner())
-
-    def _declaration(self, node: ast.Global | ast.Nonlocal) -> None:
-        self._scope.declare(node)
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -405,9 +400,9 @@ class FlowReader:
     def _joined(self, node: ast.JoinedStr, position: Position, *, order_lost: bool) -> None:
         """Read an f-string, whose fields are converted to text."""
         for part in node.values:
-            if isinstance(part, ast.Constant):
-                self._constant(part, "other", order_lost=False)
-            if isinstance(part, ast.FormattedValue):
+            if not isinstance(part, ast.FormattedValue):
+                self.expression(part, "other")
+            else:
                 self._flow.shown.append(Use(part.value, self._spot, "other"))
                 self.expression(part.value, "other")
                 if isinstance(part.format_spec, ast.JoinedStr):
@@ -417,14 +412,10 @@ class FlowReader:
         if type(node.value) is str:
             self._flow.texts.add(node.value)
 
-    def _yield(self, node: ast.Yield, position: Position, *, order_lost: bool) -> None:
+    def _yield(self, node: ast.Yield | ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
         self._flow.generators.add(id(self._scope.body.node))
         if node.value is not None:
-            self.expression(node.value, position)
-
-    def _yield_from(self, node: ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
-        self._flow.generators.add(id(self._scope.body.node))
-        self.expression(node.value, "iterated")
+            self.expression(node.value, "iterated" if isinstance(node, ast.YieldFrom) else position)
 
     def _compare(self, node: ast.Compare, position: Position, *, order_lost: bool) -> None:
         is_ordered = any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
@@ -483,8 +474,8 @@ class FlowReader:
         ast.Try: _try,
         ast.TryStar: _try,
         ast.Match: _match,
-        ast.Global: _declaration,
-        ast.Nonlocal: _declaration,
+        ast.Global: lambda self, node: self._scope.declare(node),
+        ast.Nonlocal: lambda self, node: self._scope.declare(node),
         ast.Delete: _delete,
     }
     _expressions: ClassVar[dict[type, Callable[..., None]]] = {
@@ -496,7 +487,7 @@ class FlowReader:
         ast.GeneratorExp: _comprehension,
         ast.NamedExpr: _named,
         ast.JoinedStr: _joined,
-        ast.YieldFrom: _yield_from,
+        ast.YieldFrom: _yield,
         ast.Compare: _compare,
         ast.Subscript: _subscript,
         ast.Starred: _starred,

@@ -235,7 +235,11 @@ _OPENING = (
     "anyio.create_memory_object_stream trio.open_memory_channel http.client.HTTPConnection.getresponse "
     "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref random.Random "
     "random.SystemRandom numpy.random.default_rng numpy.random.RandomState numpy.random.SeedSequence "
-    "numpy.random.Generator requests.Request collections.ChainMap"
+    "numpy.random.Generator requests.Request collections.ChainMap fsspec.open dbm.dumb.open dbm.gnu.open "
+    "dbm.ndbm.open numpy.memmap aiohttp.ClientSession.get aiohttp.ClientSession.post "
+    "aiohttp.ClientSession.request aiohttp.ClientSession.ws_connect urllib.request.OpenerDirector.open "
+    "zict.File inspect.signature os.open glob.iglob mailbox.mbox mailbox.Maildir "
+    "multiprocessing.connection.Client websockets.connect websockets.sync.client.connect execnet.makegateway"
 )
 OPENING = frozenset(_OPENING.split())
 """Callables whose result is read later."""

@@ -22,6 +22,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
+from autochron.detect.scan.asked_attributes import asked_by_attribute
 from autochron.detect.scan.call_arguments import (
     argument_of,
     depends_on_arguments,
@@ -349,7 +350,9 @@ class _ModuleScan:
     def _reference(self, use: Use) -> None:
         """Add what a use other than a call is a finding of."""
         if isinstance(use.node, ast.Attribute) and use.node.attr in ATTRIBUTES:
-            self._read_attribute(use.node, use)
+            asked = asked_by_attribute(self._evaluation, use.node, use.spot)
+            if asked is not None:
+                self._note(use.node.lineno, asked, use.node.attr, use.spot, start=use.node)
         if use.position in ("operand", "other"):
             return
         for value in self._evaluation.values(use.node, use.spot):
@@ -368,16 +371,6 @@ class _ModuleScan:
                 self._pass_callable(use, value)
             elif use.position == "stored" and value.node is use.node:
                 self._store_callable(use, value)
-
-    def _read_attribute(self, node: ast.Attribute, use: Use) -> None:
-        """Add what an attribute of a library's object asks for when it is read."""
-        found = ATTRIBUTES[node.attr]
-        if found.only_of and not any(
-            isinstance(value, Known | Produced) and value.name.startswith(found.only_of)
-            for value in self._evaluation.values(node.value, use.spot)
-        ):
-            return
-        self._note(node.lineno, LibraryCall(found.category, found.call), node.attr, use.spot, start=node)
 
     def _look_up(self, table: Produced, use: Use) -> None:
         """Add the source that a library's object asks where a key is looked up in it, as caches with a limit do."""

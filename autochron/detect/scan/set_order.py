@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -22,7 +21,7 @@ from autochron.detect.scan.abstract_values import (
     Value,
 )
 from autochron.detect.scan.asked_sets import has_one_element, listed_sets
-from autochron.detect.scan.class_texts import ClassTexts
+from autochron.detect.scan.class_texts import ClassTexts, is_date
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
@@ -34,6 +33,7 @@ from autochron.detect.scan.libraries import (
 )
 from autochron.detect.scan.library_results import is_number, is_stable
 from autochron.detect.scan.orderless_loops import is_count, loses_order_in
+from autochron.detect.scan.shown_sets import is_sorted_by_template, places_that_show_choices
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -74,7 +74,7 @@ _STABLE_BY_KEY = frozenset(
 """Builtins whose result depends on the order of elements with equal `key`."""
 
 
-Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed"]
+Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed", "holding"]
 """The role of the expression at such a place.
 
 - `iterated`: a set that is iterated.
@@ -83,6 +83,7 @@ Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "ha
 - `text`: a value that is converted to text.
 - `id`, `hash`: the function itself.
 - `hashed`: an object whose `__hash__` is called.
+- `holding`: a value that is written with the sets that it holds; only for a caller that looks at values.
 """
 
 
@@ -115,6 +116,7 @@ class OrderSites:
         """
         self._is_wide = is_wide
         self._has_any_key = has_any_key
+        self._is_looking = is_wide and not has_any_key
         self._flow = flow
         self._evaluation = evaluation
         self._classes = ClassTexts(evaluation)
@@ -137,6 +139,8 @@ class OrderSites:
         for use in self._flow.references:
             if use.position == "argument":
                 yield from self._passed(use)
+        for place in places_that_show_choices(self._flow, self._is_unordered):
+            yield OrderSite(place.node.lineno, "set-order", "set.__iter__", place.spot)
         for use, listed in listed_sets(self._flow, self._evaluation):
             yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, listed)
 
@@ -169,7 +173,9 @@ class OrderSites:
             if called.attr in RENDERING_METHODS and not any(name in ORDERED for name in names):
                 named = [(keyword.arg, keyword.value) for keyword in node.keywords]
                 for name, argument in (*((None, argument) for argument in node.args), *named):
-                    if isinstance(argument, ast.Starred) or (name and self._is_sorted_by_template(name)):
+                    if isinstance(argument, ast.Starred) or (
+                        name and is_sorted_by_template(self._flow, name)
+                    ):
                         continue
                     if self._is_unordered(argument, use.spot):
                         yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
@@ -234,6 +240,8 @@ class OrderSites:
         elif name in _PRETTY:
             for part in self._parts(node.args[0], spot, _MAX_DEPTH):
                 yield from self._address_text(part, spot, line)
+            if self._is_looking:
+                yield from self._encoded(node, spot, line)
         elif name in ENCODERS or (name in _SORTING and any(map(_is_unsorted, node.keywords))):
             yield from self._encoded(node, spot, line)
 
@@ -249,18 +257,15 @@ class OrderSites:
         if names & REPR_CALLERS:
             for part in self._parts(node.args[0], spot, _MAX_DEPTH):
                 yield from self._shown(part, spot, line)
-        elif names & {"builtins.list", "builtins.tuple"}:
+        elif names & {"builtins.list", "builtins.tuple"} or self._is_looking:
             yield from self._encoded(node, spot, line)
-
-    def _is_sorted_by_template(self, name: str) -> bool:
-        """Return whether all templates of the module that use a variable sort it, or only count it."""
-        used = re.compile(rf"{{[{{%][^}}]*?\b{re.escape(name)}\b(\s*\|\s*(?:sort|length|count)\b)?")
-        uses = [match for text in self._flow.texts for match in used.finditer(text)]
-        return bool(uses) and all(match[1] for match in uses)
 
     def _encoded(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the place if the first argument of a call holds a set of texts, and no option sorts it."""
         if any(keyword.arg == "order" for keyword in node.keywords):
+            return
+        if self._is_looking:
+            yield OrderSite(line, "set-order", "set.__iter__", spot, node.args[0], "holding")
             return
         for part in self._parts(node.args[0], spot, _MAX_DEPTH):
             values = self._evaluation.values(part, spot)
@@ -356,8 +361,11 @@ class OrderSites:
         values = self._evaluation.values(node, spot)
         if isinstance(node, ast.Call) and node.args and all(map(is_count, node.args)):
             return  # an object that is made of numbers only
+        if self._is_looking:
+            yield OrderSite(line, "set-order", "hash", spot, node, "hashed")
+            return
         if any(
-            isinstance(value, Text) or self._classes.hashes_text(value) or _is_date(value) for value in values
+            isinstance(value, Text) or self._classes.hashes_text(value) or is_date(value) for value in values
         ):
             yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
         elif any(self._classes.shows_address(value) for value in values):
@@ -408,6 +416,9 @@ class OrderSites:
 
     def _dumped_model(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a model with a set of texts is written as JSON."""
+        if self._is_looking:
+            yield OrderSite(line, "set-order", "set.__iter__", spot, node, "holding")
+            return
         for value in self._evaluation.values(node, spot):
             if self._classes.holds_set(value):
                 yield OrderSite(line, "set-order", "set.__iter__", spot)
@@ -484,8 +495,3 @@ def _is_unsorted(keyword: ast.keyword) -> bool:
         and isinstance(keyword.value, ast.Constant)
         and keyword.value.value is False
     )
-
-
-def _is_date(value: Value) -> bool:
-    """Return whether a value is a date, whose hash is made of its bytes."""
-    return isinstance(value, Produced) and value.name.startswith("datetime.")

@@ -13,6 +13,8 @@ from autochron.detect.scan.statement_runs import DEFAULTS
 from autochron.detect.scan.written_text import text_of
 from autochron.model import Category
 
+_TAKING_SQL = STATEMENTS | {"literal_column"}
+
 
 class SqlStatements:
     """The statements of one module."""
@@ -32,10 +34,10 @@ class SqlStatements:
         node = use.node
         assert isinstance(node, ast.Call)  # noqa: S101 - they are calls
         last = last_name(node.func)
-        if last not in STATEMENTS or not node.args:
+        if last not in _TAKING_SQL or not node.args:
             return
         statement = text_of(self._evaluation, node.args[0], use.spot)
-        if last == "text" and _is_default(node, use.call):
+        if last == "literal_column" or (last == "text" and _is_default(node, use.call)):
             statement = f"select {statement}"
         yield from self._schema.asked_by(statement)
         yield from chance_in(statement)

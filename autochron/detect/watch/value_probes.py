@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from types import CodeType
-from typing import Any
+from types import CodeType, MappingProxyType
+from typing import Any, cast
 
 from autochron.detect.line_hash import hash_of
 from autochron.detect.rewriting import NAME, RewrittenModule, rewrite
 from autochron.detect.scan.flow import qualname_of
 from autochron.detect.scan.set_order import OrderSite
-from autochron.detect.steadiness import has_one_order, hashes_alike, hashes_by_place, shows_place
+from autochron.detect.steadiness import has_one_order, hashes_alike, shows_place
 from autochron.model import Covered, Finding, Site
 from autochron.project import package_of, read_source, texts_of
 
@@ -26,6 +27,8 @@ _QUIET = frozenset({str, bytes, int, float, bool, complex, type(None), type})
 _CONTAINERS = (list, tuple, set, frozenset)
 _MOST = 100
 """The most elements of a container that are looked at."""
+_DEPTH = 4
+"""How deep the values in a container are looked at."""
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
 _DEFAULT_REPR: Any = object.__repr__
 _DEFAULT_STR: Any = object.__str__
@@ -117,38 +120,34 @@ class ValueProbes:
         if kind == "text":
             return type(value) not in _QUIET and self._shows_address(value)
         if kind == "hashed":
-            return not isinstance(value, type) and (hashes_by_place(value) or not hashes_alike(value))
+            return _hash_differs(value)
+        if kind == "holding":
+            return _holds_set(value, _DEPTH)
         return isinstance(value, set | frozenset) and not has_one_order(value)
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
-    def _shows_address(self, value: Any) -> bool:
+    def _shows_address(self, value: Any, depth: int = _DEPTH) -> bool:
         """Return whether the text of a value has an address: its own, or that of something that it holds."""
         kind: Any = type(value)
-        if kind in _CONTAINERS or (isinstance(value, tuple) and hasattr(kind, "_fields")):
-            return self._any_shows(value)
-        if kind is dict:
-            return self._any_shows(value.values())
-        if isinstance(value, BaseException):
-            return kind.__str__ is _DEFAULT_ERROR_TEXT and self._any_shows(value.args)
-        if kind.__str__ is _DEFAULT_STR and _is_made_of_fields(kind):
-            return self._any_shows(getattr(value, "__dict__", {}).values())
-        return self._shows_own(value)
-
-    def _any_shows(self, values: Iterable[Any]) -> bool:
-        """Return whether the text of one of some values has its address."""
-        try:
-            first = [value for value, _ in zip(values, range(_MOST), strict=False)]
-        except RuntimeError:  # another thread changes it meanwhile
+        if kind in _QUIET:
             return False
-        return any(type(value) not in _QUIET and self._shows_own(value) for value in first)
+        if isinstance(value, BaseException):
+            held: Iterable[Any] | None = value.args if kind.__str__ is _DEFAULT_ERROR_TEXT else ()
+        else:
+            held = _held_by(value)
+        if held is None:
+            return self._shows_own(value)
+        return depth > 0 and any(self._shows_address(each, depth - 1) for each in _first_of(held))
 
     def _shows_own(self, value: Any) -> bool:
         """Return whether the text of a value has its own address."""
         kind: Any = type(value)
         if kind.__repr__ is _DEFAULT_REPR:
             return bool(kind.__str__ is _DEFAULT_STR)
-        if not shows_place(value) or kind in _CONTAINERS or kind is dict:
+        if kind.__module__ == "unittest.mock":
+            return True  # its text has its `id`
+        if not shows_place(value):
             return False
         known = self._text_types.get(kind)
         if known is None:
@@ -160,9 +159,56 @@ class ValueProbes:
         return known
 
 
+def _held_by(value: Any) -> Iterable[Any] | None:
+    """Return what the text of a value is made of; None if it holds nothing that its text shows."""
+    kind = type(value)
+    if kind in _CONTAINERS or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return cast("Iterable[Any]", value)
+    if kind is dict or kind is defaultdict:
+        return [*value.keys(), *value.values()] if len(value) <= _MOST else value.values()
+    if kind.__str__ is _DEFAULT_STR and _is_made_of_fields(kind):
+        return getattr(value, "__dict__", {}).values()
+    return None
+
+
+def _first_of(values: Iterable[Any]) -> list[Any]:
+    """Return the first elements of a container; none if another thread changes it meanwhile."""
+    try:
+        return [value for value, _ in zip(values, range(_MOST), strict=False)]
+    except RuntimeError:
+        return []
+
+
+def _holds_set(value: Any, depth: int) -> bool:
+    """Return whether a value is a set of which the order differs, or holds one, also in the fields of a model."""
+    if isinstance(value, set | frozenset):
+        return not has_one_order(value)
+    kind = type(value)
+    if kind in _QUIET or not depth:
+        return False
+    held = _held_by(value)
+    if (
+        held is None
+        and not isinstance(value, type)
+        and type(getattr(kind, "__dict__", None)) is MappingProxyType
+    ):
+        fields = value.__dict__ if "__dict__" in dir(kind) else {}
+        held = fields.values() if type(fields) is dict else ()
+    return any(_holds_set(each, depth - 1) for each in _first_of(held or ()))
+
+
+def _hash_differs(value: Any) -> bool:
+    """Return whether the hash of a value differs from one process to the next."""
+    if isinstance(value, tuple | frozenset):
+        return any(map(_hash_differs, value))
+    return not hashes_alike(value)
+
+
 def _is_made_of_fields(kind: Any) -> bool:
     """Return whether the text of an instance is made of its fields, as that of a dataclass or a model is."""
     own = kind.__repr__
     if hasattr(kind, "__dataclass_fields__"):
         return hasattr(own, "__wrapped__")
-    return str(getattr(own, "__module__", "")).startswith(("pydantic.", "attr")) and hasattr(kind, "__dict__")
+    if kind.__module__ in ("argparse", "types"):
+        return kind.__name__ in ("Namespace", "SimpleNamespace")
+    return str(getattr(own, "__module__", "")).startswith(("pydantic.", "attr"))
