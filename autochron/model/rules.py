@@ -254,6 +254,10 @@ class SourceRule(Struct, frozen=True, kw_only=True):
     """The keyword that some call of the module has to pass, or nothing is asked for."""
     if_text: str | None = None
     """The text that the module has to have written out, or nothing is asked for."""
+    if_attribute: str | None = None
+    """The attribute that the module has to read, or nothing is asked for."""
+    unless_call: str | None = None
+    """The last name of a call with which the module replaces what would be asked."""
     unless_of: str | None = None
     """The class of a first argument with which nothing is asked for."""
     opens: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple, TypeAlias
 
-from autochron.detect.scan.flow import FlowScope, Function, Spot
+from autochron.detect.scan.flow import FlowScope, Function, Spot, last_name
 
 
 class Known(NamedTuple):
@@ -136,3 +136,15 @@ def handles_in(values: tuple[Value, ...]) -> tuple[Value, ...]:
 def tells_of_sets(value: Value) -> bool:
     """Return whether a value is a set, or holds sets by its annotation."""
     return isinstance(value, Set) or (isinstance(value, Holding) and any(map(tells_of_sets, value.values)))
+
+
+def is_command(value: Value) -> bool:
+    """Return whether a value is a function that a decorator has made a command, as click does."""
+    decorators = (
+        []
+        if not isinstance(value, Routine) or isinstance(value.node, ast.Lambda)
+        else value.node.decorator_list
+    )
+    return any(
+        last_name(each.func if isinstance(each, ast.Call) else each) == "command" for each in decorators
+    )

@@ -42,6 +42,10 @@ def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
     """Return whether a module has what a library call needs to reach its source."""
     if source.if_keyword is not None and source.if_keyword not in flow.keywords:
         return False
+    if source.if_attribute is not None and source.if_attribute not in flow.attributes:
+        return False
+    if source.unless_call is not None and source.unless_call in flow.sites:
+        return False
     return source.if_text is None or source.if_text in flow.texts
 
 

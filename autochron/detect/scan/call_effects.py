@@ -56,6 +56,26 @@ _TEXT_METHODS_NAMES = (
     "removesuffix casefold translate"
 )
 _TEXT_METHODS = frozenset(_TEXT_METHODS_NAMES.split())
+COMPUTING = _TEXT_METHODS | frozenset(
+    {
+        "str",
+        "int",
+        "float",
+        "abs",
+        "round",
+        "min",
+        "max",
+        "sum",
+        "sorted",
+        "repr",
+        "bool",
+        "chr",
+        "ord",
+        "isdigit",
+        "isalpha",
+    }
+)
+"""Callables whose result their arguments alone decide."""
 KEYED = frozenset({"get", "pop", "discard", "remove", "setdefault", "has", "contains"})
 _KEEPING_ORDER_NAMES = "list tuple reversed iter map filter chain islice"
 KEEPING_ORDER = frozenset(_KEEPING_ORDER_NAMES.split())
@@ -233,3 +253,11 @@ def _goes_to_stderr(call: ast.Call) -> bool:
 
 def _is_pure(module: str) -> bool:
     return module in _PURE_MODULES or any(module.startswith(f"{name}.") for name in _PURE_MODULES)
+
+
+def sorts_keys(call: ast.Call) -> bool:
+    """Return whether a call writes a dictionary with sorted keys: `json.dumps(table, sort_keys=True)`."""
+    return any(
+        keyword.arg == "sort_keys" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in call.keywords
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
+from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
     Instance,
     Known,
@@ -25,7 +26,9 @@ from autochron.detect.scan.flow import FlowScope, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import SHOWING_ADDRESSES
 
-_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+_PLAIN_BASES = frozenset(
+    {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol", "sqlalchemy.orm.DeclarativeBase"}
+)
 _MAKING_DATA = frozenset({"dataclass", "define", "frozen", "attrs", "mutable"})
 """Decorators that make the text of an instance of the values of its fields."""
 
@@ -152,3 +155,17 @@ def _is_plain(base: object) -> bool:
 def is_date(value: Value) -> bool:
     """Return whether a value is a date, whose hash is made of its bytes."""
     return isinstance(value, Produced) and value.name.startswith("datetime.")
+
+
+def weak_collections(values: Iterable[Value]) -> Iterator[str]:
+    """Yield the names of those of some values, or of what they belong to, that lose elements to the garbage collector."""
+    for value in values:
+        name = value.name if isinstance(value, Produced) else ""
+        yield from (call for call in (name, name.rpartition(".")[0]) if call in COLLECTED)
+
+
+def is_weak_table(values: Iterable[Value]) -> bool:
+    """Return whether what a table has under a key may be gone."""
+    return any(
+        isinstance(value, Produced) and value.name == "weakref.WeakValueDictionary" for value in values
+    )

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 
 from autochron.detect.scan.call_effects import (
+    COMPUTING,
     COUNTING,
     KEEPING_ORDER,
     KEYED,
@@ -22,6 +23,7 @@ from autochron.detect.scan.call_effects import (
     is_transparent,
     own_functions,
     parameters_given,
+    sorts_keys,
 )
 from autochron.detect.scan.destination_state import DestinationState, Mode
 from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index, is_of_self
@@ -153,8 +155,9 @@ class _DestinationSearch(DestinationState):
     def _number(self, body: list[ast.stmt]) -> None:
         """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
         for statement in body:
+            calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
             if isinstance(statement, ast.Assign) and any(
-                isinstance(part, ast.Call) for part in ast.walk(statement.value)
+                last_name(each.func) not in COMPUTING for each in calls
             ):
                 self._push_container(statement.targets[0], "value")
 
@@ -417,7 +420,7 @@ class _DestinationSearch(DestinationState):
 
     def _through(self, call: ast.Call, last: str) -> None:
         """Follow the result of a function that only computes."""
-        if self._mode == "keys" and _sorts_keys(call):
+        if self._mode == "keys" and sorts_keys(call):
             return
         if self._is_order:
             if last not in ORDERLESS:
@@ -490,11 +493,3 @@ class _DestinationSearch(DestinationState):
         ast.YieldFrom: _return,
         ast.Raise: _raise,
     }  # fmt: skip
-
-
-def _sorts_keys(call: ast.Call) -> bool:
-    """Return whether a call writes a dictionary with sorted keys: `json.dumps(table, sort_keys=True)`."""
-    return any(
-        keyword.arg == "sort_keys" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
-        for keyword in call.keywords
-    )

@@ -106,7 +106,7 @@ class FlowBinding(NamedTuple):
 class FlowScope(Scope["FlowBinding"]):
     """A scope whose bindings have their position in the flow and their value."""
 
-    __slots__ = ("attributes", "block", "node", "returns")
+    __slots__ = ("attributes", "block", "node", "returns", "yields")
 
     def __init__(
         self, kind: ScopeKind, outer: Self | None, qualname: str, node: ast.AST | None = None
@@ -115,6 +115,7 @@ class FlowScope(Scope["FlowBinding"]):
         self.node = node
         self.block = Block(None)
         self.returns: list[tuple[ast.expr, Spot]] = []
+        self.yields: list[tuple[ast.expr, Spot]] = []
         self.attributes: dict[str, list[FlowBinding]] = {}
         """For a class: the attributes of `self` that its methods assign."""
 
@@ -229,6 +230,12 @@ def is_of_class(function: Function) -> bool:
 def last_name(node: ast.expr) -> str:
     """Return the last name of a dotted expression; an empty text for any other."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_manager(function: Function) -> bool:
+    """Return whether a function is made a context manager, so that `with` binds what it yields."""
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    return any(last_name(decorator) in ("contextmanager", "asynccontextmanager") for decorator in decorators)
 
 
 def is_property(function: Function) -> bool:

@@ -415,6 +415,7 @@ class FlowReader:
     def _yield(self, node: ast.Yield | ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
         self._flow.generators.add(id(self._scope.body.node))
         if node.value is not None:
+            self._scope.body.yields.append((node.value, self._spot))
             self.expression(node.value, "iterated" if isinstance(node, ast.YieldFrom) else position)
 
     def _compare(self, node: ast.Compare, position: Position, *, order_lost: bool) -> None:

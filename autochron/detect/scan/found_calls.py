@@ -138,6 +138,10 @@ class FoundCalls:
         if is_order or call in _ORDERS:
             self._orders.add(key)
 
+    def take_line(self, line: int, call: str) -> None:
+        """Drop the finding of a source on a line."""
+        self._places.pop((line, "ordering", call), None)
+
     def set_partial(self, line: int, category: Category, call: str) -> None:
         """Note that not only the order of a finding's elements depends on the source, but also which ones there are."""
         self._partial.add((line, category, call))

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autochron.detect.scan.abstract_values import Known, Produced
+from autochron.detect.scan.abstract_values import Known, PartialCall, Produced
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.sql_text import STATEMENTS
@@ -86,7 +86,7 @@ class Handles:
                 yield from self._each(argument, spot, line)
 
     def _is_of_library(self, called: ast.expr, spot: Spot) -> bool:
-        return any(isinstance(value, Known) for value in self._evaluation.values(called, spot))
+        return any(isinstance(value, Known | PartialCall) for value in self._evaluation.values(called, spot))
 
     def _only_writes(self, node: ast.Call, spot: Spot) -> bool:
         """Return whether a statement of SQL returns nothing of what the database has."""

@@ -38,6 +38,7 @@ from autochron.detect.scan.flow import (
     Spot,
     in_force,
     is_generator,
+    is_manager,
     is_of_class,
     is_property,
     is_static,
@@ -56,8 +57,6 @@ from autochron.detect.scan.libraries import (
     RETURNS,
     SAME_HANDLE,
     SETS_OF_TEXTS,
-    SETTLING_OPTIONS,
-    TRANSPORT_OPTIONS,
 )
 from autochron.detect.scan.library_results import (
     PLAIN_BUILTINS,
@@ -70,6 +69,7 @@ from autochron.detect.scan.library_results import (
     listed_objects,
     of_table,
     operation,
+    settled_result,
     unique,
 )
 from autochron.detect.scan.passed_arguments import passed_arguments
@@ -400,23 +400,27 @@ class Evaluation:
         node = routine.node
         if is_generator(self.flow, node):
             return (Plain("iterator"),)
+        if is_manager(node):
+            return (
+                tuple(value for each, spot in routine.scope.yields for value in self.values(each, spot))
+                or UNKNOWN
+            )
         if not isinstance(node, ast.Lambda) and node.returns is not None:
             outer = routine.scope.outer or routine.scope
             declared = self.annotated(node.returns, Spot(outer, 0, outer.block))
             if declared:
                 return declared
-        results = [
-            value for expression, spot in routine.scope.returns for value in self.values(expression, spot)
-        ]
-        return tuple(results) or UNKNOWN
+        return (
+            tuple(each for node, spot in routine.scope.returns for each in self.values(node, spot)) or UNKNOWN
+        )
 
     def _known_result(self, name: str, node: ast.Call, spot: Spot) -> Values:
         """Return the result of calling a class or function that is known by its dotted name."""
-        if name in SETS:
-            return (constructed_set(self, node, spot),)
         module, _, last = name.rpartition(".")
         if name in RETURNING_SETS or (module in SETS and last in SET_METHODS):
             return (Set(),)
+        if name in SETS:
+            return (constructed_set(self, node, spot),)
         if module == "builtins":
             if last in TEXT_BUILTINS:
                 return (Text(),)
@@ -430,9 +434,9 @@ class Evaluation:
         special = SPECIALS.get(name)
         if special is not None:
             return special(self, node, spot)
-        settling = SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)
-        if any(keyword.arg in settling for keyword in node.keywords):
-            return UNKNOWN
+        settled = settled_result(self, name, node, spot)
+        if settled is not None:
+            return settled
         return (Produced(RETURNS.get(name, name).lstrip("."), node if name in self._opening else None),)
 
     # --- the rest -----------------------------------------------------------------------------------------------------
@@ -464,9 +468,6 @@ class Evaluation:
     def _sequence(self, node: ast.List | ast.Tuple, spot: Spot) -> Values:
         return (Container(tuple(node.elts), spot),)
 
-    def _dict(self, node: ast.Dict, spot: Spot) -> Values:
-        return (Container(tuple(node.values), spot, "dict"),)
-
     def _lambda(self, node: ast.Lambda, spot: Spot) -> Values:
         scope = self.flow.scopes.get(id(node))
         return (Routine(node, scope),) if scope is not None else UNKNOWN
@@ -494,6 +495,6 @@ class Evaluation:
         ast.Starred: _inner,
         ast.List: _sequence,
         ast.Tuple: _sequence,
-        ast.Dict: _dict,
+        ast.Dict: lambda _self, node, spot: (Container(tuple(node.values), spot, "dict"),),
         ast.Lambda: _lambda,
     }

@@ -26,6 +26,8 @@ class CalledSource(NamedTuple):
     name: str
     named_by: ast.expr | None = None
     """The expression that names it, if it is the factory of a field."""
+    field: ast.Call | None = None
+    """The call that makes the field."""
 
 
 def sources_of_instance(
@@ -33,11 +35,11 @@ def sources_of_instance(
 ) -> Iterator[CalledSource]:
     """Yield the sources that are called when a class is instantiated by a call."""
     passed = {keyword.arg for keyword in node.keywords}
-    for field, factory in _factories(evaluation, scope):
-        for value in factory if field not in passed else ():
+    for name, field, factory in _factories(evaluation, scope):
+        for value in factory if name not in passed else ():
             source = lookup.find(value.name) if isinstance(value, Known) else None
             if isinstance(value, Known) and source is not None:
-                yield CalledSource(source, value.name, value.node)
+                yield CalledSource(source, value.name, value.node, field)
     if any(name in scope.bindings for name in _OWN_MAKING):
         return
     for base in evaluation.bases(scope):
@@ -49,8 +51,8 @@ def sources_of_instance(
                 yield CalledSource(source, base.name)
 
 
-def _factories(evaluation: Evaluation, scope: FlowScope) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """Yield the factory of each field of a class that has one, by the name of the field."""
+def _factories(evaluation: Evaluation, scope: FlowScope) -> Iterator[tuple[str, ast.Call, tuple[Value, ...]]]:
+    """Yield the name, the call and the factory of each field of a class that has one."""
     for name, bindings in scope.bindings.items():
         for binding in bindings:
             node = binding.node
@@ -60,4 +62,4 @@ def _factories(evaluation: Evaluation, scope: FlowScope) -> Iterator[tuple[str, 
             if any(isinstance(value, Known) and value.name in FIELDS for value in called):
                 for keyword in node.keywords:
                     if keyword.arg in FACTORIES:
-                        yield name, evaluation.values(keyword.value, binding.spot)
+                        yield name, node, evaluation.values(keyword.value, binding.spot)

@@ -52,6 +52,7 @@ RETURNS: dict[str, str] = {
     "asyncio.new_event_loop": "asyncio.AbstractEventLoop",
     "socket.create_connection": "socket.socket",
     "opentelemetry.trace.get_tracer": "opentelemetry.trace.Tracer",
+    "requests.cookies.create_cookie": "http.cookiejar.Cookie",
     "opentelemetry.sdk.trace.TracerProvider.get_tracer": "opentelemetry.trace.Tracer",
     "opentelemetry.trace.get_tracer_provider": "opentelemetry.sdk.trace.TracerProvider",
     **{f"asyncio.create_subprocess_{form}": "asyncio.subprocess.Process" for form in ("exec", "shell")},
@@ -77,9 +78,13 @@ SETTLING_OPTIONS: dict[str, frozenset[str]] = {
     "msgspec.json.Encoder": frozenset({"order"}),
     "msgspec.msgpack.Encoder": frozenset({"order"}),
     "email.mime.multipart.MIMEMultipart": frozenset({"boundary"}),
-    "rich.console.Console": frozenset({"width"}),
+    "argparse.ArgumentParser": frozenset({"formatter_class"}),
+    "starlette.config.Config": frozenset({"environ"}),
+    "sched.scheduler": frozenset({"timefunc"}),
 }
 """Keywords of constructors whose results ask for nothing then. Such an object is an unknown value."""
+SETTLING_FIRST = frozenset({"sched.scheduler"})
+"""Constructors whose results ask for nothing if a first argument is passed."""
 
 TRANSPORT_OPTIONS = frozenset({"transport", "mounts", "app"})
 """Keywords that send a client's requests elsewhere than to the network. Such a client is an unknown value."""
@@ -233,7 +238,7 @@ _OPENING = (
     "asyncio.create_subprocess_shell urllib.request.urlopen socket.create_connection asyncio.open_connection "
     "asyncio.open_unix_connection httpx.stream httpx.Client.stream httpx.AsyncClient.stream "
     "anyio.create_memory_object_stream trio.open_memory_channel http.client.HTTPConnection.getresponse "
-    "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref random.Random "
+    "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref aiosqlite.connect random.Random "
     "random.SystemRandom numpy.random.default_rng numpy.random.RandomState numpy.random.SeedSequence "
     "numpy.random.Generator requests.Request collections.ChainMap fsspec.open dbm.dumb.open dbm.gnu.open "
     "dbm.ndbm.open numpy.memmap aiohttp.ClientSession.get aiohttp.ClientSession.post "

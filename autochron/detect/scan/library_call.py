@@ -22,6 +22,10 @@ class LibraryCall(NamedTuple):
     """The keyword that some call of the module has to pass, or it does not reach the source."""
     if_text: str | None = None
     """The text that the module has to have written out, or it does not reach the source."""
+    if_attribute: str | None = None
+    """The attribute that the module has to read, or it does not reach the source."""
+    unless_call: str | None = None
+    """The last name of a call with which the module replaces the source."""
     harmless: tuple[str, ...] = ()
     """First arguments with which it does not reach the source."""
     unless_of: str | None = None

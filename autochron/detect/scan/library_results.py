@@ -23,6 +23,13 @@ from autochron.detect.scan.abstract_values import (
     Value,
 )
 from autochron.detect.scan.flow import ModuleFlow, Spot
+from autochron.detect.scan.libraries import (
+    FIELDS,
+    OPENING,
+    SETTLING_FIRST,
+    SETTLING_OPTIONS,
+    TRANSPORT_OPTIONS,
+)
 
 Values: TypeAlias = tuple[Value, ...]
 
@@ -123,6 +130,22 @@ def _module(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
     return tuple(Known(name) for name in names) or UNKNOWN
 
 
+def _field(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:
+    """Return what the default factory of a field makes, if something is read from it later."""
+    for keyword in node.keywords:
+        if keyword.arg in ("default_factory", "factory"):
+            made = evaluation.values(keyword.value, spot)
+            return (
+                tuple(
+                    Produced(value.name, node)
+                    for value in made
+                    if isinstance(value, Known) and value.name in OPENING
+                )
+                or UNKNOWN
+            )
+    return UNKNOWN
+
+
 SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
     "functools.partial": _partial,
     "functools.partialmethod": _partial,
@@ -145,6 +168,7 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
         ),
         _first,
     ),
+    **dict.fromkeys(FIELDS, _field),
     "collections.defaultdict": _default_dict,
     "operator.methodcaller": _accessor,
     "operator.attrgetter": _accessor,
@@ -166,6 +190,19 @@ def sum_of_texts(left: Values, right: Values) -> str | None:
     """Return the text that two make together; None where one of them is not known."""
     first, second = only_text(left), only_text(right)
     return None if first is None or second is None else first + second
+
+
+def settled_result(evaluation: Evaluator, name: str, node: ast.Call, spot: Spot) -> Values | None:
+    """Return the result of a constructor whose arguments say what it would ask for otherwise; None for any other call."""
+    given = {keyword.arg for keyword in node.keywords}
+    if name == "rich.console.Console" and "width" in given:
+        return (Produced("rich.console.FixedConsole"),)
+    if not given.isdisjoint(SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)):
+        return UNKNOWN
+    if name in SETTLING_FIRST and node.args:
+        is_known = any(isinstance(value, Known) for value in evaluation.values(node.args[0], spot))
+        return None if is_known else UNKNOWN  # the real clock is passed, too
+    return None
 
 
 def constructed_set(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Set:

@@ -14,6 +14,7 @@ from autochron.detect.scan.flow import (
     Use,
     in_force,
     is_static,
+    last_name,
 )
 
 
@@ -72,15 +73,26 @@ def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
         return False
     for binding in in_force(scope.bindings[name.id], scope, spot if scope.body is spot.scope.body else None):
         function, default = binding.owner, binding.node
-        if (
-            binding.kind == "parameter"
-            and not isinstance(function, ast.Lambda | None)
-            and isinstance(default, ast.Constant)
-            and default.value is None
-            and not _is_always_passed(flow, binding, function)
-        ):
+        if binding.kind != "parameter" or isinstance(function, ast.Lambda | None):
+            continue
+        is_none = isinstance(default, ast.Constant) and default.value is None
+        may_be_none = (
+            default is None and _names_none(binding.annotation) and not _calls_of(flow, function, scope)
+        )
+        if may_be_none or (is_none and not _is_always_passed(flow, binding, function)):
             return True
     return False
+
+
+def _names_none(annotation: ast.expr | None) -> bool:
+    """Return whether an annotation allows None: `int | None`, `Optional[int]`."""
+    if annotation is None:
+        return False
+    return any(
+        (isinstance(part, ast.Constant) and part.value is None)
+        or (isinstance(part, ast.Name | ast.Attribute) and last_name(part) == "Optional")
+        for part in ast.walk(annotation)
+    )
 
 
 def _is_always_passed(

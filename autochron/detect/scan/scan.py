@@ -21,6 +21,7 @@ from autochron.detect.scan.abstract_values import (
     Type,
     Unknown,
     Value,
+    is_command,
 )
 from autochron.detect.scan.asked_attributes import asked_by_attribute
 from autochron.detect.scan.call_arguments import (
@@ -33,7 +34,6 @@ from autochron.detect.scan.call_arguments import (
     samples_table,
     waits_for_all,
 )
-from autochron.detect.scan.completion_order import CompletionOrder
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
@@ -63,6 +63,7 @@ from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
 from autochron.detect.scan.sql_statements import SqlStatements
 from autochron.detect.scan.statement_runs import StatementRuns
+from autochron.detect.scan.understood_threads import ThreadOrder, joined_at_once
 from autochron.detect.scan.value_uses import line_of
 from autochron.model import Category
 
@@ -183,9 +184,12 @@ class _ModuleScan:
 
     def _add_races(self) -> None:
         """Add what depends on which of several comes first, and drop the threads of which these tell all."""
-        racing = CompletionOrder(self._flow, self._evaluation)
+        racing = ThreadOrder(self._flow, self._evaluation)
         for place in racing.places():
             self._found.add(place.line, "ordering", place.call, None, place.spot, start=place.node)
+        for line in joined_at_once(self._flow.tree) if self._found.has_call("threading.Thread.start") else ():
+            self._found.take_line(line, "threading.Thread.start")
+            self.excused.add((line, "ordering"))
         starts = self._found.has_call("threading.Thread.start")
         if starts and racing.has_only_understood_threads():
             self.excused |= self._found.take_away("threading.Thread.start")
@@ -220,7 +224,7 @@ class _ModuleScan:
             case Type():
                 for found in sources_of_instance(self._evaluation, self._lookup, value.scope, node):
                     self._called.add(id(found.named_by))
-                    self._note(line_of(node), found.source, found.name, spot, node.func)
+                    self._note(line_of(node), found.source, found.name, spot, node.func, within=found.field)
             case Produced(name=name) if (source := self._lookup.find(f"{name}.__call__")) is not None:
                 self._note(line_of(node), source, f"{name}.__call__", spot, node.func)
             case Accessor(name=name, is_call=True) if node.args:
@@ -307,6 +311,8 @@ class _ModuleScan:
             if is_determined(method, node, 0):
                 return
             self._found.add(line_of(node), method.category, method.call, last, spot, callee=called)
+        if "envvar" in self._flow.keywords and any(map(is_command, self._evaluation.values(called, spot))):
+            self._found.add(line_of(node), "env", ENVIRONMENT, "click", spot, callee=called)
         if last == "sample" and samples_table(node) and not self._is_known(called, spot):
             self._found.add(
                 line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, callee=called

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
     NUMBERS,
     Container,
@@ -21,7 +20,7 @@ from autochron.detect.scan.abstract_values import (
     Value,
 )
 from autochron.detect.scan.asked_sets import has_one_element, listed_sets
-from autochron.detect.scan.class_texts import ClassTexts, is_date
+from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
@@ -33,7 +32,7 @@ from autochron.detect.scan.libraries import (
 )
 from autochron.detect.scan.library_results import is_number, is_stable
 from autochron.detect.scan.orderless_loops import is_count, loses_order_in
-from autochron.detect.scan.shown_sets import is_sorted_by_template, places_that_show_choices
+from autochron.detect.scan.shown_sets import is_sorted_by_template, is_unsorted, places_that_show_choices
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -61,20 +60,32 @@ _DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", 
 _PRETTY = frozenset(
     {
         "pprint.pformat", "pprint.pprint", "pprint.pp", "pprint.saferepr", "reprlib.repr", "reprlib.Repr.repr",
-        "urllib.parse.urlencode", "csv.writer.writerow", "csv.writer.writerows", "csv.DictWriter.writerow",
+        "rich.pretty.pretty_repr", "rich.pretty.pprint", "urllib.parse.urlencode", "csv.writer.writerow",
+        "csv.writer.writerows", "csv.DictWriter.writerow",
     }
 )  # fmt: skip
+_SIGNATURES = frozenset({"inspect.signature", "pydoc.render_doc"})
+_PASSING_ON = ("itertools.", "toolz.", "cytoolz.", "more_itertools.")
 _SORTING = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all", "yaml.safe_dump_all"})
 """Functions that sort sets, unless `sort_keys=False` is passed."""
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
 _STABLE_BY_KEY = frozenset(
-    {"builtins.sorted", "builtins.min", "builtins.max", "heapq.nlargest", "heapq.nsmallest"}
+    {
+        "builtins.sorted",
+        "builtins.min",
+        "builtins.max",
+        "heapq.nlargest",
+        "heapq.nsmallest",
+        "toolz.unique",
+        "sortedcontainers.SortedKeyList",
+        "sortedcontainers.SortedList",
+    }
 )
 """Builtins whose result depends on the order of elements with equal `key`."""
 
 
-Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed", "holding"]
+Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "hashed", "holding", "each"]
 """The role of the expression at such a place.
 
 - `iterated`: a set that is iterated.
@@ -83,6 +94,7 @@ Kind: TypeAlias = Literal["iterated", "set", "popped", "text", "id", "hash", "ha
 - `text`: a value that is converted to text.
 - `id`, `hash`: the function itself.
 - `hashed`: an object whose `__hash__` is called.
+- `each`: a container whose elements are converted to text; only for a caller that looks at values.
 - `holding`: a value that is written with the sets that it holds; only for a caller that looks at values.
 """
 
@@ -130,7 +142,7 @@ class OrderSites:
                 and not loses_order_in(self._evaluation, use.body, use.spot)
             ):
                 yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
-            yield from self._weak_collection(use.node, use.spot, use.node.lineno)
+            yield from self._vanishing(use.node, use.spot, use.node.lineno)
         for use in self._flow.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
         for use in self._flow.calls:
@@ -161,13 +173,13 @@ class OrderSites:
         names = [
             value.name for value in self._evaluation.values(called, use.spot) if isinstance(value, Known)
         ]
-        is_ordered = any(name in ORDERED or name.startswith("itertools.") for name in names)
+        is_ordered = any(name in ORDERED or name.startswith(_PASSING_ON) for name in names)
         if isinstance(called, ast.Attribute):
             line = called.end_lineno or node.lineno
             yield from self._method(node, called, use.spot, line)
             is_looked_up = called.attr in ("get", "pop") and use.position != "discarded"
-            if is_looked_up and self._is_weak_table(called.value, use.spot):
-                yield from self._weak_collection(called.value, use.spot, line)
+            if is_looked_up and is_weak_table(self._evaluation.values(called.value, use.spot)):
+                yield from self._vanishing(called.value, use.spot, line)
             is_builtin = all(name.startswith(("builtins.", "collections.deque")) for name in names)
             is_ordered = is_ordered or (called.attr in ORDERED_METHODS and is_builtin)
             if called.attr in RENDERING_METHODS and not any(name in ORDERED for name in names):
@@ -208,7 +220,7 @@ class OrderSites:
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                 yield from self._address_text(argument, spot, line)
         if called.attr == "popitem":
-            yield from self._weak_collection(called.value, spot, line)
+            yield from self._vanishing(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
             yield from self._hash(called.value, spot, line, called.value, "hashed")
 
@@ -216,7 +228,7 @@ class OrderSites:
         """Yield the places at a call of a builtin, or of a function that makes text."""
         yield from self._made_text(name, node, use.spot, line)
         if name in _COUNTING and node.args:
-            yield from self._weak_collection(node.args[0], use.spot, line)
+            yield from self._vanishing(node.args[0], use.spot, line)
         elif name == "builtins.id":
             if not self._is_key(use):
                 yield OrderSite(line, "identity", "id", use.spot, node.func, "id")
@@ -231,7 +243,10 @@ class OrderSites:
                     yield from self._address_text(argument, spot, line)
         elif name == "builtins.map" and len(node.args) > 1:
             yield from self._mapped_to_text(node, spot, line)
-        elif name == "inspect.signature" and self._classes.has_object_as_default:
+        elif (
+            name in ("inspect.signature", "pydoc.render_doc", "inspect.getfullargspec")
+            and self._classes.has_object_as_default
+        ):
             yield OrderSite(line, "identity", "object.__repr__", spot)
         elif not node.args:
             return
@@ -242,7 +257,7 @@ class OrderSites:
                 yield from self._address_text(part, spot, line)
             if self._is_looking:
                 yield from self._encoded(node, spot, line)
-        elif name in ENCODERS or (name in _SORTING and any(map(_is_unsorted, node.keywords))):
+        elif name in ENCODERS or (name in _SORTING and any(map(is_unsorted, node.keywords))):
             yield from self._encoded(node, spot, line)
 
     def _dumped(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
@@ -327,20 +342,10 @@ class OrderSites:
         ]
         return bool(uses) and all(_is_key(reference) for reference in uses)
 
-    def _weak_collection(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
+    def _vanishing(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a collection loses elements to the garbage collector."""
-        for value in self._evaluation.values(node, spot):
-            name = value.name if isinstance(value, Produced) else ""
-            for call in (name, name.rpartition(".")[0]):
-                if call in COLLECTED:
-                    yield OrderSite(line, "identity", call, spot)
-
-    def _is_weak_table(self, node: ast.expr, spot: Spot) -> bool:
-        """Return whether what a table has under a key may be gone."""
-        return any(
-            isinstance(value, Produced) and value.name == "weakref.WeakValueDictionary"
-            for value in self._evaluation.values(node, spot)
-        )
+        for call in weak_collections(self._evaluation.values(node, spot)):
+            yield OrderSite(line, "identity", call, spot)
 
     def _passed(self, use: Use) -> Iterator[OrderSite]:
         """Yield the places where `hash` is passed on as a callable."""
@@ -413,6 +418,8 @@ class OrderSites:
             held = self._evaluation.elements(self._evaluation.values(node.args[1], spot))
             if any(map(self._shows_address, held)):
                 yield OrderSite(line, "identity", "object.__repr__", spot)
+            elif self._is_looking:
+                yield OrderSite(line, "identity", "object.__repr__", spot, node.args[1], "each")
 
     def _dumped_model(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a model with a set of texts is written as JSON."""
@@ -487,11 +494,3 @@ def _is_key(use: Use) -> bool:
         return True
     callee = use.call.func if use.call is not None else None
     return isinstance(callee, ast.Attribute) and callee.attr in _KEYS
-
-
-def _is_unsorted(keyword: ast.keyword) -> bool:
-    return (
-        keyword.arg == "sort_keys"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is False
-    )

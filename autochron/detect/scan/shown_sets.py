@@ -43,3 +43,12 @@ def places_that_show_choices(
     )
     for shown in _SHOWING_CHOICES if given else ():
         yield from flow.sites.get(shown, ())
+
+
+def is_unsorted(keyword: ast.keyword) -> bool:
+    """Return whether a keyword has keys and sets written in their own order."""
+    return (
+        keyword.arg == "sort_keys"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+    )

@@ -79,6 +79,8 @@ def _known(rule: SourceRule, call: str) -> Source | LibraryCall:
         only_with=_argument(rule.only_with, rule.only_with_position),
         if_keyword=rule.if_keyword,
         if_text=rule.if_text,
+        if_attribute=rule.if_attribute,
+        unless_call=rule.unless_call,
         harmless=rule.harmless,
         unless_of=rule.unless_of,
     )

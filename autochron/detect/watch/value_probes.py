@@ -17,9 +17,8 @@ from typing import Any, cast
 from autochron.detect.line_hash import hash_of
 from autochron.detect.rewriting import NAME, RewrittenModule, rewrite
 from autochron.detect.scan.flow import qualname_of
-from autochron.detect.scan.set_order import OrderSite
-from autochron.detect.steadiness import has_one_order, hashes_alike, shows_place
-from autochron.model import Covered, Finding, Site
+from autochron.detect.steadiness import has_one_order, hashes_alike, hashes_by_place, shows_place
+from autochron.model import Category, Covered, Finding, Site
 from autochron.project import package_of, read_source, texts_of
 
 _QUIET = frozenset({str, bytes, int, float, bool, complex, type(None), type})
@@ -52,9 +51,9 @@ class ValueProbes:
         self._name = name
         self._is_inside = is_inside
         self._codes: dict[str, CodeType] = {}
-        self._sites: dict[str, tuple[OrderSite, Site]] = {}
-        self._counts: dict[tuple[str, bool], int] = {}
-        """By key and whether it was inside a boundary: how often the site got such a value."""
+        self._sites: dict[str, Site] = {}
+        self._counts: dict[tuple[str, tuple[Category, str], bool], int] = {}
+        """By key, by category and source, and by whether it was inside a boundary: how often the site got such a value."""
         self._text_types: dict[type, bool] = {}
         """Types of C, and whether their text has an address."""
 
@@ -87,21 +86,19 @@ class ValueProbes:
         )
         texts = texts_of(source)
         for key, order in module.sites.items():
-            site = Site(name, order.line, qualname_of(order.spot), hash_of(texts[order.line - 1]))
-            self._sites[key] = order, site
+            self._sites[key] = Site(name, order.line, qualname_of(order.spot), hash_of(texts[order.line - 1]))
         return module
 
     def findings(self) -> list[Finding]:
         """Return the findings so far, sorted by site."""
         found = []
-        for (key, is_inside), count in list(self._counts.items()):
-            order, site = self._sites[key]
+        for (key, (category, call), is_inside), count in list(self._counts.items()):
             covered: Covered | None = "boundary" if is_inside else None
             found.append(
                 Finding(
-                    site=site,
-                    category=order.category,
-                    call=order.call,
+                    site=self._sites[key],
+                    category=category,
+                    call=call,
                     count=count,
                     tier="direct",
                     covered=covered,
@@ -110,20 +107,32 @@ class ValueProbes:
         return sorted(found, key=lambda finding: (finding.site.file, finding.site.line, finding.call))
 
     def __call__(self, key: str, kind: str, value: Any) -> Any:
-        if self._differs(kind, value):
-            place = key, self._is_inside()
+        found = self._found(kind, value)
+        if found is not None:
+            place = key, found, self._is_inside()
             self._counts[place] = self._counts.get(place, 0) + 1
         return value
 
-    def _differs(self, kind: str, value: Any) -> bool:
-        """Return whether what a site makes of a value differs from one process to the next."""
-        if kind == "text":
-            return type(value) not in _QUIET and self._shows_address(value)
-        if kind == "hashed":
-            return _hash_differs(value)
-        if kind == "holding":
-            return _holds_set(value, _DEPTH)
-        return isinstance(value, set | frozenset) and not has_one_order(value)
+    def _found(self, kind: str, value: Any) -> tuple[Category, str] | None:
+        """Return the category and the source of what a site makes of a value; None if it is the same in each process."""
+        match kind:
+            case "text" if type(value) in _QUIET:
+                return None
+            case "text" if self._shows_address(value):
+                return "identity", "object.__repr__"
+            case "text" if _shows_set(value, _DEPTH):
+                return "set-order", "set.__repr__"
+            case "each" if type(value) in _CONTAINERS and self._shows_address(value):
+                return "identity", "object.__repr__"
+            case "hashed" if _hash_differs(value):
+                return "identity" if hashes_by_place(value) else "set-order", "hash"
+            case "holding" if _holds_set(value, _DEPTH):
+                return "set-order", "set.__iter__"
+            case "iterated" | "set" if isinstance(value, set | frozenset) and not has_one_order(value):
+                return "set-order", "set.__iter__"
+            case "popped" if isinstance(value, set) and not has_one_order(value):
+                return "set-order", "set.pop"
+        return None
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -177,6 +186,14 @@ def _first_of(values: Iterable[Any]) -> list[Any]:
         return [value for value, _ in zip(values, range(_MOST), strict=False)]
     except RuntimeError:
         return []
+
+
+def _shows_set(value: Any, depth: int) -> bool:
+    """Return whether the text of a value has a set of which the order differs."""
+    if isinstance(value, set | frozenset):
+        return not has_one_order(value)
+    held = _held_by(value) if depth and type(value) not in _QUIET else None
+    return held is not None and any(_shows_set(each, depth - 1) for each in _first_of(held))
 
 
 def _holds_set(value: Any, depth: int) -> bool:
