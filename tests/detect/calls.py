@@ -7,7 +7,9 @@ ARGUMENTS = {
     "time.clock_gettime_ns": "time.CLOCK_REALTIME",
     "time.strftime": "'%Y'",
     "wsgiref.handlers.format_date_time": "None",
+    "resource.getrlimit": "resource.RLIMIT_NOFILE",
     "resource.getrusage": "resource.RUSAGE_SELF",
+    "signal.getitimer": "signal.ITIMER_REAL",
     "timeit.timeit": "number=1",
     "timeit.repeat": "number=1",
     "random.uniform": "1, 2",
@@ -170,8 +172,8 @@ EXPRESSIONS = {
 PRELUDE = """
 import _thread, asyncio, bz2, codecs, concurrent.futures, ctypes, datetime, dbm, email.utils, filecmp, gc, getpass, glob, gzip
 import linecache, locale, lzma, multiprocessing, multiprocessing.connection, multiprocessing.pool, numpy, numpy.random, os
-import pathlib, platform, pty, pwd, random, resource, secrets, select, shelve, shutil, socket, sqlite3, ssl, subprocess, sys
-import sysconfig, tarfile, tempfile, threading, time, timeit, tracemalloc, uuid, weakref, wsgiref.handlers
+import pathlib, platform, pty, pwd, random, resource, secrets, select, shelve, shutil, signal, socket, sqlite3, ssl, subprocess
+import sys, sysconfig, tarfile, tempfile, threading, time, timeit, tracemalloc, uuid, weakref, wsgiref.handlers
 SEEDED, SYSTEM = random.Random(1), random.SystemRandom()
 UDP = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 THREAD = threading.Thread(target=int)

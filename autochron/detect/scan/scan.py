@@ -150,7 +150,9 @@ class _ModuleScan:
             if id(node) not in self._called and not is_class(name):
                 self._note(node.lineno, source, name, use.spot, start=node)
         if self._calls_of_c:  # then these tell, and not the loading of the library
-            self._found.take_away("ctypes.CDLL")  # but a run sees only the loading
+            loaded = self._found.take_away("ctypes.CDLL")
+            if not any(category == "native" for _, category in self._found.lines):
+                self.excused |= loaded  # all of the calls are determined; a run sees only the loading
         self._add_what_is_read_later()
         self._add_races()
         for order in self._orders.sites():
