@@ -2,8 +2,8 @@
 
 At the first run of each, `run` and `check` together found 163 of 247, 183 of 269, 175 of 275, 171 of 259, 214 of 258, 231 of
 304, 238 of 267 and 218 of 247 lines (the last two with `run --strict`), and flagged 32 of 84, 18 of 75, 10 of 81, 18 of 85,
-15 of 89, 16 of 90, 10 of 98 and 9 of 96 traps (of the last four, 12, 13, 7 and 5 under `check --strict`). Each taught something
-to the scan that met the next. Here the scan alone must not get worse than it is.
+15 of 89, 16 of 90, 10 of 98 and 9 of 96 traps (of the last four, 12, 13, 7 and 5 under `check --strict`). Each taught
+something to the scan that met the next. Here the scan alone must not get worse than it is.
 """
 
 from pathlib import Path

@@ -168,7 +168,7 @@ def test_the_rules_can_be_loaded(tmp_path):
         rules.snapshots,
     )
     assert [len(table) for table in tables] == [5, 1, 1, 1, 1, 1, 1]
-    assert len(re.findall(r"^\[\[\w+\]\]", text, re.MULTILINE)) == 11
+    assert len(re.findall(r"^\[\[\w+\]\]", text, re.MULTILINE)) == 12
     assert (rules.redact.names, rules.ambient) == (("desk_code",), ("clock",))
 
 
