@@ -172,8 +172,8 @@ EXPRESSIONS = {
 PRELUDE = """
 import _thread, asyncio, bz2, codecs, concurrent.futures, ctypes, datetime, dbm, email.utils, filecmp, gc, getpass, glob, gzip
 import linecache, locale, lzma, multiprocessing, multiprocessing.connection, multiprocessing.pool, numpy, numpy.random, os
-import pathlib, platform, pty, pwd, random, resource, secrets, select, shelve, shutil, signal, socket, sqlite3, ssl, subprocess
-import sys, sysconfig, tarfile, tempfile, threading, time, timeit, tracemalloc, uuid, weakref, wsgiref.handlers
+import pathlib, platform, pty, pwd, random, resource, secrets, select, shelve, shutil, signal, socket, sqlite3, ssl
+import subprocess, sys, sysconfig, tarfile, tempfile, threading, time, timeit, tracemalloc, uuid, weakref, wsgiref.handlers
 SEEDED, SYSTEM = random.Random(1), random.SystemRandom()
 UDP = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 THREAD = threading.Thread(target=int)

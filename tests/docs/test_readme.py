@@ -49,7 +49,13 @@ def commands() -> list[str]:
 def test_rules_can_be_loaded(text, tmp_path):
     (tmp_path / "autochron.toml").write_text(text)
     rules = load_rules(tmp_path / "autochron.toml")
-    tables = rules.boundaries or rules.ignores or rules.snapshots or rules.sources or (rules.effects and rules.outputs)
+    tables = (
+        rules.boundaries
+        or rules.ignores
+        or rules.snapshots
+        or rules.sources
+        or (rules.effects and rules.outputs)
+    )
     assert tables or (rules.ambient and rules.ambients)
 
 

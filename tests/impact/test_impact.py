@@ -51,7 +51,13 @@ def test_there_are_enough_programs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", BATCHES)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(names, marks=[pytest.mark.thorough] if index else [])
+        for index, names in enumerate(BATCHES)
+    ],
+)
 def test_no_harmless_site_is_called_harmful_and_every_harmful_one_is_found(project, names):
     beside = [BESIDE[name] for name in names if name in BESIDE]
     for name in (*names, *beside, "agent"):

@@ -153,7 +153,7 @@ def test_no_more_than_was_paid(replay):
         (DEFAULT, TEST),
         (CLOSURE, TEST),
         pytest.param(FILE, RERUN, marks=pytest.mark.thorough),
-        pytest.param(HELPER, RERUN),
+        pytest.param(HELPER, RERUN, marks=pytest.mark.thorough),
     ],
     ids=[
         *("helper", "file", "local", "object", "table"),

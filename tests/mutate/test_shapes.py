@@ -193,6 +193,7 @@ def test_a_generator_is_studied(tmp_path):
     assert_right(study_of_folder(new_incident(tmp_path, **GENERATOR)))
 
 
+@pytest.mark.thorough
 def test_a_fix_in_place_is_studied(tmp_path):
     """The trace was recorded before the fix, so it shows that a mutant lets the same refund through."""
     folder = new_incident(tmp_path, test_incident=NO_SWAP)

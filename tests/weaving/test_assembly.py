@@ -293,7 +293,7 @@ def test_a_splice_of_a_program_keeps_every_handler(program):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
-    [pytest.param(part, marks=[pytest.mark.thorough] if part % 6 else []) for part in range(PARTS)],
+    [pytest.param(part, marks=[pytest.mark.thorough] if part else []) for part in range(PARTS)],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_the_standard_library_is_restored_and_a_splice_of_it_keeps_every_handler(part):
