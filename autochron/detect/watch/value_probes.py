@@ -23,6 +23,8 @@ from autochron.project import package_of, read_source, texts_of
 
 _QUIET = frozenset({str, bytes, int, float, bool, complex, type(None), type})
 """Types whose values have no address in their text."""
+_LISTED = frozenset({list, tuple, dict, range})
+"""Types that are iterated in an order of their own."""
 _CONTAINERS = (list, tuple, set, frozenset)
 _MOST = 100
 """The most elements of a container that are looked at."""
@@ -107,6 +109,9 @@ class ValueProbes:
         return sorted(found, key=lambda finding: (finding.site.file, finding.site.line, finding.call))
 
     def __call__(self, key: str, kind: str, value: Any) -> Any:
+        own = type(value)
+        if (own in _QUIET and kind != "hashed") or (own in _LISTED and kind == "iterated"):
+            return value  # first, since most are
         found = self._found(kind, value)
         if found is not None:
             place = key, found, self._is_inside()
@@ -116,8 +121,6 @@ class ValueProbes:
     def _found(self, kind: str, value: Any) -> tuple[Category, str] | None:
         """Return the category and the source of what a site makes of a value; None if it is the same in each process."""
         match kind:
-            case "text" if type(value) in _QUIET:
-                return None
             case "text" if self._shows_address(value):
                 return "identity", "object.__repr__"
             case "text" if _shows_set(value, _DEPTH):
