@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple, TypeAlias
 
-from autochron.detect.scan.flow import FlowScope, Function, Spot, last_name
+from autochron.detect.scan.flow import FlowScope, Function, Spot, is_made_command
 
 
 class Known(NamedTuple):
@@ -140,11 +140,4 @@ def tells_of_sets(value: Value) -> bool:
 
 def is_command(value: Value) -> bool:
     """Return whether a value is a function that a decorator has made a command, as click does."""
-    decorators = (
-        []
-        if not isinstance(value, Routine) or isinstance(value.node, ast.Lambda)
-        else value.node.decorator_list
-    )
-    return any(
-        last_name(each.func if isinstance(each, ast.Call) else each) == "command" for each in decorators
-    )
+    return isinstance(value, Routine) and is_made_command(value.node)

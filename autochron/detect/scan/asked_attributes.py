@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autochron.detect.scan.abstract_values import Known, Produced
+from autochron.detect.scan.abstract_values import Instance, Known, Produced, Type
 from autochron.detect.scan.flow import Spot
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import ATTRIBUTES
@@ -14,6 +14,8 @@ from autochron.detect.scan.library_call import LibraryCall
 def asked_by_attribute(evaluation: Evaluation, node: ast.Attribute, spot: Spot) -> LibraryCall | None:
     """Return what reading an attribute of `ATTRIBUTES` asks for; None if it is one of another object."""
     found = ATTRIBUTES[node.attr]
+    if any(isinstance(value, Instance | Type) for value in evaluation.values(node.value, spot)):
+        return None  # an attribute of the module's own
     if found.only_of and not _is_part_of(evaluation, node.value, spot, found.only_of):
         return None
     return LibraryCall(found.category, found.call)

@@ -10,6 +10,9 @@ from autochron.detect.scan.flow import ModuleFlow, last_name
 from autochron.detect.scan.libraries import DEFERRING, FACTORIES
 from autochron.detect.scan.library_call import LibraryCall
 
+_RUN_BY = {"add_argument": ("parse_args", "parse_known_args"), "option": ("main",), "argument": ("main",)}
+"""By the call that is passed a callable for an argument of the command line: the methods that run it."""
+
 
 def reaching(node: ast.Call, bound: tuple[ast.Call, ...]) -> Iterator[tuple[ast.Call, int]]:
     """Yield the calls whose arguments reach a callable, each with the offset of its positional arguments.
@@ -43,6 +46,10 @@ def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
     if source.if_keyword is not None and source.if_keyword not in flow.keywords:
         return False
     if source.if_attribute is not None and source.if_attribute not in flow.attributes:
+        return False
+    if source.unless_keyword is not None and source.unless_keyword in flow.keywords:
+        return False
+    if source.if_call is not None and source.if_call not in flow.sites:
         return False
     if source.unless_call is not None and source.unless_call in flow.sites:
         return False
@@ -106,3 +113,9 @@ def waits_for_all(node: ast.Call) -> bool:
         and all(keyword.arg == "return_when" for keyword in node.keywords)
         and all(last_name(keyword.value) == "ALL_COMPLETED" for keyword in node.keywords)
     )
+
+
+def lines_that_run(flow: ModuleFlow, call: ast.Call, keyword: str | None) -> Iterator[int]:
+    """Yield the lines that run a callable which is passed for an argument of the command line."""
+    running = _RUN_BY.get(last_name(call.func), ()) if keyword in ("type", "default", "callback") else ()
+    return (place.node.lineno for name in running for place in flow.sites.get(name, ()))

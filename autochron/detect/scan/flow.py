@@ -238,6 +238,14 @@ def is_manager(function: Function) -> bool:
     return any(last_name(decorator) in ("contextmanager", "asynccontextmanager") for decorator in decorators)
 
 
+def is_made_command(function: Function) -> bool:
+    """Return whether a decorator makes a function a command, as click does: a call passes words for it to parse."""
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    return any(
+        last_name(each.func if isinstance(each, ast.Call) else each) == "command" for each in decorators
+    )
+
+
 def is_property(function: Function) -> bool:
     """Return whether reading an attribute of an instance calls a function of its class."""
     if isinstance(function, ast.Lambda):

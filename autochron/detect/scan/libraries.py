@@ -133,7 +133,7 @@ class ReadAttribute(NamedTuple):
 _CONSOLES = ("rich.console.Console", "rich.get_console")
 ATTRIBUTES: dict[str, ReadAttribute] = {
     "__array_interface__": ReadAttribute("identity", "id"),
-    "elapsed": ReadAttribute("clock", "time.perf_counter", ("httpx.", "requests.", "rich.progress.")),
+    "elapsed": ReadAttribute("clock", "time.perf_counter"),
     "width": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "size": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "is_terminal": ReadAttribute("host", "os.isatty", _CONSOLES),
@@ -182,6 +182,11 @@ UNORDERED = frozenset(
 )
 """Callables that return results in the order in which they are done."""
 METHODS: dict[str, LibraryCall] = {
+    "get_help": LibraryCall(
+        "host", "shutil.get_terminal_size", if_call="Context", unless_keyword="terminal_width"
+    ),
+    "getsockname": LibraryCall("network", "socket.socket.connect"),
+    "getpeername": LibraryCall("network", "socket.socket.connect"),
     "main": LibraryCall("env", ENVIRONMENT, if_keyword="envvar"),
     "set_cookie": LibraryCall("clock", "time.time", only_with=Argument(99, "expires")),
     **{
@@ -213,16 +218,18 @@ ENCODERS = frozenset(
 """Callables whose result has the order of the sets that their first argument holds."""
 SHOWING_ADDRESSES = frozenset(
     {
-        "threading.Lock", "threading.RLock", "threading.Event", "threading.Condition", "threading.Semaphore", "asyncio.Lock",
-        "asyncio.Event", "asyncio.Semaphore", "io.StringIO", "io.BytesIO", "requests.Session", "httpx.Client",
-        "httpx.AsyncClient", "sqlite3.connect", "queue.Queue", "asyncio.Queue", "random.Random", "unittest.mock.Mock",
-        "unittest.mock.MagicMock", "unittest.mock.AsyncMock", "functools.partial", "builtins.object",
-        "contextvars.ContextVar", "asyncio.Condition", "asyncio.Future", "concurrent.futures.Future", "threading.local",
-        "concurrent.futures.ThreadPoolExecutor", "concurrent.futures.ProcessPoolExecutor", "openai.OpenAI",
-        "openai.AsyncOpenAI", "anthropic.Anthropic", "anthropic.AsyncAnthropic", "aiohttp.ClientSession",
-        "queue.SimpleQueue", "queue.PriorityQueue", "queue.LifoQueue", "argparse.ArgumentParser", "logging.Formatter",
-        "operator.methodcaller", "itertools.count", "json.JSONEncoder", "json.JSONDecoder", "numpy.random.default_rng",
-        "random.SystemRandom", "http.client.HTTPConnection", "sched.scheduler",
+        "threading.Lock", "threading.RLock", "threading.Event", "threading.Condition", "threading.Semaphore",
+        "asyncio.Lock", "asyncio.Event", "asyncio.Semaphore", "io.StringIO", "io.BytesIO", "requests.Session",
+        "httpx.Client", "httpx.AsyncClient", "sqlite3.connect", "queue.Queue", "asyncio.Queue", "random.Random",
+        "unittest.mock.Mock", "unittest.mock.MagicMock", "unittest.mock.AsyncMock", "functools.partial",
+        "builtins.object", "contextvars.ContextVar", "asyncio.Condition", "asyncio.Future",
+        "concurrent.futures.Future", "threading.local", "concurrent.futures.ThreadPoolExecutor",
+        "concurrent.futures.ProcessPoolExecutor", "openai.OpenAI", "openai.AsyncOpenAI", "anthropic.Anthropic",
+        "anthropic.AsyncAnthropic", "aiohttp.ClientSession", "queue.SimpleQueue", "queue.PriorityQueue",
+        "queue.LifoQueue", "argparse.ArgumentParser", "logging.Formatter", "threading.current_thread",
+        "threading.main_thread", "threading.Thread", "operator.methodcaller", "itertools.count", "json.JSONEncoder",
+        "json.JSONDecoder", "numpy.random.default_rng", "random.SystemRandom", "http.client.HTTPConnection",
+        "sched.scheduler",
     }
 )  # fmt: skip
 """Classes and functions whose result shows its address where it is converted to text."""

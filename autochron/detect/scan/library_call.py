@@ -24,6 +24,10 @@ class LibraryCall(NamedTuple):
     """The text that the module has to have written out, or it does not reach the source."""
     if_attribute: str | None = None
     """The attribute that the module has to read, or it does not reach the source."""
+    unless_keyword: str | None = None
+    """The keyword by which some call of the module says what would be asked."""
+    if_call: str | None = None
+    """The last name of a call that the module has to make, or it does not reach the source."""
     unless_call: str | None = None
     """The last name of a call with which the module replaces the source."""
     harmless: tuple[str, ...] = ()

@@ -161,6 +161,7 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
             "io.TextIOWrapper",
             "io.BufferedReader",
             "builtins.iter",
+            "itertools.islice",
             "sqlalchemy.orm.Session",
             "sqlalchemy.orm.sessionmaker",
             "sqlalchemy.ext.asyncio.AsyncSession",

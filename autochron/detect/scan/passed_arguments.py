@@ -13,6 +13,7 @@ from autochron.detect.scan.flow import (
     Spot,
     Use,
     in_force,
+    is_made_command,
     is_static,
     last_name,
 )
@@ -76,9 +77,8 @@ def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
         if binding.kind != "parameter" or isinstance(function, ast.Lambda | None):
             continue
         is_none = isinstance(default, ast.Constant) and default.value is None
-        may_be_none = (
-            default is None and _names_none(binding.annotation) and not _calls_of(flow, function, scope)
-        )
+        is_called = _calls_of(flow, function, scope) and not is_made_command(function)
+        may_be_none = default is None and _names_none(binding.annotation) and not is_called
         if may_be_none or (is_none and not _is_always_passed(flow, binding, function)):
             return True
     return False

@@ -25,15 +25,16 @@ from autochron.detect.scan.abstract_values import (
 )
 from autochron.detect.scan.asked_attributes import asked_by_attribute
 from autochron.detect.scan.call_arguments import (
-    argument_of,
     depends_on_arguments,
     is_called_bare,
     is_determined,
+    lines_that_run,
     may_reach,
     reaching,
     samples_table,
     waits_for_all,
 )
+from autochron.detect.scan.determined_calls import may_be_determined
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
@@ -57,7 +58,6 @@ from autochron.detect.scan.library_call import LibraryCall
 from autochron.detect.scan.log_records import logged_fields
 from autochron.detect.scan.orderless_loops import loses_order
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
-from autochron.detect.scan.passed_arguments import may_be_left_out
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
@@ -65,6 +65,7 @@ from autochron.detect.scan.sql_statements import SqlStatements
 from autochron.detect.scan.statement_runs import StatementRuns
 from autochron.detect.scan.understood_threads import ThreadOrder, joined_at_once
 from autochron.detect.scan.value_uses import line_of
+from autochron.detect.scan.written_times import writes_time
 from autochron.model import Category
 
 _RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by"})
@@ -260,7 +261,10 @@ class _ModuleScan:
         source = self._lookup.find(value.name)
         if source is None or (isinstance(source, LibraryCall) and not may_reach(source, self._flow)):
             return
-        if any(self._is_determined(source, call, skip, spot) for call, skip in reaching(node, bound)):
+        if any(
+            may_be_determined(self._evaluation, source, call, skip, spot)
+            for call, skip in reaching(node, bound)
+        ):
             if isinstance(source, LibraryCall):  # a source itself is not called by such a call
                 self.excused.add((line_of(node), source.category))
             return
@@ -278,27 +282,6 @@ class _ModuleScan:
         self._calls_of_c = True
         if function not in PURE_IN_C and not function.startswith("_"):
             self._found.add(line_of(node), "native", f"ctypes.{function}", None, spot, callee=node.func)
-
-    def _is_determined(self, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot) -> bool:
-        """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
-        if isinstance(source, LibraryCall) and source.unless_of and node.args:
-            given_first = self._evaluation.values(node.args[0], spot)
-            return any(
-                isinstance(value, Produced) and value.name == source.unless_of for value in given_first
-            )
-        if source.category == "files" and node.args and self._is_in_memory(node.args[0], spot):
-            return True
-        if not is_determined(source, node, skip):
-            return False
-        given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
-        return not (isinstance(given, ast.Name) and may_be_left_out(self._flow, given, spot))
-
-    def _is_in_memory(self, node: ast.expr, spot: Spot) -> bool:
-        """Return whether what is opened is a buffer of the program."""
-        values = self._evaluation.values(node, spot)
-        return all(
-            isinstance(value, Produced) and value.name in ("io.BytesIO", "io.StringIO") for value in values
-        )
 
     def _by_last_name(self, use: Use, node: ast.Call) -> None:
         """Add what a call is a finding of by its last name alone, and what its statement of SQL asks for."""
@@ -319,6 +302,8 @@ class _ModuleScan:
             self._found.add(
                 line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, callee=called
             )
+        if last in ("open", "GzipFile") and writes_time(node, self._evaluation.values(called, spot)):
+            self._found.add(line_of(node), "clock", "time.time", None, spot, callee=called)
         for category, call in self._sql.asked_by(use):
             self._found.add(line_of(node), category, call, None, spot, callee=called)
 
@@ -428,6 +413,8 @@ class _ModuleScan:
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
             self._called.add(id(value.node))
             self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
+            lines = lines_that_run(self._flow, use.call, keyword)
+            self._found.add_reads((use.node.lineno, source.category, source.call), lines)
 
     def _store_callable(self, use: Use, value: Known) -> None:
         """Remember a source that is stored, unless its arguments would decide."""

@@ -11,6 +11,7 @@ import builtins
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from threading import Thread
 from types import CodeType, MappingProxyType
 from typing import Any, cast
 
@@ -157,8 +158,8 @@ class ValueProbes:
         kind: Any = type(value)
         if kind.__repr__ is _DEFAULT_REPR:
             return bool(kind.__str__ is _DEFAULT_STR)
-        if kind.__module__ == "unittest.mock":
-            return True  # its text has its `id`
+        if kind.__module__ == "unittest.mock" or isinstance(value, Thread):
+            return True  # its text has an identifier of its own
         if not shows_place(value):
             return False
         known = self._text_types.get(kind)
@@ -178,8 +179,9 @@ def _held_by(value: Any) -> Iterable[Any] | None:
         return cast("Iterable[Any]", value)
     if kind is dict or kind is defaultdict:
         return [*value.keys(), *value.values()] if len(value) <= _MOST else value.values()
-    if kind.__str__ is _DEFAULT_STR and _is_made_of_fields(kind):
-        return getattr(value, "__dict__", {}).values()
+    is_model = str(getattr(kind.__str__, "__module__", "")).startswith("pydantic.")
+    if is_model or (kind.__str__ is _DEFAULT_STR and _is_made_of_fields(kind)):
+        return cast("Iterable[Any]", getattr(value, "__dict__", {}).values())
     return None
 
 

@@ -1,0 +1,36 @@
+"""Find the calls of sources whose arguments determine the value."""
+
+from __future__ import annotations
+
+import ast
+
+from autochron.detect.catalogue import Source
+from autochron.detect.scan.abstract_values import Produced
+from autochron.detect.scan.call_arguments import argument_of, is_determined
+from autochron.detect.scan.flow import Spot
+from autochron.detect.scan.infer import Evaluation
+from autochron.detect.scan.library_call import LibraryCall
+from autochron.detect.scan.passed_arguments import may_be_left_out
+
+
+def may_be_determined(
+    evaluation: Evaluation, source: Source | LibraryCall, node: ast.Call, skip: int, spot: Spot
+) -> bool:
+    """Return whether the arguments of a call determine its value; not by a parameter that may be None."""
+    if isinstance(source, LibraryCall) and source.unless_of and node.args:
+        given_first = evaluation.values(node.args[0], spot)
+        return any(isinstance(value, Produced) and value.name == source.unless_of for value in given_first)
+    if source.category == "files" and node.args and _is_in_memory(evaluation, node.args[0], spot):
+        return True
+    if not is_determined(source, node, skip):
+        return False
+    given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
+    return not (isinstance(given, ast.Name) and may_be_left_out(evaluation.flow, given, spot))
+
+
+def _is_in_memory(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:
+    """Return whether what is opened is a buffer of the program."""
+    values = evaluation.values(node, spot)
+    return all(
+        isinstance(value, Produced) and value.name in ("io.BytesIO", "io.StringIO") for value in values
+    )
