@@ -384,6 +384,7 @@ def _identity() -> Iterator[Source]:
     yield from _unseen("identity", " ".join(COLLECTED), "direct")
     # For the scan only: a patch would change their value, since it holds one more reference to the arguments.
     yield from _unseen("identity", "gc.get_referrers sys.getrefcount", "direct")
+    yield from _unseen("identity", "sys._current_frames", "direct")
     yield from _of("gc", "identity", "collect get_objects get_count get_stats get_freeze_count", "direct")
     yield from _of("weakref", "identity", "getweakrefcount getweakrefs", "direct")
     yield from _of("threading", "identity", "get_native_id", "direct")

@@ -256,6 +256,8 @@ class SourceRule(Struct, frozen=True, kw_only=True):
     """The text that the module has to have written out, or nothing is asked for."""
     if_attribute: str | None = None
     """The attribute that the module has to read, or nothing is asked for."""
+    if_concurrent: bool = False
+    """Whether the module has to import what starts threads, tasks or processes, or nothing is asked for."""
     if_call: str | None = None
     """The last name of a call that the module has to make, or nothing is asked for."""
     unless_call: str | None = None

@@ -14,6 +14,8 @@ from autochron.detect.scan.library_call import LibraryCall
 def asked_by_attribute(evaluation: Evaluation, node: ast.Attribute, spot: Spot) -> LibraryCall | None:
     """Return what reading an attribute of `ATTRIBUTES` asks for; None if it is one of another object."""
     found = ATTRIBUTES[node.attr]
+    if node.attr == "data" and not (isinstance(node.value, ast.Attribute) and node.value.attr == "ctypes"):
+        return None
     if any(isinstance(value, Instance | Type) for value in evaluation.values(node.value, spot)):
         return None  # an attribute of the module's own
     if found.only_of and not _is_part_of(evaluation, node.value, spot, found.only_of):

@@ -10,6 +10,21 @@ from autochron.detect.scan.flow import ModuleFlow, last_name
 from autochron.detect.scan.libraries import DEFERRING, FACTORIES
 from autochron.detect.scan.library_call import LibraryCall
 
+_CONCURRENT = frozenset(
+    {
+        "threading",
+        "_thread",
+        "concurrent",
+        "multiprocessing",
+        "asyncio",
+        "anyio",
+        "trio",
+        "gevent",
+        "joblib",
+        "dask",
+    }
+)
+"""Packages that start threads, tasks or processes."""
 _RUN_BY = {"add_argument": ("parse_args", "parse_known_args"), "option": ("main",), "argument": ("main",)}
 """By the call that is passed a callable for an argument of the command line: the methods that run it."""
 
@@ -32,13 +47,13 @@ def is_determined(source: Source | LibraryCall, node: ast.Call, skip: int) -> bo
     if isinstance(source, LibraryCall):
         if first is not None and first in source.harmless:
             return True
-        return source.only_with is not None and argument_of(source.only_with, node, skip) is None
+        return source.only_with is not None and not _is_passed(source.only_with, node, skip)
     if source.words:
         return first not in source.words
     if first is not None and first in source.harmless:
         return True
     mode = literal_of(argument_of(source.mode, node, skip)) if source.mode is not None else None
-    return isinstance(mode, str) and not set(mode) & {"r", "+"}
+    return isinstance(mode, str) and not set(mode) & {"r", "+", "x"}
 
 
 def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
@@ -49,11 +64,29 @@ def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
         return False
     if source.unless_keyword is not None and source.unless_keyword in flow.keywords:
         return False
+    if source.if_concurrent and not _is_concurrent(flow):
+        return False
     if source.if_call is not None and source.if_call not in flow.sites:
         return False
     if source.unless_call is not None and source.unless_call in flow.sites:
         return False
     return source.if_text is None or source.if_text in flow.texts
+
+
+def _is_passed(argument: Argument, node: ast.Call, skip: int) -> bool:
+    """Return whether an argument is passed by its name or its place; not whether `**` may hold it."""
+    plain = ast.Call(node.func, node.args, [keyword for keyword in node.keywords if keyword.arg is not None])
+    return argument_of(argument, plain, skip) is not None
+
+
+def _is_concurrent(flow: ModuleFlow) -> bool:
+    """Return whether a module imports something that starts threads, tasks or processes."""
+    return any(
+        binding.kind == "import" and binding.dotted.partition(".")[0] in _CONCURRENT
+        for scope in (flow.module, *flow.scopes.values())
+        for bindings in scope.bindings.values()
+        for binding in bindings
+    )
 
 
 def argument_of(argument: Argument, node: ast.Call, skip: int) -> ast.expr | None:

@@ -75,6 +75,12 @@ class ClassTexts:
             for binding in bindings
         )
 
+    def has_plain_bases(self, scope: FlowScope | None) -> bool:
+        """Return whether a class has its text from `object`, but for what it says itself."""
+        if scope is None or scope.kind != "class":
+            return False
+        return all(_is_plain(base) for base in self._evaluation.bases(scope))
+
     def holds_set(self, value: object) -> bool:
         """Return whether a value is an instance of a model that has a set of texts as a field, and no serializer for it."""
         return (

@@ -43,8 +43,9 @@ _PUTTING = frozenset({"put", "put_nowait", "send", "send_nowait"})
 _TAKING = frozenset({"get", "receive", "get_nowait", "receive_nowait"})
 _QUEUES = frozenset(
     {
-        "queue.Queue", "queue.SimpleQueue", "asyncio.Queue", "multiprocessing.Queue", "multiprocessing.SimpleQueue",
-        "anyio.create_memory_object_stream", "trio.open_memory_channel", "janus.Queue",
+        "queue.Queue", "queue.SimpleQueue", "queue.PriorityQueue", "queue.LifoQueue", "asyncio.PriorityQueue",
+        "asyncio.Queue", "multiprocessing.Queue", "multiprocessing.SimpleQueue", "anyio.create_memory_object_stream",
+        "trio.open_memory_channel", "janus.Queue",
     }
 )  # fmt: skip
 """Callables whose result is read in the order in which it was written."""
@@ -59,6 +60,7 @@ _LIMITED = frozenset(
     {"wait_for", "timeout", "timeout_at", "fail_after", "result", "get", "acquire", "exception"}
 )
 """Last names of callables that raise if something takes too long."""
+_LIMIT_ERRORS = frozenset({"TimeoutError", "Empty", "TimeoutExpired"})
 _APPEND = "list.append"
 _TAKE = "queue.get"
 _WORKER = "threading.current_thread"
@@ -181,6 +183,16 @@ class CompletionOrder:
                     for member in members:
                         if isinstance(member, Routine):
                             yield member, is_repeated
+                            yield from ((around, is_repeated) for around in self._wrapped_around(member))
+
+    def _wrapped_around(self, routine: Routine) -> Iterator[Routine]:
+        """Yield the functions of the module that decorators put around a function."""
+        decorators = [] if isinstance(routine.node, ast.Lambda) else routine.node.decorator_list
+        outer = routine.scope.outer or routine.scope
+        for decorator in decorators:
+            for value in self.evaluation.values(decorator, self.spot_of(outer)):
+                if isinstance(value, Routine):
+                    yield from (made for made in self.evaluation.returned(value) if isinstance(made, Routine))
 
     def followed(self, started: Iterator[StartedRoutine]) -> Iterator[StartedRoutine]:
         """Yield concurrent functions and the functions of the module that they call."""
@@ -238,6 +250,8 @@ class CompletionOrder:
                     yield RacingPlace(
                         called.end_lineno or call.lineno, _APPEND, self.spot_of(scope), called.value
                     )
+                if called.attr in _TAKING and self._is_queue(called.value, self.spot_of(scope)):
+                    yield RacingPlace(call.lineno, _TAKE, self.spot_of(scope), call)
                 handed = (last_name(argument) for argument in call.args)
                 is_queued = is_queued or called.attr in _PUTTING or any(name in _PUTTING for name in handed)
             yield from self._stored(one)
@@ -305,6 +319,14 @@ class CompletionOrder:
         for use in self.flow.iterated:
             if self._is_queue(use.node, use.spot):
                 yield RacingPlace(use.node.lineno, _TAKE, use.spot, use.node)
+        for use in self.flow.references:
+            is_iterated = use.call is not None and last_name(use.call.func) == "iter"
+            if (
+                is_iterated
+                and isinstance(use.node, ast.Attribute)
+                and self._is_queue(use.node.value, use.spot)
+            ):
+                yield RacingPlace(use.node.lineno, _TAKE, use.spot, use.node)
 
     def _is_queue(self, node: ast.expr, spot: Spot) -> bool:
         return any(
@@ -316,10 +338,16 @@ class CompletionOrder:
 
     def _limited(self) -> Iterator[RacingPlace]:
         """Yield the calls with a time limit whose end is handled: which of two comes first decides a branch."""
+        names = _LIMIT_ERRORS | {
+            name
+            for name, bindings in self.flow.module.bindings.items()
+            for binding in bindings
+            if binding.kind == "import" and binding.dotted.rpartition(".")[2] in _LIMIT_ERRORS
+        }
         handled = {
             id(part): any(map(_does_something, limits))
             for node in self.flow.tries
-            for limits in [[handler for handler in node.handlers if _catches_timeout(handler)]]
+            for limits in [[handler for handler in node.handlers if _catches_timeout(handler, names)]]
             if limits
             for statement in node.body
             for part in ast.walk(statement)
@@ -334,11 +362,9 @@ class CompletionOrder:
                     yield RacingPlace(use.node.lineno, _LIMIT, use.spot, use.node)
 
 
-def _catches_timeout(handler: ast.ExceptHandler) -> bool:
+def _catches_timeout(handler: ast.ExceptHandler, names: frozenset[str]) -> bool:
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(
-        kind is not None and last_name(kind) in ("TimeoutError", "Empty", "TimeoutExpired") for kind in kinds
-    )
+    return any(kind is not None and last_name(kind) in names for kind in kinds)
 
 
 def _is_repeated(spot: Spot) -> bool:

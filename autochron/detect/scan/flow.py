@@ -153,6 +153,8 @@ class ModuleFlow:
         sites: calls, by the last name of the callee.
         scopes: the scope that a definition opens, by the id of its node.
         assigned: the bindings of attributes, by the attribute.
+        keys: the key of each subscript that is read, by the id of its container.
+        constant_keys: the containers, by their last name, and the written-out keys under which the module itself stores.
         items: what is stored under keys of containers, by the last name of the container.
         attributes: the names of attributes that are read.
         spots: the spot inside a comprehension, by the id of its node.
@@ -175,8 +177,16 @@ class ModuleFlow:
         self.texts: set[str] = set()
         self.generators: set[int] = set()
         self.tries: list[ast.Try] = []
+        self.keys: dict[int, ast.expr] = {}
+        self.constant_keys: set[tuple[str, object]] = set()
         self.items: dict[str, list[tuple[ast.expr, Spot]]] = {}
         self.attributes: set[str] = set()
+
+    def store(self, name: str, key: ast.expr, value: ast.expr, spot: Spot) -> None:
+        """Note that something is stored under a key of a container, by the container's last name."""
+        self.items.setdefault(name, []).append((value, spot))
+        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant) and spot.scope is self.module:
+            self.constant_keys.add((name, key.value))
 
 
 def in_force(bindings: list[FlowBinding], scope: FlowScope, spot: Spot | None) -> list[FlowBinding]:

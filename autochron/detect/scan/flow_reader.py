@@ -258,7 +258,7 @@ class FlowReader:
                 self.expression(base, "base")
                 self.expression(key, "operand")
                 if kind == "value" and value is not None:
-                    self._flow.items.setdefault(last_name(base), []).append((value, self._spot))
+                    self._flow.store(last_name(base), key, value, self._spot)
             case _:
                 self.expression(target, "other")
 
@@ -429,6 +429,7 @@ class FlowReader:
             self.expression(operand, "subscript" if is_container else compared)
 
     def _subscript(self, node: ast.Subscript, position: Position, *, order_lost: bool) -> None:
+        self._flow.keys[id(node.value)] = node.slice
         self.expression(node.value, "subscript" if isinstance(node.ctx, ast.Load) else "base")
         self.expression(node.slice, "operand")
 

@@ -64,6 +64,7 @@ from autochron.detect.scan.library_results import (
     SPECIALS,
     TEXT_BUILTINS,
     constructed_set,
+    function_of_c,
     is_stable,
     joined,
     listed_objects,
@@ -390,10 +391,9 @@ class Evaluation:
                 return tuple(value for base in bases for value in self.attribute(base, name, node))
             case Known(name=name):
                 return self._known_result(name, node, spot)
-            case Produced(opened=ast.Call()):
-                return (called,)
-            case _:
-                return UNKNOWN
+            case Produced(name=name, opened=opened):
+                return function_of_c(name, node) if opened is None else (called,)
+        return UNKNOWN
 
     def returned(self, routine: Routine) -> Values:
         """Return the values that a function of this module may return."""

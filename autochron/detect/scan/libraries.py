@@ -95,14 +95,6 @@ INERT: tuple[str, ...] = (
     "builtins.setattr", "builtins.delattr", "builtins.super", "unittest.mock.", "typing.", "pytest.",
 )  # fmt: skip
 """Callables that make no use of their arguments. A name that ends with a dot stands for all names that begin so."""
-_PURE_IN_C = (
-    "abs labs llabs sqrt cbrt pow exp log log2 log10 sin cos tan asin acos atan atan2 floor ceil fabs fmod round trunc hypot "
-    "strlen strcmp strncmp strcasecmp strchr strstr memcmp memcpy memset toupper tolower isalpha isdigit atoi atol strtol "
-    "strtod qsort bsearch div printf puts putchar fflush malloc calloc free usleep sleep"
-)
-PURE_IN_C = frozenset(_PURE_IN_C.split())
-"""Functions of C libraries whose value their arguments determine, or that have none."""
-
 NOT_CALLING: tuple[str, ...] = (
     *INERT, "builtins.repr", "builtins.str", "builtins.print", "builtins.hash", "builtins.len", "builtins.bool",
     "builtins.vars", "builtins.dir", "functools.wraps", "functools.update_wrapper", "inspect.", "dis.", "pickle.",
@@ -130,15 +122,29 @@ class ReadAttribute(NamedTuple):
     """How the names of the objects begin that it is an attribute of; none for any object."""
 
 
+_PROCESSES = (
+    "multiprocessing.current_process", "multiprocessing.Process", "subprocess.Popen", "asyncio.subprocess.Process"
+)  # fmt: skip
 _CONSOLES = ("rich.console.Console", "rich.get_console")
 ATTRIBUTES: dict[str, ReadAttribute] = {
     "__array_interface__": ReadAttribute("identity", "id"),
+    "data": ReadAttribute("identity", "id"),
+    "_identity": ReadAttribute("ordering", "threading.current_thread", ("multiprocessing.current_process",)),
     "elapsed": ReadAttribute("clock", "time.perf_counter"),
     "width": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "size": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "is_terminal": ReadAttribute("host", "os.isatty", _CONSOLES),
     "_max_workers": ReadAttribute("host", "os.cpu_count"),
-    "pid": ReadAttribute("host", "os.getpid", ("multiprocessing.current_process",)),
+    "pid": ReadAttribute(
+        "host",
+        "os.getpid",
+        (
+            "multiprocessing.current_process",
+            "multiprocessing.Process",
+            "subprocess.Popen",
+            "asyncio.subprocess.Process",
+        ),
+    ),
 }
 
 INDEXED: dict[str, str] = {"ctypes.cdll": "ctypes.CDLL", "ctypes.pydll": "ctypes.CDLL"}
@@ -185,6 +191,7 @@ METHODS: dict[str, LibraryCall] = {
     "get_help": LibraryCall(
         "host", "shutil.get_terminal_size", if_call="Context", unless_keyword="terminal_width"
     ),
+    "OutputString": LibraryCall("clock", "time.time", if_text="expires"),
     "getsockname": LibraryCall("network", "socket.socket.connect"),
     "getpeername": LibraryCall("network", "socket.socket.connect"),
     "main": LibraryCall("env", ENVIRONMENT, if_keyword="envvar"),
@@ -245,9 +252,10 @@ _OPENING = (
     "asyncio.create_subprocess_shell urllib.request.urlopen socket.create_connection asyncio.open_connection "
     "asyncio.open_unix_connection httpx.stream httpx.Client.stream httpx.AsyncClient.stream "
     "anyio.create_memory_object_stream trio.open_memory_channel http.client.HTTPConnection.getresponse "
-    "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref aiosqlite.connect random.Random "
-    "random.SystemRandom numpy.random.default_rng numpy.random.RandomState numpy.random.SeedSequence "
-    "numpy.random.Generator requests.Request collections.ChainMap fsspec.open dbm.dumb.open dbm.gnu.open "
+    "sqlalchemy.create_engine sqlalchemy.ext.asyncio.create_async_engine weakref.ref aiosqlite.connect "
+    "random.Random random.SystemRandom numpy.random.default_rng numpy.random.RandomState "
+    "numpy.random.SeedSequence numpy.random.PCG64 numpy.random.MT19937 numpy.random.Philox "
+    "numpy.random.SFC64 requests.Request collections.ChainMap fsspec.open dbm.dumb.open dbm.gnu.open "
     "dbm.ndbm.open numpy.memmap aiohttp.ClientSession.get aiohttp.ClientSession.post "
     "aiohttp.ClientSession.request aiohttp.ClientSession.ws_connect urllib.request.OpenerDirector.open "
     "zict.File inspect.signature os.open glob.iglob mailbox.mbox mailbox.Maildir "

@@ -24,6 +24,8 @@ class LibraryCall(NamedTuple):
     """The text that the module has to have written out, or it does not reach the source."""
     if_attribute: str | None = None
     """The attribute that the module has to read, or it does not reach the source."""
+    if_concurrent: bool = False
+    """Whether the module has to import what starts threads, tasks or processes, or it does not reach the source."""
     unless_keyword: str | None = None
     """The keyword by which some call of the module says what would be asked."""
     if_call: str | None = None

@@ -162,6 +162,8 @@ SPECIALS: dict[str, Callable[[Evaluator, ast.Call, Spot], Values]] = {
             "io.BufferedReader",
             "builtins.iter",
             "itertools.islice",
+            "numpy.random.Generator",
+            "os.fdopen",
             "sqlalchemy.orm.Session",
             "sqlalchemy.orm.sessionmaker",
             "sqlalchemy.ext.asyncio.AsyncSession",
@@ -198,12 +200,21 @@ def settled_result(evaluation: Evaluator, name: str, node: ast.Call, spot: Spot)
     given = {keyword.arg for keyword in node.keywords}
     if name == "rich.console.Console" and "width" in given:
         return (Produced("rich.console.FixedConsole"),)
+    if name in SETTLING_FIRST:
+        clocks = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "timefunc")]
+        known = [isinstance(value, Known) for clock in clocks for value in evaluation.values(clock, spot)]
+        return UNKNOWN if clocks and not any(known) else None  # the real clock is passed, too
     if not given.isdisjoint(SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)):
         return UNKNOWN
-    if name in SETTLING_FIRST and node.args:
-        is_known = any(isinstance(value, Known) for value in evaluation.values(node.args[0], spot))
-        return None if is_known else UNKNOWN  # the real clock is passed, too
     return None
+
+
+def function_of_c(prototype: str, node: ast.Call) -> Values:
+    """Return the function that a prototype makes of a name and a library: `PROTOTYPE(("getpid", libc))`."""
+    match node.args[:1]:
+        case [ast.Tuple(elts=[ast.Constant(value=str(name)), _])] if prototype.startswith("ctypes."):
+            return (Known(f"ctypes.CDLL.{name}"),)
+    return UNKNOWN
 
 
 def constructed_set(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Set:

@@ -49,7 +49,6 @@ from autochron.detect.scan.libraries import (
     INERT,
     METHODS,
     NOT_CALLING,
-    PURE_IN_C,
     STORING,
     UNORDERED,
     UNORDERED_METHODS,
@@ -68,11 +67,11 @@ from autochron.detect.scan.value_uses import line_of
 from autochron.detect.scan.written_times import writes_time
 from autochron.model import Category
 
-_RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by"})
+_RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by", "text"})
 """Last names of calls by which SQLAlchemy is told what is asked for later."""
-_ONLY_WAITING = (".Event.wait", "Selector.select")
+_ONLY_WAITING = (".Event.wait", ".Condition.wait", ".Condition.wait_for", "Selector.select")
 """How the names of calls end that only wait where nothing is made of their result."""
-_LIBRARY_IN_C = "ctypes.CDLL."
+_LIBRARIES_IN_C = ("ctypes.CDLL.", "ctypes.pythonapi.")
 """How the names of functions of a C library begin."""
 
 
@@ -255,8 +254,8 @@ class _ModuleScan:
             self._evaluate_text(node, spot)
         if value.name in ("builtins.id", "builtins.hash"):
             return  # their argument decides: see `set_order`
-        if value.name.startswith(_LIBRARY_IN_C):
-            self._call_of_c(value.name.removeprefix(_LIBRARY_IN_C), node, spot)
+        if value.name.startswith(_LIBRARIES_IN_C):
+            self._call_of_c(value.name.rpartition(".")[2], node, spot)
             return
         source = self._lookup.find(value.name)
         if source is None or (isinstance(source, LibraryCall) and not may_reach(source, self._flow)):
@@ -278,9 +277,9 @@ class _ModuleScan:
         self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
 
     def _call_of_c(self, function: str, node: ast.Call, spot: Spot) -> None:
-        """Add a call of a function of a C library, unless its arguments determine what it returns."""
+        """Add a call of a function of a C library, whatever its name promises."""
         self._calls_of_c = True
-        if function not in PURE_IN_C and not function.startswith("_"):
+        if not function.startswith("_"):
             self._found.add(line_of(node), "native", f"ctypes.{function}", None, spot, callee=node.func)
 
     def _by_last_name(self, use: Use, node: ast.Call) -> None:
@@ -383,6 +382,9 @@ class _ModuleScan:
     def _read_environment(self, use: Use, value: Known) -> None:
         """Add a use of the environment, unless it is only stored or passed on unread."""
         source = BY_NAME[ENVIRONMENT]
+        if self._is_set_before(use):
+            self.excused.add((use.node.lineno, "env"))
+            return
         if use.position == "argument":
             if (
                 self._is_inert(use, INERT)
@@ -396,6 +398,11 @@ class _ModuleScan:
         elif use.position == "stored":
             return
         self._note(use.node.lineno, source, value.name, use.spot, start=use.node, within=use.call)
+
+    def _is_set_before(self, use: Use) -> bool:
+        """Return whether the module itself has set the variable of the environment that is read."""
+        key = self._flow.keys.get(id(use.node))
+        return isinstance(key, ast.Constant) and ("environ", key.value) in self._flow.constant_keys
 
     def _pass_callable(self, use: Use, value: Known) -> None:
         """Add a source that is passed to a call which calls it."""

@@ -19,7 +19,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
-from autochron.detect.scan.asked_sets import has_one_element, listed_sets
+from autochron.detect.scan.asked_sets import has_float, has_one_element, holds_numbers, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
@@ -30,7 +30,6 @@ from autochron.detect.scan.libraries import (
     RENDERING_METHODS,
     REPR_CALLERS,
 )
-from autochron.detect.scan.library_results import is_number, is_stable
 from autochron.detect.scan.orderless_loops import is_count, loses_order_in
 from autochron.detect.scan.shown_sets import is_sorted_by_template, is_unsorted, places_that_show_choices
 from autochron.model import Category
@@ -206,6 +205,7 @@ class OrderSites:
                     yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
         for name in names:
             yield from self._builtin(name, use, node, line)
+        yield from self._summed(names, node, line)
 
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call of a method."""
@@ -219,6 +219,10 @@ class OrderSites:
         ):
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                 yield from self._address_text(argument, spot, line)
+        if called.attr in ("__repr__", "__str__") and isinstance(called.value, ast.Call):
+            is_super = isinstance(called.value.func, ast.Name) and called.value.func.id == "super"
+            if is_super and self._classes.has_plain_bases(spot.scope.body.outer):
+                yield OrderSite(line, "identity", "object.__repr__", spot)
         if called.attr == "popitem":
             yield from self._vanishing(called.value, spot, line)
         if called.attr == "__hash__" and not node.args and not spot.scope.qualname.endswith("__hash__"):
@@ -342,6 +346,14 @@ class OrderSites:
         ]
         return bool(uses) and all(_is_key(reference) for reference in uses)
 
+    def _summed(self, names: list[str], node: ast.Call, line: int) -> Iterator[OrderSite]:
+        """Yield a place where floats are summed, one for each element of a set: the order decides how it is rounded."""
+        spot = self._flow.spots.get(id(node.args[0])) if "builtins.sum" in names and node.args else None
+        match node.args[:1]:
+            case [ast.GeneratorExp(elt=each, generators=[first, *_])] if spot is not None:
+                if self._is_unordered(first.iter, spot) and has_float(self._evaluation, each, spot):
+                    yield OrderSite(line, "set-order", "set.__iter__", spot)
+
     def _vanishing(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a collection loses elements to the garbage collector."""
         for call in weak_collections(self._evaluation.values(node, spot)):
@@ -445,33 +457,7 @@ class OrderSites:
             return True
         values = self._evaluation.values(node, spot)
         return _may_be_unordered(values) and not (
-            isinstance(node, ast.Name) and self._holds_numbers(node, spot)
-        )
-
-    def _holds_numbers(self, node: ast.Name, spot: Spot) -> bool:
-        """Return whether a set that is created empty gets only numbers."""
-        scope = spot.scope.find(node.id)
-        if scope is None or not all(
-            isinstance(value, Set) and value.is_empty
-            for binding in scope.bindings[node.id]
-            for value in self._evaluation.binding_values(binding)
-        ):
-            return False
-        added = [
-            (use, called.attr, argument)
-            for use in self._flow.calls
-            if isinstance(use.node, ast.Call) and isinstance(called := use.node.func, ast.Attribute)
-            if isinstance(called.value, ast.Name)
-            and called.value.id == node.id
-            and called.attr in ("add", "update")
-            if use.spot.scope.find(node.id) is scope
-            for argument in use.node.args
-        ]
-        return bool(added) and all(
-            is_number(self._evaluation, argument, use.spot)
-            if method == "add"
-            else is_stable(self._evaluation, argument, use.spot)
-            for use, method, argument in added
+            isinstance(node, ast.Name) and holds_numbers(self._flow, self._evaluation, node, spot)
         )
 
     def _is_open(self, node: ast.expr) -> bool:

@@ -360,11 +360,13 @@ def _gives_constant(call: ast.Call, new: int) -> bool:
         new: the position of what it is replaced by.
     """
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if set(given) - {"return_value", "autospec", "create", "spec", "new"}:
+    if set(given) - {"return_value", "side_effect", "autospec", "create", "spec", "new"}:
         return False
-    replacing = (
-        given.get("return_value") or given.get("new") or (call.args[new] if len(call.args) > new else None)
-    )
+    effect = given.get("side_effect")
+    if effect is not None and not isinstance(effect, ast.List | ast.Tuple | ast.Name):
+        return False  # a function of others
+    positional = call.args[new] if len(call.args) > new else None
+    replacing = effect or given.get("return_value") or given.get("new") or positional
     return replacing is not None and not any(
         isinstance(part, ast.Call)
         and last_name(part.func) in ("Mock", "MagicMock", "AsyncMock", "now", "time")

@@ -81,6 +81,7 @@ def _known(rule: SourceRule, call: str) -> Source | LibraryCall:
         if_text=rule.if_text,
         if_attribute=rule.if_attribute,
         if_call=rule.if_call,
+        if_concurrent=rule.if_concurrent,
         unless_call=rule.unless_call,
         harmless=rule.harmless,
         unless_of=rule.unless_of,

@@ -27,7 +27,13 @@ class SqlStatements:
     @cached_property
     def _schema(self) -> Schema:
         """What the module creates in databases."""
-        return Schema(self._flow.texts)
+        statements = (
+            text_of(self._evaluation, use.node.args[0], use.spot)
+            for last in STATEMENTS & self._flow.sites.keys()
+            for use in self._flow.sites[last]
+            if isinstance(use.node, ast.Call) and use.node.args
+        )
+        return Schema({*self._flow.texts, *statements})
 
     def asked_by(self, use: Use) -> Iterator[tuple[Category, str]]:
         """Yield the category and the name of what the statement of a call asks for."""

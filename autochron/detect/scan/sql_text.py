@@ -26,7 +26,11 @@ _STATEMENT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _QUOTED = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`", re.DOTALL)
-_NOW = re.compile(r"'\s*(?:now|today|yesterday|tomorrow)\s*'", re.IGNORECASE)
+_NOW = re.compile(
+    r"(?:\b(?:date|time|datetime|julianday|strftime|unixepoch|timediff|timestamp|timestamptz|cast|todatetime|interval)\b\s*\(?[^()=]*)"
+    r"'\s*(?:now|today|yesterday|tomorrow)\s*'|'\s*(?:now|today|yesterday|tomorrow)\s*'\s*::",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|sysdate|systimestamp|sysdatetime|clock_timestamp|"
     r"statement_timestamp|transaction_timestamp|utc_timestamp|utc_date|utc_time|getdate|getutcdate|curdate|curtime|timeofday)\b|"

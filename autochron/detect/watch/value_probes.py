@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from threading import Thread
@@ -160,7 +161,8 @@ class ValueProbes:
             return bool(kind.__str__ is _DEFAULT_STR)
         if kind.__module__ == "unittest.mock" or isinstance(value, Thread):
             return True  # its text has an identifier of its own
-        if not shows_place(value):
+        is_standard = kind.__module__.partition(".")[0] in sys.stdlib_module_names
+        if not shows_place(value) and not is_standard:
             return False
         known = self._text_types.get(kind)
         if known is None:
