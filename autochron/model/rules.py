@@ -262,6 +262,8 @@ class SourceRule(Struct, frozen=True, kw_only=True):
     """The last name of a call that the module has to make, or nothing is asked for."""
     unless_call: str | None = None
     """The last name of a call with which the module replaces what would be asked."""
+    only_of: tuple[str, ...] = ()
+    """The classes of a first argument with one of which alone something is asked for; none for any argument."""
     unless_of: str | None = None
     """The class of a first argument with which nothing is asked for."""
     opens: bool = False

@@ -20,12 +20,15 @@ def may_be_determined(
     if isinstance(source, LibraryCall) and source.unless_of and node.args:
         given_first = evaluation.values(node.args[0], spot)
         return any(isinstance(value, Produced) and value.name == source.unless_of for value in given_first)
+    if isinstance(source, LibraryCall) and source.only_of:
+        given = evaluation.values(node.args[0], spot) if node.args else ()
+        return not any(isinstance(value, Produced) and value.name in source.only_of for value in given)
     if source.category == "files" and node.args and _is_in_memory(evaluation, node.args[0], spot):
         return True
     if not is_determined(source, node, skip):
         return False
-    given = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
-    return not (isinstance(given, ast.Name) and may_be_left_out(evaluation.flow, given, spot))
+    determining = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
+    return not (isinstance(determining, ast.Name) and may_be_left_out(evaluation.flow, determining, spot))
 
 
 def _is_in_memory(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:

@@ -34,5 +34,7 @@ class LibraryCall(NamedTuple):
     """The last name of a call with which the module replaces the source."""
     harmless: tuple[str, ...] = ()
     """First arguments with which it does not reach the source."""
+    only_of: tuple[str, ...] = ()
+    """The classes of a first argument with one of which alone it reaches the source; none for any argument."""
     unless_of: str | None = None
     """The class of a first argument with which it does not reach the source."""

@@ -84,6 +84,7 @@ def _known(rule: SourceRule, call: str) -> Source | LibraryCall:
         if_concurrent=rule.if_concurrent,
         unless_call=rule.unless_call,
         harmless=rule.harmless,
+        only_of=rule.only_of,
         unless_of=rule.unless_of,
     )
 
