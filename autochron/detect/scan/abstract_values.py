@@ -141,3 +141,20 @@ def tells_of_sets(value: Value) -> bool:
 def is_command(value: Value) -> bool:
     """Return whether a value is a function that a decorator has made a command, as click does."""
     return isinstance(value, Routine) and is_made_command(value.node)
+
+
+def is_none(value: Value) -> bool:
+    """Return whether a value is None."""
+    return isinstance(value, Plain) and value.type == "NoneType"
+
+
+def values_of_and(values: tuple[Value, ...], last: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values that `and` may have: of what is always true, only those of the last operand."""
+    return tuple(each for each in values if each in last or not _is_always_true(each))
+
+
+def _is_always_true(value: Value) -> bool:
+    """Return whether a value is a function, or an instance of a class that doesn't say when it is false."""
+    if isinstance(value, Instance):
+        return value.scope.bindings.keys().isdisjoint(("__bool__", "__len__"))
+    return isinstance(value, Routine)

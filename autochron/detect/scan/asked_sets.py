@@ -50,11 +50,19 @@ def has_one_element(node: ast.expr, spot: Spot) -> bool:
     """Return whether a function has left, by `if len(found) != 1: raise`, unless a set has just one element."""
     function = spot.scope.body.node
     body = function.body if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    return isinstance(node, ast.Name) and any(
-        isinstance(statement, ast.If)
+    tests = [
+        statement.lineno
+        for statement in body
+        if isinstance(node, ast.Name)
+        and isinstance(statement, ast.If)
         and isinstance(statement.body[-1], ast.Raise | ast.Return)
         and ast.unparse(statement.test) in (f"len({node.id}) != 1", f"len({node.id}) > 1")
+        and statement.lineno < node.lineno
+    ]
+    return bool(tests) and not any(
+        isinstance(part, ast.Name) and part.id == ast.unparse(node) and tests[-1] < part.lineno < node.lineno
         for statement in body
+        for part in ast.walk(statement)
     )
 
 

@@ -84,6 +84,8 @@ KEEPING_ORDER = frozenset(_KEEPING_ORDER_NAMES.split())
 
 COUNTING = frozenset({"len", "bool", "any", "all", "isinstance"})
 """Functions whose result says nothing of the keys of a table."""
+NOT_ASKING = frozenset({"len", "bool", "isinstance", "type", "hasattr", "callable"})
+"""Functions whose result says nothing of an object's attributes."""
 _FILLING = frozenset(
     {"heapq.heappush", "heapq.heappushpop", "bisect.insort", "bisect.insort_left", "bisect.insort_right"}
 )
@@ -116,7 +118,8 @@ def effect_of(module: Destinations, call: ast.Call) -> CallEffect:
         return "none" if not module.reads_logs or is_sleep(dotted) else "output"
     own = own_functions(module, call)
     if _prints(last, dotted) and not own:
-        return "none" if dotted == "sys.stderr.write" or _goes_to_stderr(call) else "output"
+        is_log = dotted == "sys.stderr.write" or _goes_to_stderr(module, call)
+        return "none" if is_log and not module.reads_logs else "output"
     if dotted in _ENDING:
         return "output"
     is_of_object = isinstance(called, ast.Attribute) and last_name(called.value) not in module.imported
@@ -241,12 +244,11 @@ def _prints(last: str, dotted: str) -> bool:
     return last in _SHOWING or last in _WRITING or dotted in ("sys.stdout.write", "os.write")
 
 
-def _goes_to_stderr(call: ast.Call) -> bool:
-    """Return whether `print` gets the standard error as its file."""
+def _goes_to_stderr(module: Destinations, call: ast.Call) -> bool:
+    """Return whether `print`, or `click.echo`, writes to the standard error."""
     return any(
-        keyword.arg in ("file", "err") and "stderr" in ast.unparse(keyword.value) for keyword in call.keywords
-    ) or any(
-        keyword.arg == "err" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        (keyword.arg == "file" and module.dotted_name(keyword.value) == "sys.stderr")
+        or (keyword.arg == "err" and ast.unparse(keyword.value) == "True")
         for keyword in call.keywords
     )
 
@@ -261,3 +263,28 @@ def sorts_keys(call: ast.Call) -> bool:
         keyword.arg == "sort_keys" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
         for keyword in call.keywords
     )
+
+
+def numbered_by(statement: ast.stmt, body: list[ast.stmt]) -> ast.expr | None:
+    """Return the container that a statement of a loop puts something into which may depend on the number of the turn.
+
+    That is what a call returns, such as `len(table)`, or a variable that the loop counts. None for any other statement.
+    """
+    counted = {
+        last_name(part.target) for each in body for part in ast.walk(each) if isinstance(part, ast.AugAssign)
+    }
+    match statement:
+        case ast.Assign(targets=[target, *_], value=value):
+            parts = list(ast.walk(value))
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target, attr=name)) as call) if (
+            name in FILLING_METHODS
+        ):
+            parts = [part for argument in (*call.args, *call.keywords) for part in ast.walk(argument)]
+        case _:
+            return None
+    is_numbered = any(
+        (isinstance(part, ast.Call) and last_name(part.func) not in COMPUTING)
+        or (isinstance(part, ast.Name | ast.Attribute) and last_name(part) in counted)
+        for part in parts
+    )
+    return target if is_numbered else None

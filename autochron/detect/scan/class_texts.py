@@ -9,6 +9,8 @@ from typing import Literal
 
 from autochron.detect.catalogue import COLLECTED
 from autochron.detect.scan.abstract_values import (
+    Container,
+    Holding,
     Instance,
     Known,
     PartialCall,
@@ -31,6 +33,10 @@ _PLAIN_BASES = frozenset(
 )
 _MAKING_DATA = frozenset({"dataclass", "define", "frozen", "attrs", "mutable"})
 """Decorators that make the text of an instance of the values of its fields."""
+_DEPTH = 3
+"""How deep the values in a container are looked at."""
+_OF_TEXT = {"repr": ("__repr__", "__str__", "__format__"), "hash": ("__hash__", "__eq__")}
+"""The methods by which a class says what its text, or its hash, is made of."""
 
 
 class ClassTexts:
@@ -40,8 +46,8 @@ class ClassTexts:
         """Take the values of the module."""
         self._evaluation = evaluation
 
-    def shows_address(self, value: object) -> bool:
-        """Return whether the text and the hash of a value are made of its address."""
+    def shows_address(self, value: object, what: Literal["repr", "hash"] = "repr") -> bool:
+        """Return whether the text of a value, or its hash, is made of its address."""
         if isinstance(value, Produced):
             return value.name in SHOWING_ADDRESSES or (
                 value.name == "inspect.signature" and self.has_object_as_default
@@ -54,10 +60,10 @@ class ClassTexts:
             return True
         if not isinstance(value, Instance):
             return False
-        if self._is_bare(value.scope, set()):
+        if self._is_bare(value.scope, set(), what):
             return True
         return self._is_data(value.scope, "repr") and any(
-            (isinstance(held, Instance) and self._is_bare(held.scope, set()))
+            (isinstance(held, Instance) and self._is_bare(held.scope, set(), "repr"))
             or (isinstance(held, Produced) and held.name in SHOWING_ADDRESSES)
             or is_callable(held)
             for held in self.field_values(value.scope)
@@ -96,6 +102,23 @@ class ClassTexts:
             and self._is_data(value.scope, "repr")
             and any(isinstance(held, Set) and not held.is_stable for held in self.field_values(value.scope))
         )
+
+    def shows_address_within(self, value: Value, depth: int = _DEPTH) -> bool:
+        """Return whether the text of a value has an address: its own, or that of something that it holds."""
+        return self.shows_address(value) or any(
+            self.shows_address_within(held, depth - 1) for held in self._held(value, depth)
+        )
+
+    def shows_set_within(self, value: Value, depth: int = _DEPTH) -> bool:
+        """Return whether the text of a value has that of a set of texts which it holds."""
+        return self.shows_set(value) or any(
+            (isinstance(held, Set) and not held.is_stable and not held.is_empty)
+            or self.shows_set_within(held, depth - 1)
+            for held in self._held(value, depth)
+        )
+
+    def _held(self, value: Value, depth: int) -> tuple[Value, ...]:
+        return self._evaluation.elements((value,)) if depth and isinstance(value, Container | Holding) else ()
 
     def hashes_text(self, value: object) -> bool:
         """Return whether a value is an instance of a class of data whose hash is made of a text."""
@@ -137,19 +160,18 @@ class ClassTexts:
             for decorator in statement.decorator_list
         )
 
-    def _is_bare(self, scope: FlowScope, seen: set[int]) -> bool:
-        """Return whether a class has text and hash from `object`, so that both are made of the address."""
+    def _is_bare(self, scope: FlowScope, seen: set[int], what: Literal["repr", "hash"]) -> bool:
+        """Return whether a class has its text, or its hash, from `object`, so that it is made of the address."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
-        if node.decorator_list or node.keywords or id(scope) in seen:
+        decorators = {last_name(decorator) for decorator in node.decorator_list}
+        if decorators - {"total_ordering", "final"} or node.keywords or id(scope) in seen:
             return False
-        if any(
-            name in scope.bindings for name in ("__repr__", "__str__", "__hash__", "__eq__", "__format__")
-        ):
+        if any(name in scope.bindings for name in _OF_TEXT[what]):
             return False
         seen.add(id(scope))
         return all(
-            self._is_bare(base.scope, seen) if isinstance(base, Type) else _is_plain(base)
+            self._is_bare(base.scope, seen, what) if isinstance(base, Type) else _is_plain(base)
             for base in self._evaluation.bases(scope)
         )
 

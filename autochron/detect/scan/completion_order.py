@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from autochron.detect.scan.abstract_values import Container, Instance, Known, Produced, Routine
-from autochron.detect.scan.flow import Block, FlowScope, ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.abstract_values import Container, Instance, Known, Plain, Produced, Routine
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, is_in_loop, last_name
 from autochron.detect.scan.infer import Evaluation
 
-_STARTING = frozenset(
+STARTING = frozenset(
     {
         "submit", "to_thread", "run_in_executor", "Thread", "Process", "create_task", "ensure_future", "gather", "start_soon",
         "add_done_callback", "apply_async", "start_new_thread", "run_sync", "Timer",
@@ -38,10 +38,10 @@ _ANY_ORDER = frozenset(
     }
 )
 """Those after which even the first steps come in any order."""
-APPENDING = frozenset({"append", "extend", "appendleft", "insert", "writelines"})
+_APPENDING = frozenset({"append", "extend", "appendleft", "insert", "writelines"})
 _PUTTING = frozenset({"put", "put_nowait", "send", "send_nowait"})
 _TAKING = frozenset({"get", "receive", "get_nowait", "receive_nowait"})
-_QUEUES = frozenset(
+QUEUES = frozenset(
     {
         "queue.Queue", "queue.SimpleQueue", "queue.PriorityQueue", "queue.LifoQueue", "asyncio.PriorityQueue",
         "asyncio.Queue", "multiprocessing.Queue", "multiprocessing.SimpleQueue", "anyio.create_memory_object_stream",
@@ -56,15 +56,10 @@ _WORKERS = frozenset(
     }
 )  # fmt: skip
 """Names of the thread, process or task that happens to run a function."""
-_LIMITED = frozenset(
-    {"wait_for", "timeout", "timeout_at", "fail_after", "result", "get", "acquire", "exception"}
-)
-"""Last names of callables that raise if something takes too long."""
-_LIMIT_ERRORS = frozenset({"TimeoutError", "Empty", "TimeoutExpired"})
 _APPEND = "list.append"
+_PRINT = "builtins.print"
 _TAKE = "queue.get"
 _WORKER = "threading.current_thread"
-_LIMIT = "asyncio.wait_for"
 _DEPTH = 3
 """How many calls deep a concurrent function is followed."""
 
@@ -101,8 +96,16 @@ class CompletionOrder:
         if starts or "start" in self.flow.sites:
             bodies = list(self.followed(self._concurrent(starts)))
             yield from self._in_bodies(bodies)
-        if any(last in self.flow.sites for last in _LIMITED):
-            yield from self._limited()
+
+    def reads_of(self, place: RacingPlace) -> Iterator[int]:
+        """Yield the lines that read the list or the table which the function of a place fills."""
+        if place.call != _APPEND:
+            return
+        name, function = last_name(place.node), place.spot.scope.body.node
+        inside = set(map(id, ast.walk(function))) if function is not None else set[int]()
+        for use in self.flow.references:
+            if last_name(use.node) == name and id(use.node) not in inside:
+                yield use.node.lineno
 
     # --- what runs beside what ----------------------------------------------------------------------------------------
 
@@ -110,7 +113,7 @@ class CompletionOrder:
         node = use.node
         assert isinstance(node, ast.Call)  # noqa: S101 - they are calls
         last = last_name(node.func)
-        if last in _STARTING:
+        if last in STARTING:
             return True
         return (
             last in _STARTING_MANY
@@ -130,7 +133,7 @@ class CompletionOrder:
             assert isinstance(node, ast.Call)  # noqa: S101 - they are calls
             last = last_name(node.func)
             for routine, is_repeated in self.routines_of(node, use.spot):
-                is_many = is_repeated or last in _STARTING_MANY or _is_repeated(use.spot)
+                is_many = is_repeated or last in _STARTING_MANY or is_in_loop(use.spot)
                 key = id(routine.node)
                 counts[key] += 2 if is_many else 1
                 before = started.get(key)
@@ -143,7 +146,7 @@ class CompletionOrder:
                 yield one
         for scope in self.thread_classes():
             made = self.flow.sites.get(scope.qualname.rpartition(".")[2], ())
-            if len(made) > 1 or any(_is_repeated(use.spot) for use in made):
+            if len(made) > 1 or any(is_in_loop(use.spot) for use in made):
                 for value in self.evaluation.member(scope, "run", None):
                     if isinstance(value, Routine):
                         yield StartedRoutine(value, in_any_order=True)
@@ -167,6 +170,7 @@ class CompletionOrder:
             else:
                 spot_inside = spot
             candidates = [inner]
+            is_repeated = is_repeated or (isinstance(inner, ast.Call) and last_name(inner.func) == "map")
             if isinstance(inner, ast.Call):  # a coroutine, or what a partial calls
                 candidates += [inner.func, *inner.args[:1]]
             if isinstance(argument, ast.Starred) and isinstance(inner, ast.Name):
@@ -244,12 +248,19 @@ class CompletionOrder:
                 called = call.func
                 if is_late and self._is_first_come(call, one):
                     yield RacingPlace(call.lineno, _TAKE, self.spot_of(scope), call)
+                if is_late and ast.unparse(called) in ("print", "sys.stdout.write"):
+                    yield RacingPlace(call.lineno, _PRINT, self.spot_of(scope), call)
                 if not isinstance(called, ast.Attribute) or not is_late:
                     continue
-                if called.attr in APPENDING and self.is_shared(called.value, scope):
-                    yield RacingPlace(
-                        called.end_lineno or call.lineno, _APPEND, self.spot_of(scope), called.value
-                    )
+                if called.attr in _APPENDING and self.is_shared(called.value, scope):
+                    is_numbered = any(
+                        isinstance(part, ast.Name | ast.Attribute)
+                        and ast.unparse(part) == ast.unparse(called.value)
+                        for argument in call.args
+                        for part in ast.walk(argument)
+                    )  # such as `places.append((name, len(places)))`
+                    node, source = (call, _TAKE) if is_numbered else (called.value, _APPEND)
+                    yield RacingPlace(called.end_lineno or call.lineno, source, self.spot_of(scope), node)
                 if called.attr in _TAKING and self._is_queue(called.value, self.spot_of(scope)):
                     yield RacingPlace(call.lineno, _TAKE, self.spot_of(scope), call)
                 handed = (last_name(argument) for argument in call.args)
@@ -269,29 +280,80 @@ class CompletionOrder:
         is_used = any(
             use.node is call and use.position != "discarded" for use in self.flow.sites.get("setdefault", ())
         )
-        return last_name(called) == "setdefault" and is_used and self.is_shared(called.value, scope)  # type: ignore[attr-defined]
+        is_same_key = bool(call.args) and isinstance(call.args[0], ast.Constant)
+        return (
+            last_name(called) == "setdefault"
+            and (is_used or is_same_key)
+            and self.is_shared(called.value, scope)  # type: ignore[attr-defined]
+        )
 
     def _stored(self, one: StartedRoutine) -> Iterator[RacingPlace]:
         """Yield where a function puts something under a key of a shared table, which then has it in that order."""
         scope = one.routine.scope
         for node in ast.walk(one.routine.node) if one.in_any_order else ():
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+            targets: list[ast.expr] = []
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            elif isinstance(node, ast.AugAssign):
+                targets = [node.target]
+                if self._is_list(node.target, scope):
+                    yield RacingPlace(node.lineno, _APPEND, self.spot_of(scope), node.target)
+                elif isinstance(node.target, ast.Attribute) and self.is_shared(node.target, scope):
+                    yield from self._counted(one, ast.unparse(node.target))
+            elif isinstance(node, ast.Call) and last_name(node.func) == "update":
+                assert isinstance(node.func, ast.Attribute | ast.Name)  # noqa: S101 - it has a name
+                table = getattr(node.func, "value", node.func)
+                if self.is_growing_table(table, scope):
+                    yield RacingPlace(node.lineno, _APPEND, self.spot_of(scope), table)
+            elif isinstance(node, ast.If):
+                yield from self._set_by_first(node, scope)
+            for target in targets:
                 if isinstance(target, ast.Subscript) and self.is_growing_table(target.value, scope):
                     yield RacingPlace(target.lineno, _APPEND, self.spot_of(scope), target.value)
+
+    def _counted(self, one: StartedRoutine, counted: str) -> Iterator[RacingPlace]:
+        """Yield where a function reads what it counts together with others: `self.number += 1; return self.number`."""
+        for node in ast.walk(one.routine.node):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Load)
+                and ast.unparse(node) == counted
+            ):
+                yield RacingPlace(node.lineno, _TAKE, self.spot_of(one.routine.scope), node)
+
+    def _set_by_first(self, node: ast.If, scope: FlowScope) -> Iterator[RacingPlace]:
+        """Yield where a function sets an attribute that it has found unset, as only the first one does."""
+        asked = {ast.unparse(part) for part in ast.walk(node.test) if isinstance(part, ast.Attribute)}
+        for statement in node.body:
+            for target in statement.targets if isinstance(statement, ast.Assign) else ():
+                if ast.unparse(target) in asked and self.is_shared(target, scope):
+                    yield RacingPlace(target.lineno, _TAKE, self.spot_of(scope), node.test)
+
+    def _is_list(self, node: ast.expr, scope: FlowScope) -> bool:
+        """Return whether an expression is a shared list."""
+        return self.is_shared(node, scope) and any(
+            (isinstance(value, Container) and value.type == "list")
+            or (isinstance(value, Plain) and value.type == "list")
+            for value in self.evaluation.values(node, self.spot_of(scope))
+        )
 
     def is_growing_table(self, node: ast.expr, scope: FlowScope) -> bool:
         """Return whether an expression is a shared dictionary that is empty at first."""
         values = self.evaluation.values(node, self.spot_of(scope))
         is_empty = any(
-            isinstance(value, Container) and value.type == "dict" and not value.values for value in values
+            (isinstance(value, Container) and value.type == "dict" and not value.values)
+            or (isinstance(value, Produced) and value.name == "collections.Counter")
+            for value in values
         )
         return is_empty and self.is_shared(node, scope)
 
     def is_shared(self, node: ast.expr, scope: FlowScope) -> bool:
         """Return whether an expression names something from outside a function."""
         root = node
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
+        while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+            if isinstance(root, ast.Call) and last_name(root.func) != "setdefault":
+                return False
+            root = root.func if isinstance(root, ast.Call) else root.value
         if not isinstance(root, ast.Name):
             return False
         owner = scope.find(root.id)
@@ -330,66 +392,9 @@ class CompletionOrder:
 
     def _is_queue(self, node: ast.expr, spot: Spot) -> bool:
         return any(
-            isinstance(value, Produced) and value.name in _QUEUES
+            isinstance(value, Produced) and value.name in QUEUES
             for value in self.evaluation.values(node, spot)
         )
-
-    # --- time limits --------------------------------------------------------------------------------------------------
-
-    def _limited(self) -> Iterator[RacingPlace]:
-        """Yield the calls with a time limit whose end is handled: which of two comes first decides a branch."""
-        names = _LIMIT_ERRORS | {
-            name
-            for name, bindings in self.flow.module.bindings.items()
-            for binding in bindings
-            if binding.kind == "import" and binding.dotted.rpartition(".")[2] in _LIMIT_ERRORS
-        }
-        handled = {
-            id(part): any(map(_does_something, limits))
-            for node in self.flow.tries
-            for limits in [[handler for handler in node.handlers if _catches_timeout(handler, names)]]
-            if limits
-            for statement in node.body
-            for part in ast.walk(statement)
-        }
-        for last in _LIMITED if handled else ():
-            for use in self.flow.sites.get(last, ()):
-                assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
-                is_branch = handled.get(id(use.node))
-                if is_branch is None or not _has_limit(use.node, last):
-                    continue
-                if is_branch or use.position != "discarded":
-                    yield RacingPlace(use.node.lineno, _LIMIT, use.spot, use.node)
-
-
-def _catches_timeout(handler: ast.ExceptHandler, names: frozenset[str]) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(kind is not None and last_name(kind) in names for kind in kinds)
-
-
-def _is_repeated(spot: Spot) -> bool:
-    """Return whether a spot is in a loop or a comprehension of its function."""
-    if spot.scope.kind == "comprehension":
-        return True
-    block: Block | None = spot.block
-    while block is not None:
-        if block.is_loop:
-            return True
-        block = block.parent
-    return False
-
-
-def _does_something(handler: ast.ExceptHandler) -> bool:
-    return not all(isinstance(statement, ast.Pass | ast.Continue) for statement in handler.body)
-
-
-def _has_limit(call: ast.Call, last: str) -> bool:
-    """Return whether a call passes a time limit."""
-    if last in ("wait_for", "timeout", "timeout_at", "fail_after"):
-        return True
-    return any(keyword.arg == "timeout" for keyword in call.keywords) or (
-        last == "result" and bool(call.args)
-    )
 
 
 def _is_pause(node: ast.AST) -> bool:

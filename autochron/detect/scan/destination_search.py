@@ -11,23 +11,24 @@ import ast
 from collections.abc import Iterable
 
 from autochron.detect.scan.call_effects import (
-    COMPUTING,
     COUNTING,
     KEEPING_ORDER,
     KEYED,
+    NOT_ASKING,
     ORDERLESS,
     effect_of,
     field_given,
     filled_by,
     has_initialiser,
     is_transparent,
+    numbered_by,
     own_functions,
     parameters_given,
     sorts_keys,
 )
 from autochron.detect.scan.destination_state import DestinationState, Mode
 from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index, is_of_self
-from autochron.detect.scan.flow import is_property, last_name
+from autochron.detect.scan.flow import is_property, last_name, shows_evaluation, tells_apart
 from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
 
 _MOST = 800
@@ -125,9 +126,11 @@ class _DestinationSearch(DestinationState):
 
     def _compare(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_handlers`
-        is_asked = isinstance(
-            parent.ops[-1], ast.In | ast.NotIn | ast.Is | ast.IsNot
+        operator = parent.ops[-1]
+        is_searched = (
+            isinstance(operator, ast.In | ast.NotIn) and parent.left is not node
         )  # codespell:ignore notin
+        is_asked = is_searched or isinstance(operator, ast.Is | ast.IsNot)
         if self._mode == "value" or (self._mode != "object" and not is_asked):
             self._mode = "value"
             self._operand(parent, node)
@@ -140,7 +143,10 @@ class _DestinationSearch(DestinationState):
             return
         if not self._is_order:
             self._bind(parent.target)
-        if whole is not None and not isinstance(whole, ast.SetComp):
+        if whole is not None and self._is_order and shows_evaluation(whole):
+            self._reach("output", whole)
+            self._push(whole, "value")
+        elif whole is not None and not isinstance(whole, ast.SetComp):
             self._push(whole, "keys" if self._is_order and isinstance(whole, ast.DictComp) else None)
 
     def _loop(self, parent: ast.AST, node: ast.AST) -> None:
@@ -155,11 +161,8 @@ class _DestinationSearch(DestinationState):
     def _number(self, body: list[ast.stmt]) -> None:
         """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
         for statement in body:
-            calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
-            if isinstance(statement, ast.Assign) and any(
-                last_name(each.func) not in COMPUTING for each in calls
-            ):
-                self._push_container(statement.targets[0], "value")
+            if container := numbered_by(statement, body):
+                self._push_container(container, "value")
 
     def _with(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`
@@ -215,7 +218,7 @@ class _DestinationSearch(DestinationState):
         if self._mode == "object":
             return
         if (self._is_order or self._mode == "key") and parent.value is node:
-            if isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
+            if self._mode == "order" or isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
                 self._push(parent, "value")
             return
         self._push(parent, "value" if parent.slice is node else None)
@@ -237,6 +240,8 @@ class _DestinationSearch(DestinationState):
             and is_called
             and parent.attr in KEYED | {"count", "union", "issubset"}
         ):
+            if self._mode == "order" and parent.attr == "pop" and all(map(is_index, call.args)):  # type: ignore[union-attr]
+                self._push(parent, "value")  # the last one of a list, or the one at a place
             return
         if is_called and parent.attr in FILLING_METHODS:
             if isinstance(node, ast.Subscript):
@@ -423,19 +428,16 @@ class _DestinationSearch(DestinationState):
         if self._mode == "keys" and sorts_keys(call):
             return
         if self._is_order:
-            if last not in ORDERLESS:
+            if last in ("dict", "Counter"):
+                self._push(call, "keys")
+            elif any(word.arg == "key" and not tells_apart(word.value) for word in call.keywords):
+                self._push(call, "order" if last == "sorted" else "value")  # equal keys stay in their order
+            elif last not in ORDERLESS:
                 self._push(call, "order" if last in KEEPING_ORDER else "value")
         elif self._mode == "key":
             if last not in COUNTING:
                 self._push(call, "value")
-        elif self._mode == "value" or last not in (
-            "len",
-            "bool",
-            "isinstance",
-            "type",
-            "hasattr",
-            "callable",
-        ):
+        elif self._mode == "value" or last not in NOT_ASKING:
             self._push(call, "value")
 
     def _field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:

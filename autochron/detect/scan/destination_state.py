@@ -48,9 +48,10 @@ class DestinationState:
         if self._mode == "order" and (
             (isinstance(parent, ast.Attribute) and parent.attr in FILLING_METHODS)
             or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store))
+            or (isinstance(parent, ast.AugAssign) and parent.target is start)
         ):
             self._path = (getattr(start, "lineno", 0),)
-            self._push_container(start, "order")
+            self._push_container(start, "keys" if isinstance(parent, ast.Subscript) else "order")
             return
         if (
             self._mode == "order"
@@ -58,7 +59,8 @@ class DestinationState:
             and parent.func is not start
             and last_name(parent.func) in ORDERLESS
         ):
-            self._push(parent, "order" if last_name(parent.func) == "sorted" else "value")
+            modes: dict[str, Mode] = {"sorted": "order", "dict": "keys", "Counter": "keys"}
+            self._push(parent, modes.get(last_name(parent.func), "value"))
         else:
             self._push(start)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autochron.detect.catalogue import Source
-from autochron.detect.scan.abstract_values import Produced
+from autochron.detect.scan.abstract_values import Produced, is_none
 from autochron.detect.scan.call_arguments import argument_of, is_determined
 from autochron.detect.scan.flow import Spot
 from autochron.detect.scan.infer import Evaluation
@@ -28,6 +28,9 @@ def may_be_determined(
     if not is_determined(source, node, skip):
         return False
     determining = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
+    is_made = not source.call.endswith("seed")  # of a seed that may be None, the draws after it are told
+    if is_made and determining is not None and any(map(is_none, evaluation.values(determining, spot))):
+        return False
     return not (isinstance(determining, ast.Name) and may_be_left_out(evaluation.flow, determining, spot))
 
 

@@ -43,10 +43,8 @@ SET_METHODS = frozenset(
     }
 )  # fmt: skip
 """Methods of sets, and functions of modules, whose result doesn't depend on the order of their arguments' elements."""
-PASSING = frozenset(
-    {"list", "tuple", "map", "filter", "iter", "enumerate", "zip", "chain", "reversed", "islice"}
-)
-"""Callables whose result has the order of their argument's elements."""
+PASSING = frozenset({"list", "tuple", "map", "filter", "iter", "chain", "reversed"})
+"""Callables whose result has all elements of their argument, in its order."""
 
 
 class Block:
@@ -296,7 +294,7 @@ def tells_apart(key: ast.expr) -> bool:
         parameters = key.args.args
         return len(parameters) == 1 and names_element(key.body, parameters[0].arg)
     if isinstance(key, ast.Name):
-        return key.id in ("str", "repr", "int")
+        return key.id in ("str", "repr")
     return isinstance(key, ast.Attribute) and key.attr == "index"
 
 
@@ -307,7 +305,7 @@ def names_element(node: ast.expr, name: str) -> bool:
             return found == name
         case ast.Tuple(elts=parts):
             return any(names_element(part, name) for part in parts)
-        case ast.Call(func=ast.Name(id="str" | "repr" | "int" | "Path"), args=[inner]):
+        case ast.Call(func=ast.Name(id="str" | "repr" | "Path"), args=[inner]):
             return names_element(inner, name)
         case ast.Attribute(value=ast.Name(id=found), attr=attribute):
             return found == name and attribute in _NAMING
@@ -342,3 +340,51 @@ def is_generator(flow: ModuleFlow, function: Function) -> bool:
     """Return whether a function yields, and no decorator makes something else of it."""
     is_plain = isinstance(function, ast.FunctionDef) and not function.decorator_list
     return is_plain and id(function) in flow.generators
+
+
+def is_bound_to_set(scope: FlowScope, node: ast.expr) -> bool:
+    """Return whether an expression is a name that is bound to new sets only, as far as a module was read."""
+    owner = scope.find(node.id) if isinstance(node, ast.Name) else None
+    bindings = owner.bindings[node.id] if owner is not None and isinstance(node, ast.Name) else []
+    return bool(bindings) and all(
+        isinstance(binding.node, ast.Set | ast.SetComp)
+        or (isinstance(binding.node, ast.Call) and last_name(binding.node.func) in ("set", "frozenset"))
+        for binding in bindings
+    )
+
+
+def shows_evaluation(node: ast.AST) -> bool:
+    """Return whether an expression prints, or counts, so that the order shows in which it is evaluated for its elements."""
+    return any(
+        isinstance(part, ast.Call) and last_name(part.func) in ("print", "next", "write", "append", "input")
+        for part in ast.walk(node)
+    )
+
+
+def loses_order_of_arguments(node: ast.Call, scope: FlowScope, *, order_lost: bool) -> bool:
+    """Return whether a call makes nothing of the order of its arguments' elements.
+
+    Args:
+        node: the call.
+        scope: the scope that it is in, as far as it was read.
+        order_lost: whether the code around the call makes nothing of the order of its result's elements.
+    """
+    last = last_name(node.func)
+    if isinstance(node.func, ast.Attribute):
+        is_lost = last in SET_METHODS and (last != "update" or is_bound_to_set(scope, node.func.value))
+    else:
+        keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
+        is_lost = last in INSENSITIVE and all(map(tells_apart, keys))
+    return is_lost or (order_lost and last in PASSING)
+
+
+def is_in_loop(spot: Spot) -> bool:
+    """Return whether a spot is in a loop or a comprehension of its function."""
+    if spot.scope.kind == "comprehension":
+        return True
+    block: Block | None = spot.block
+    while block is not None:
+        if block.is_loop:
+            return True
+        block = block.parent
+    return False

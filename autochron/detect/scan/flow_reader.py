@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from autochron.detect.scan.flow import (
-    INSENSITIVE,
-    PASSING,
-    SET_METHODS,
     Block,
     Comprehension,
     FlowBinding,
@@ -21,8 +18,9 @@ from autochron.detect.scan.flow import (
     Spot,
     Use,
     last_name,
+    loses_order_of_arguments,
     parts_of_elements,
-    tells_apart,
+    shows_evaluation,
 )
 from autochron.scopes import base_package, captured_names, defaults, imported
 
@@ -162,7 +160,8 @@ class FlowReader:
                 self._scope.bind(name, FlowBinding("import", self._spot_after(), None, dotted))
 
     def _assign(self, node: ast.Assign) -> None:
-        self.expression(node.value, "stored")
+        is_slice = any(isinstance(getattr(target, "slice", None), ast.Slice) for target in node.targets)
+        self.expression(node.value, "iterated" if is_slice else "stored")
         for target in node.targets:
             self._target(target, "value", node.value)
 
@@ -174,7 +173,7 @@ class FlowReader:
             self._target(node.target, "value", node.value, node.annotation)
 
     def _aug_assign(self, node: ast.AugAssign) -> None:
-        is_extended = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Set | ast.SetComp)
+        is_extended = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
         self.expression(node.value, "iterated" if is_extended else "operand")
         if not isinstance(node.target, ast.Name):
             self.expression(node.target, "other")
@@ -356,12 +355,7 @@ class FlowReader:
         last = last_name(called)
         flow.sites.setdefault(last, []).append(use)
         self.expression(called, "called")
-        if isinstance(called, ast.Attribute):
-            inner_order_lost = last in SET_METHODS or (order_lost and last in PASSING)
-        else:
-            keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
-            is_lost = last in INSENSITIVE and all(map(tells_apart, keys))
-            inner_order_lost = is_lost or (order_lost and last in PASSING)
+        inner_order_lost = loses_order_of_arguments(node, self._scope, order_lost=order_lost)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self.expression(argument.value, "spread", call=node, order_lost=inner_order_lost)
@@ -379,6 +373,7 @@ class FlowReader:
     def _comprehension(self, node: Comprehension, position: Position, *, order_lost: bool) -> None:
         """Read a comprehension in a scope of its own; the first iterable is read in the scope around it."""
         loses_order = isinstance(node, ast.SetComp) or (order_lost and not isinstance(node, ast.DictComp))
+        loses_order = loses_order and not shows_evaluation(node)
         outer = self._scope
         inner = FlowScope("comprehension", outer, outer.qualname, node)
         self._flow.spots[id(node)] = Spot(inner, self._order, self._block)

@@ -201,11 +201,12 @@ class FoundCalls:
                     key[1],
                     key[2],
                     tuple(places),
-                    key[:2] in without_effect,
-                    self._reached(key, module) if with_destinations and key[:2] not in without_effect else (),
+                    is_harmless,
+                    self._reached(key, module) if with_destinations and not is_harmless else (),
                     tuple(sorted(self._reads[key] - {key[0]})),
                 )
                 for key, places in self._places.items()
+                for is_harmless in [key[:2] in without_effect and not self._is_by_library(key)]
                 if (key[0], key[2]) not in logged_only
             ),
             key=lambda finding: (finding.line, finding.category, finding.call),

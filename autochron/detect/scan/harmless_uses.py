@@ -28,8 +28,8 @@ from autochron.model import Category
 
 FOLLOWED: frozenset[Category] = frozenset({"clock", "random", "uuid", "host", "identity", "files"})
 """The categories of which some values are followed; of files, the names of temporary ones."""
-_NEVER_NONE = frozenset({"clock", "random", "uuid", "files"})
-"""Those whose sources never return None, as `shutil.which` and weak references may."""
+_NEVER_NONE = frozenset({"clock", "uuid", "files"})
+"""Those whose sources never return None, as `shutil.which`, `random.choice` and weak references may."""
 _TEMPORARY = frozenset(
     {"tempfile.mkstemp", "tempfile.mkdtemp", "tempfile.mktemp", "tempfile.TemporaryDirectory"}
 )
@@ -80,6 +80,10 @@ _LOG_HANDLERS = frozenset(
     {"StreamHandler", "Handler", "MemoryHandler", "QueueHandler", "BufferingHandler", "assertLogs"}
 )
 """With these a program may read its own log."""
+_LOG_REDIRECTIONS = frozenset(
+    {"redirect_stderr", "setStream", "dictConfig", "fileConfig", "RichHandler", "catch_warnings"}
+)
+"""With these the log may go elsewhere than to the standard error."""
 _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
 """Methods of dictionaries and sets whose first argument is a key."""
 
@@ -128,6 +132,8 @@ class HarmlessUses(ValueUses):
     """Whether a file gets the value as its name."""
     _is_unique = False
     """Whether no other value is the same, so that a table has nothing else under it."""
+    _is_asked_again = False
+    """Whether the value comes again, so that a table may have something under it already."""
     _is_never_none = False
     """Whether the source always returns something."""
     _is_taken_away = False
@@ -138,7 +144,7 @@ class HarmlessUses(ValueUses):
     def find_read_logs(self) -> None:
         """Find out whether the program may read what it logs."""
         self._reads_logs = (
-            not (_LOG_HANDLERS - {"StreamHandler"}).isdisjoint(self.names)
+            not ((_LOG_HANDLERS - {"StreamHandler"}) | _LOG_REDIRECTIONS).isdisjoint(self.names)
             or any(
                 (last_name(call.func) in _LOG_HANDLERS and not _logs_to_stderr(call))
                 or (
@@ -147,7 +153,10 @@ class HarmlessUses(ValueUses):
                 )
                 for call in self.calls
             )
-            or any((None, name) in self.uses for name in _LOG_HANDLERS - {"StreamHandler"})
+            or any(
+                (None, name) in self.uses for name in (_LOG_HANDLERS - {"StreamHandler"}) | _LOG_REDIRECTIONS
+            )
+            or any(isinstance(use.ctx, ast.Store) for use in self.uses.get((None, "stderr"), ()))
         )
 
     def category_of(self, node: ast.Call) -> Category | None:
@@ -168,9 +177,8 @@ class HarmlessUses(ValueUses):
         """Return whether all that the value of a call reaches is harmless."""
         self._is_made = self._is_taken_away = False
         self._is_never_none = self.category_of(call) in _NEVER_NONE
-        self._is_unique = (
-            self.category_of(call) == "uuid" or self.dotted_name(call.func) in _CONSTANT_IN_A_PROCESS
-        )
+        self._is_asked_again = self.dotted_name(call.func) in _CONSTANT_IN_A_PROCESS
+        self._is_unique = self.category_of(call) == "uuid" or self._is_asked_again
         pending = [ValueFlow(call, spans=True)]
         seen = set(pending)
         try:
@@ -362,6 +370,8 @@ class HarmlessUses(ValueUses):
             ):
                 return []
             if isinstance(operator, ast.In | ast.NotIn) and self._is_unique:  # codespell:ignore notin
+                if self._is_asked_again and not self._only_fills(compare, other):
+                    raise Escape
                 self._expect_table(other)
                 return []
         test: ast.AST = compare
@@ -375,6 +385,13 @@ class HarmlessUses(ValueUses):
         ):
             return []
         raise Escape
+
+    def _only_fills(self, compare: ast.Compare, table: ast.expr) -> bool:
+        """Return whether a statement only puts something into a table under a key that it has not yet."""
+        match self.parents[compare]:
+            case ast.If(test=test, orelse=[], body=[ast.Assign(targets=[ast.Subscript(value=filled)])]):
+                return test is compare and ast.dump(filled) == ast.dump(table)
+        return False
 
     def _sources(self, node: ast.AST) -> set[str]:
         """Return the names of the calls whose results an expression may be."""
@@ -403,7 +420,12 @@ class HarmlessUses(ValueUses):
         if not isinstance(call, ast.Call):
             return False
         called = call.func
-        is_log = isinstance(called, ast.Attribute) and self.is_logger(called.value)
+        is_log = (
+            isinstance(called, ast.Attribute)
+            and called.attr in LOGGING
+            and self.is_logger(called.value)
+            and not self._reads_logs
+        )
         return is_log or self.dotted_name(called) in _SLEEPS
 
     def _is_table(self, node: ast.expr) -> bool:
@@ -425,7 +447,11 @@ class HarmlessUses(ValueUses):
             if isinstance(use.ctx, ast.Store) or (isinstance(parent, ast.Subscript) and parent.value is use):
                 continue
             is_looked_up = isinstance(parent, ast.Attribute) and parent.attr in (_KEYED_METHODS | {"clear"})
-            is_counted = isinstance(parent, ast.Call) and self.dotted_name(parent.func) == "len"
+            is_counted = (
+                isinstance(parent, ast.Call)
+                and self.dotted_name(parent.func) == "len"
+                and not self._is_asked_again
+            )
             is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
             if not (is_looked_up or is_counted or is_searched):
                 raise Escape
@@ -434,7 +460,9 @@ class HarmlessUses(ValueUses):
 def _logs_to_stderr(call: ast.Call) -> bool:
     """Return whether a call makes a handler for the standard error, which the program does not read."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return last_name(call.func) == "StreamHandler" and all(last_name(each) == "stderr" for each in given)
+    return last_name(call.func) == "StreamHandler" and all(
+        ast.unparse(each) == "sys.stderr" for each in given
+    )
 
 
 def is_sleep(dotted: str) -> bool:

@@ -29,6 +29,7 @@ from autochron.detect.scan.abstract_values import (
     handles_in,
     makes_set,
     tells_of_sets,
+    values_of_and,
 )
 from autochron.detect.scan.annotations import SETS, annotated
 from autochron.detect.scan.flow import (
@@ -458,8 +459,7 @@ class Evaluation:
         parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
         values = tuple(value for part in parts for value in self.values(part, spot))
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-            last = self.values(parts[-1], spot)  # what is before it is false where it is the result
-            return tuple(each for each in values if each in last or not isinstance(each, Instance | Routine))
+            values = values_of_and(values, self.values(parts[-1], spot))
         return values
 
     def _inner(self, node: ast.Await | ast.NamedExpr | ast.Starred, spot: Spot) -> Values:

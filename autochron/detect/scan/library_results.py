@@ -22,7 +22,7 @@ from autochron.detect.scan.abstract_values import (
     Text,
     Value,
 )
-from autochron.detect.scan.flow import ModuleFlow, Spot
+from autochron.detect.scan.flow import ModuleFlow, Spot, last_name
 from autochron.detect.scan.libraries import (
     FIELDS,
     OPENING,
@@ -197,16 +197,28 @@ def sum_of_texts(left: Values, right: Values) -> str | None:
 
 def settled_result(evaluation: Evaluator, name: str, node: ast.Call, spot: Spot) -> Values | None:
     """Return the result of a constructor whose arguments say what it would ask for otherwise; None for any other call."""
-    given = {keyword.arg for keyword in node.keywords}
+    given = {
+        keyword.arg: keyword.value
+        for keyword in node.keywords
+        if not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None)
+    }
     if name == "rich.console.Console" and "width" in given:
         return (Produced("rich.console.FixedConsole"),)
     if name in SETTLING_FIRST:
         clocks = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "timefunc")]
         known = [isinstance(value, Known) for clock in clocks for value in evaluation.values(clock, spot)]
         return UNKNOWN if clocks and not any(known) else None  # the real clock is passed, too
-    if not given.isdisjoint(SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS)):
-        return UNKNOWN
-    return None
+    settling = [given[option] for option in SETTLING_OPTIONS.get(name, TRANSPORT_OPTIONS) if option in given]
+    return UNKNOWN if settling and not any(map(_settles_nothing, settling)) else None
+
+
+def _settles_nothing(option: ast.expr) -> bool:
+    """Return whether an option says again what a constructor does without it."""
+    if isinstance(option, ast.Call):
+        return last_name(option.func) in ("HTTPTransport", "AsyncHTTPTransport")
+    if last_name(option).endswith("Formatter"):
+        return True  # a class that asks for the width
+    return ast.unparse(option) == "os.environ"
 
 
 def function_of_c(prototype: str, node: ast.Call) -> Values:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from autochron.detect.scan.abstract_values import Plain
-from autochron.detect.scan.flow import Spot, Use
+from autochron.detect.scan.abstract_values import Plain, Set
+from autochron.detect.scan.call_effects import COMPUTING
+from autochron.detect.scan.flow import Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
+
+_ASKING = COMPUTING | {"len", "isinstance", "result", "exception", "done", "cancelled", "get"}
+"""Last names of callables that may be called in any order."""
+_ENDS = (ast.Return, ast.Raise, ast.Assert)
 
 
 def loses_order(evaluation: Evaluation, use: Use) -> bool:
@@ -15,29 +20,155 @@ def loses_order(evaluation: Evaluation, use: Use) -> bool:
     return use.order_lost or loses_order_in(evaluation, use.body, use.spot)
 
 
+def tables_filled(evaluation: Evaluation, use: Use) -> list[ast.expr]:
+    """Return the tables of which a loop decides only the order of the keys; none if it decides more, or has no effect.
+
+    It counts under keys, or has one key for each element.
+    """
+    tables, others = list[ast.expr](), list[ast.stmt]()
+    for statement in use.body:
+        match statement:
+            case ast.AugAssign(target=ast.Subscript(value=ast.Name() as table, slice=key), op=ast.Add()) if (
+                is_count(statement.value)
+            ):
+                parts = [key]
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=ast.Name() as key)]) if (
+                _is_element(key, use)
+            ):
+                parts = [key, statement.value]
+            case _:
+                others.append(statement)
+                continue
+        if not all(_only_asks(part, {table.id}) for part in parts):
+            return []
+        tables.append(table)
+    is_rest_orderless = not others or loses_order_in(evaluation, others, use.spot)
+    return tables if is_rest_orderless else []
+
+
+def _is_element(name: ast.Name, use: Use) -> bool:
+    """Return whether a name is bound to the elements of what a loop goes through, and to nothing else."""
+    scope = use.spot.scope.find(name.id)
+    bindings = scope.bindings[name.id] if scope is not None else []
+    return bool(bindings) and all(
+        binding.kind == "element" and binding.node is use.node for binding in bindings
+    )
+
+
 def loses_order_in(evaluation: Evaluation, body: Sequence[ast.stmt], spot: Spot) -> bool:
     """Return whether the body of a loop has the same effect in any order of the elements."""
-    return bool(body) and all(_is_orderless(evaluation, statement, spot) for statement in body)
+    if not body:
+        return False
+    filled = {name for statement in body for name in _filled(statement)}
+    if not all(_is_orderless(evaluation, statement, spot, filled) for statement in body):
+        return False
+    kinds = dict[str, set[str]]()
+    for statement in body:
+        for part in ast.walk(statement):
+            if isinstance(part, ast.AugAssign):
+                is_sum = isinstance(part.op, ast.Add | ast.Sub)
+                kinds.setdefault(last_name(part.target), set()).add("" if is_sum else type(part.op).__name__)
+    if any(len(each) > 1 for each in kinds.values()):
+        return False  # such as `total += 1` and `total *= 2`
+    ends = {ast.dump(part) for statement in body for part in ast.walk(statement) if isinstance(part, _ENDS)}
+    return len(ends) < 2 and not (ends and filled)
 
 
-def _is_orderless(evaluation: Evaluation, statement: ast.stmt, spot: Spot) -> bool:
-    """Return whether a statement has the same effect in any order of the elements."""
+def _filled(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names of what a statement changes."""
+    for part in ast.walk(statement):
+        match part:
+            case ast.AugAssign(target=target) | ast.Assign(targets=[target]):
+                yield last_name(target.value if isinstance(target, ast.Subscript) else target)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=target))):
+                yield last_name(target)
+
+
+def _is_orderless(evaluation: Evaluation, statement: ast.stmt, spot: Spot, filled: set[str]) -> bool:
+    """Return whether a statement has the same effect in any order of the elements.
+
+    Args:
+        evaluation: the values of the module.
+        statement: the statement.
+        spot: where the loop is.
+        filled: the names of what the loop changes, which nothing may ask for meanwhile.
+    """
     match statement:
-        case ast.Pass() | ast.Continue() | ast.Assert() | ast.Raise() | ast.Delete():
+        case ast.Pass() | ast.Continue() | ast.Delete():
             return True
+        case ast.Assert(test=test, msg=message):
+            return _only_asks(test, filled) and (message is None or isinstance(message, ast.Constant))
+        case ast.Raise(exc=error):
+            return error is None or _is_constant(error)
         case ast.Return(value=value):
             return value is None or isinstance(value, ast.Constant)
-        case ast.Expr():
-            return _is_commutative(statement)
-        case ast.AugAssign(target=target, op=operator, value=value):
-            is_merged = isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor)
-            return is_merged or is_count(value) or _is_number(evaluation, target, spot)
-        case ast.Assign(targets=[ast.Subscript(value=ast.Name() as filled)]):
-            return _is_filled_list(filled, spot)
-        case ast.If(body=body, orelse=else_body):
-            return all(_is_orderless(evaluation, inner, spot) for inner in (*body, *else_body))
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=target, attr=name), args=[element], keywords=[])
+        ):
+            is_set = any(isinstance(value, Set) for value in evaluation.values(target, spot))
+            return is_set and name in ("add", "discard") and _only_asks(element, filled)
+        case ast.Expr(value=value):
+            return isinstance(value, ast.Constant)
+        case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
+            return _only_asks(value, filled) and _is_merged(evaluation, target, operator, value, spot)
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=place)], value=value):
+            is_one_place = not any(isinstance(part, ast.Call) for part in ast.walk(place))
+            return (
+                is_one_place
+                and _is_filled_list(table, spot)
+                and all(_only_asks(part, filled) for part in (place, value))
+            )
+        case ast.If(test=test, body=body, orelse=else_body):
+            asked = filled - {_added_to(statement)}
+            return _only_asks(test, asked) and all(
+                _is_orderless(evaluation, inner, spot, filled) for inner in (*body, *else_body)
+            )
         case _:
             return False
+
+
+def _added_to(statement: ast.If) -> str:
+    """Return the name of the set of `if x not in seen: seen.add(x)`; an empty text for another statement."""
+    match statement:
+        case ast.If(
+            test=ast.Compare(left=asked, ops=[ast.NotIn()], comparators=[ast.Name(id=name)]),
+            body=[ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=filled)), args=[added]))],
+        ) if name == filled and ast.dump(asked) == ast.dump(added):
+            return name
+    return ""
+
+
+def _only_asks(node: ast.expr, filled: set[str]) -> bool:
+    """Return whether an expression changes nothing, and asks for nothing that a loop changes."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute) and last_name(part) in filled:
+            return False
+        if isinstance(part, ast.Call) and last_name(part.func) not in _ASKING:
+            return False
+        if isinstance(part, ast.NamedExpr | ast.Yield | ast.YieldFrom):
+            return False
+    return True
+
+
+def _is_constant(error: ast.expr) -> bool:
+    """Return whether an exception says nothing of the element for which it is raised."""
+    arguments = [*error.args, *error.keywords] if isinstance(error, ast.Call) else []
+    return not any(isinstance(part, ast.Name) for argument in arguments for part in ast.walk(argument))
+
+
+def _is_merged(
+    evaluation: Evaluation, target: ast.Name, operator: ast.operator, value: ast.expr, spot: Spot
+) -> bool:
+    """Return whether an augmented assignment has the same result in any order."""
+    values = evaluation.named(target.id, spot)
+    if isinstance(operator, ast.BitOr | ast.BitAnd | ast.BitXor):
+        return bool(values) and all(
+            isinstance(each, Set) or (isinstance(each, Plain) and each.type in ("int", "bool"))
+            for each in values
+        )
+    # Sums of floats depend on the order of what is added.
+    is_whole = all(isinstance(each, Plain) and each.type in ("int", "bool") for each in values)
+    return isinstance(operator, ast.Add | ast.Sub) and (is_count(value) or is_whole)
 
 
 def _is_filled_list(node: ast.Name, spot: Spot) -> bool:
@@ -50,23 +181,6 @@ def _is_filled_list(node: ast.Name, spot: Spot) -> bool:
         and isinstance(binding.node.left, ast.List)
         for binding in bindings
     )
-
-
-def _is_number(evaluation: Evaluation, target: ast.expr, spot: Spot) -> bool:
-    """Return whether the target of an augmented assignment is a number."""
-    if not isinstance(target, ast.Name):
-        return False
-    values = evaluation.named(target.id, spot)
-    # Sums of floats depend on the order of what is added.
-    return all(isinstance(value, Plain) and value.type in ("int", "bool") for value in values)
-
-
-def _is_commutative(statement: ast.Expr) -> bool:
-    """Return whether a statement has an effect that does not depend on the order of its repetitions."""
-    value = statement.value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return value.func.attr in ("add", "discard", "remove", "update", "pop")
-    return isinstance(value, ast.Constant)
 
 
 def is_count(value: ast.expr) -> bool:

@@ -34,6 +34,7 @@ from autochron.detect.scan.call_arguments import (
     samples_table,
     waits_for_all,
 )
+from autochron.detect.scan.completion_order import CompletionOrder
 from autochron.detect.scan.determined_calls import may_be_determined
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.flow_reader import read
@@ -56,13 +57,14 @@ from autochron.detect.scan.libraries import (
 from autochron.detect.scan.library_call import LibraryCall
 from autochron.detect.scan.log_records import logged_fields
 from autochron.detect.scan.orderless_loops import loses_order
+from autochron.detect.scan.orderless_threads import OrderlessThreads, joined_at_once
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
 from autochron.detect.scan.sql_statements import SqlStatements
 from autochron.detect.scan.statement_runs import StatementRuns
-from autochron.detect.scan.understood_threads import ThreadOrder, joined_at_once
+from autochron.detect.scan.time_limits import limited_places
 from autochron.detect.scan.value_uses import line_of
 from autochron.detect.scan.written_times import writes_time
 from autochron.model import Category
@@ -185,16 +187,17 @@ class _ModuleScan:
             )
 
     def _add_races(self) -> None:
-        """Add what depends on which of several comes first, and drop the threads of which these tell all."""
-        racing = ThreadOrder(self._flow, self._evaluation)
-        for place in racing.places():
+        """Add what depends on which of several comes first, and drop a thread that nothing runs beside."""
+        racing = CompletionOrder(self._flow, self._evaluation)
+        for place in (*racing.places(), *limited_places(self._flow)):
             self._found.add(place.line, "ordering", place.call, None, place.spot, start=place.node)
-        for line in joined_at_once(self._flow.tree) if self._found.has_call("threading.Thread.start") else ():
-            self._found.take_line(line, "threading.Thread.start")
-            self.excused.add((line, "ordering"))
-        starts = self._found.has_call("threading.Thread.start")
-        if starts and racing.has_only_understood_threads():
-            self.excused |= self._found.take_away("threading.Thread.start")
+            self._found.add_reads((place.line, "ordering", place.call), racing.reads_of(place))
+        if self._found.has_call("threading.Thread.start"):
+            for line in joined_at_once(self._flow):
+                self._found.take_line(line, "threading.Thread.start")
+                self.excused.add((line, "ordering"))
+            if OrderlessThreads(racing).are_all():
+                self.excused |= self._found.take_away("threading.Thread.start")
 
     # --- calls --------------------------------------------------------------------------------------------------------
 

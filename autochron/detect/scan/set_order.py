@@ -21,7 +21,7 @@ from autochron.detect.scan.abstract_values import (
 )
 from autochron.detect.scan.asked_sets import has_float, has_one_element, holds_numbers, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use, names_element, tells_apart
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
     ENCODERS,
@@ -30,7 +30,7 @@ from autochron.detect.scan.libraries import (
     RENDERING_METHODS,
     REPR_CALLERS,
 )
-from autochron.detect.scan.orderless_loops import is_count, loses_order_in
+from autochron.detect.scan.orderless_loops import is_count, loses_order_in, tables_filled
 from autochron.detect.scan.shown_sets import is_sorted_by_template, is_unsorted, places_that_show_choices
 from autochron.model import Category
 
@@ -53,9 +53,11 @@ _NEVER_SETS = (
     *(ast.Lambda, ast.Compare),
 )
 """Expressions that are no set, whatever is in them."""
-_TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.int", "builtins.ascii", "os.fspath"})
+_TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.ascii", "os.fspath"})
 """Keys of which two that differ have different values."""
-_DUMPERS = frozenset({"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps"})
+_DUMPERS = frozenset(
+    {"json.dumps", "json.dump", "orjson.dumps", "ujson.dumps", "simplejson.dumps", "msgpack.packb"}
+)
 _PRETTY = frozenset(
     {
         "pprint.pformat", "pprint.pprint", "pprint.pp", "pprint.saferepr", "reprlib.repr", "reprlib.Repr.repr",
@@ -67,6 +69,21 @@ _SIGNATURES = frozenset({"inspect.signature", "pydoc.render_doc"})
 _PASSING_ON = ("itertools.", "toolz.", "cytoolz.", "more_itertools.")
 _SORTING = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all", "yaml.safe_dump_all"})
 """Functions that sort sets, unless `sort_keys=False` is passed."""
+_BY_NUMBER = frozenset(
+    {
+        "islice",
+        "zip",
+        "enumerate",
+        "zip_longest",
+        "pairwise",
+        "batched",
+        "accumulate",
+        "takewhile",
+        "dropwhile",
+        "next",
+    }
+)
+"""Functions that make other elements of another order."""
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
 _STABLE_BY_KEY = frozenset(
@@ -140,7 +157,11 @@ class OrderSites:
                 and self._is_unordered(use.node, use.spot)
                 and not loses_order_in(self._evaluation, use.body, use.spot)
             ):
-                yield OrderSite(use.node.lineno, "set-order", "set.__iter__", use.spot, use.node, "iterated")
+                tables = [] if self._is_wide else tables_filled(self._evaluation, use)
+                for decided in tables or [use.node]:
+                    yield OrderSite(
+                        use.node.lineno, "set-order", "set.__iter__", use.spot, decided, "iterated"
+                    )
             yield from self._vanishing(use.node, use.spot, use.node.lineno)
         for use in self._flow.shown:
             yield from self._shown(use.node, use.spot, use.node.lineno)
@@ -199,7 +220,8 @@ class OrderSites:
                 keyword.arg == "key" and (self._has_any_key or not self._tells_apart(keyword.value, use.spot))
                 for keyword in node.keywords
             )
-        if is_ordered and not use.order_lost:
+        is_lost = use.order_lost and last_name(called) not in _BY_NUMBER
+        if is_ordered and not is_lost:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
                     yield OrderSite(line, "set-order", "set.__iter__", use.spot, argument)
@@ -242,9 +264,7 @@ class OrderSites:
     def _made_text(self, name: str, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call of a function that makes text of its arguments, or of what they hold."""
         if name in REPR_CALLERS:
-            for argument in node.args[: None if name == "builtins.print" else 1]:
-                if not isinstance(argument, ast.Starred):
-                    yield from self._address_text(argument, spot, line)
+            yield from self._converted(node.args[: None if name == "builtins.print" else 1], spot, line)
         elif name == "builtins.map" and len(node.args) > 1:
             yield from self._mapped_to_text(node, spot, line)
         elif (
@@ -261,8 +281,16 @@ class OrderSites:
                 yield from self._address_text(part, spot, line)
             if self._is_looking:
                 yield from self._encoded(node, spot, line)
-        elif name in ENCODERS or (name in _SORTING and any(map(is_unsorted, node.keywords))):
+        elif name in ENCODERS or (name in _SORTING and is_unsorted(node, name)):
             yield from self._encoded(node, spot, line)
+
+    def _converted(self, arguments: list[ast.expr], spot: Spot, line: int) -> Iterator[OrderSite]:
+        """Yield the places at the arguments of a call that converts each to text."""
+        for argument in arguments:
+            if not isinstance(argument, ast.Starred):
+                yield from self._address_text(argument, spot, line)
+                if any(map(self._classes.shows_set_within, self._evaluation.values(argument, spot))):
+                    yield OrderSite(line, "set-order", "set.__repr__", spot)
 
     def _dumped(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call that converts to text what JSON has no form for: `json.dumps(value, default=str)`."""
@@ -385,7 +413,7 @@ class OrderSites:
             isinstance(value, Text) or self._classes.hashes_text(value) or is_date(value) for value in values
         ):
             yield OrderSite(line, "set-order", "hash", spot, hashing, kind)
-        elif any(self._classes.shows_address(value) for value in values):
+        elif any(self._classes.shows_address(value, "hash") for value in values):
             yield OrderSite(line, "identity", "hash", spot, hashing, kind)
         elif any(
             isinstance(value, Unknown) or (isinstance(value, Set) and not value.is_stable) for value in values
@@ -398,14 +426,16 @@ class OrderSites:
         """Yield the places at an expression that is converted to text."""
         if self._is_unordered(node, spot):
             yield OrderSite(line, "set-order", "set.__repr__", spot, node)
-        elif any(map(self._classes.shows_set, self._evaluation.values(node, spot))):
+        elif any(map(self._classes.shows_set_within, self._evaluation.values(node, spot))):
             yield OrderSite(line, "set-order", "set.__repr__", spot)
         yield from self._address_text(node, spot, line)
 
     def _address_text(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if the text of a value has its address."""
-        values = [value for value in self._evaluation.values(node, spot) if not self._is_sentinel(value)]
-        if any(self._shows_address(value) for value in values) or self._is_open(node):
+        values = self._evaluation.values(node, spot)
+        if len(values) > 1:  # else it is the sentinel that is shown
+            values = tuple(value for value in values if not self._is_sentinel(value))
+        if any(self._classes.shows_address_within(value) for value in values) or self._is_open(node):
             yield OrderSite(line, "identity", "object.__repr__", spot, node, "text")
 
     def _is_sentinel(self, value: Value) -> bool:
@@ -413,22 +443,12 @@ class OrderSites:
         is_object = isinstance(value, Produced) and value.name == "builtins.object"
         return is_object and self._flow.compares_identity
 
-    def _shows_address(self, value: Value, depth: int = _MAX_DEPTH) -> bool:
-        """Return whether the text of a value has an address: its own, or that of something that it holds."""
-        if self._classes.shows_address(value):
-            return True
-        return (
-            depth > 0
-            and isinstance(value, Container | Holding)
-            and any(self._shows_address(held, depth - 1) for held in self._evaluation.elements((value,)))
-        )
-
     def _mapped_to_text(self, node: ast.Call, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield a place if a call such as `map(str, tools)` makes text of objects with addresses."""
         called = self._evaluation.values(node.args[0], spot)
         if any(isinstance(value, Known) and value.name in REPR_CALLERS for value in called):
             held = self._evaluation.elements(self._evaluation.values(node.args[1], spot))
-            if any(map(self._shows_address, held)):
+            if any(map(self._classes.shows_address_within, held)):
                 yield OrderSite(line, "identity", "object.__repr__", spot)
             elif self._is_looking:
                 yield OrderSite(line, "identity", "object.__repr__", spot, node.args[1], "each")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from autochron.detect.scan.abstract_values import Container, Known, Produced, Routine, Text, Type
+from autochron.detect.scan.abstract_values import Container, Known, Produced, Routine, Text, Type, is_none
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
@@ -61,6 +61,8 @@ _CONCURRENT = (
     *("gather", "create_task", "TaskGroup", "ensure_future", "start_soon"),
 )
 """Last names of callables by which draws of one generator come in another order each time."""
+_NOT_CONSTANT = ("Mock", "MagicMock", "AsyncMock", "now", "time", "object", "set", "frozenset")
+"""Last names of calls that make a value which differs in each run."""
 _PATCHES = frozenset({"unittest.mock.patch", "mock.patch"})
 _PATCHES_OF_TABLES = frozenset({"unittest.mock.patch.dict", "mock.patch.dict"})
 _PATCHES_OF_OBJECTS = frozenset({"unittest.mock.patch.object", "mock.patch.object"})
@@ -91,7 +93,9 @@ class _Replaced(NamedTuple):
         if self.name == "os.environ":
             return asked.category == "env"
         # `from time import time` has bound the real one before it is replaced.
-        is_looked_up = isinstance(asked.callee, ast.Attribute)
+        is_looked_up = isinstance(asked.callee, ast.Attribute) and asked.name.endswith(
+            f".{asked.callee.attr}"
+        )
         return is_looked_up and (asked.name == self.name or asked.name.startswith(f"{self.name}."))
 
 
@@ -139,16 +143,26 @@ class Settled:
         ):
             return True
         calls = self._calls_of(spot) if depth else []
-        return bool(calls) and all(
-            self._is_frozen(asked, call.node.lineno, call.spot, depth - 1) for call in calls
+        is_run_later = isinstance(spot.scope.body.node, ast.AsyncFunctionDef) and any(
+            call.position == "stored" for call in calls
+        )
+        return (
+            bool(calls)
+            and not is_run_later
+            and all(self._is_frozen(asked, call.node.lineno, call.spot, depth - 1) for call in calls)
         )
 
     def _calls_of(self, spot: Spot) -> list[Use]:
-        """Return the calls in this module of the function that a spot is in, by its name."""
+        """Return the calls in this module of the function that a spot is in, by its name, and where it is passed on."""
         node = spot.scope.body.node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return []
-        return self._flow.sites.get(node.name, [])
+        references = [
+            use
+            for use in self._flow.references
+            if isinstance(use.node, ast.Name) and use.node.id == node.name  # such as `map(stamp, names)`
+        ]
+        return [*self._flow.sites.get(node.name, []), *references]
 
     # --- seeds --------------------------------------------------------------------------------------------------------
 
@@ -194,7 +208,7 @@ class Settled:
                 scope = spot.scope.find(name)
                 bindings = scope.bindings[name] if scope is not None else []
                 return bool(bindings) and all(
-                    not _is_none(binding.node)
+                    not _is_none(binding.node) and not any(map(is_none, self._evaluation.named(name, spot)))
                     if binding.kind == "parameter"
                     else binding.kind == "value"
                     and isinstance(binding.node, ast.expr)
@@ -279,7 +293,8 @@ class Settled:
             elif name in _PATCHES_OF_TABLES and call.args:
                 # Without `clear` other variables are those of the machine.
                 is_cleared = any(
-                    keyword.arg == "clear" and not _is_false(keyword.value) for keyword in call.keywords
+                    keyword.arg == "clear" and ast.unparse(keyword.value) == "True"
+                    for keyword in call.keywords
                 )
                 if is_cleared and "os.environ" in self._names(call.args[0], use.spot):
                     yield "os.environ"
@@ -308,7 +323,7 @@ class Settled:
     def _read_patches_of_pytest(self, node: _Patching, calls: dict[int, Use]) -> None:
         """Read `monkeypatch.setattr(time, "time", …)` in a block or function: it holds to its end."""
         end = node.body[-1].end_lineno or node.body[-1].lineno
-        for statement in node.body:
+        for statement in node.body if "undo" not in self._flow.sites else ():
             use = calls.get(id(statement.value)) if isinstance(statement, ast.Expr) else None
             if use is None or not isinstance(use.node, ast.Call) or not self._is_monkeypatch(use.node.func):
                 continue
@@ -368,8 +383,8 @@ def _gives_constant(call: ast.Call, new: int) -> bool:
     positional = call.args[new] if len(call.args) > new else None
     replacing = effect or given.get("return_value") or given.get("new") or positional
     return replacing is not None and not any(
-        isinstance(part, ast.Call)
-        and last_name(part.func) in ("Mock", "MagicMock", "AsyncMock", "now", "time")
+        isinstance(part, ast.Set | ast.SetComp)
+        or (isinstance(part, ast.Call) and last_name(part.func) in _NOT_CONSTANT)
         for part in ast.walk(replacing)
     )
 

@@ -17,12 +17,16 @@ _SHOWING_CHOICES = (
     "print_usage",
 )
 """Methods of parsers of arguments whose text, or whose error, names the choices."""
+_BLOCK = re.compile(r"{[{%].*?[%}]}", re.DOTALL)
+"""An expression or a statement of a template."""
 
 
 def is_sorted_by_template(flow: ModuleFlow, name: str) -> bool:
     """Return whether all templates of a module that use a variable sort it, or only count it."""
-    used = re.compile(rf"{{[{{%][^}}]*?\b{re.escape(name)}\b(\s*\|\s*(?:sort|length|count)\b)?")
-    uses = [match for text in flow.texts for match in used.finditer(text)]
+    used = re.compile(rf"\b{re.escape(name)}\b(\s*\|\s*(?:sort(?!\s*\()|length\b|count\b))?")
+    uses = [
+        match for text in flow.texts for block in _BLOCK.finditer(text) for match in used.finditer(block[0])
+    ]
     return bool(uses) and all(match[1] for match in uses)
 
 
@@ -45,10 +49,13 @@ def places_that_show_choices(
         yield from flow.sites.get(shown, ())
 
 
-def is_unsorted(keyword: ast.keyword) -> bool:
-    """Return whether a keyword has keys and sets written in their own order."""
-    return (
-        keyword.arg == "sort_keys"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is False
-    )
+def is_unsorted(node: ast.Call, name: str) -> bool:
+    """Return whether a call of a function of PyYAML may write sets in their own order.
+
+    The ones that are not safe write a frozenset as a call with a list, which nothing sorts.
+    """
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    sorting = given.get("sort_keys", ast.Constant(True))
+    is_sorted = isinstance(sorting, ast.Constant) and sorting.value is True
+    is_safe = ".safe_" in name or ast.unparse(given.get("Dumper", sorting)).endswith("SafeDumper")
+    return not is_sorted or not is_safe or None in given

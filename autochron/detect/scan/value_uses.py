@@ -269,9 +269,28 @@ class ValueUses:
         if isinstance(node, ast.Call):
             return self.makes_logger(node)
         name = last_name(node)
-        return name in self._loggers or _LOGGER.fullmatch(name) is not None or (
-            self.dotted_name(node) in ("logging", "structlog", "loguru.logger")
-        )  # fmt: skip
+        if name in self._loggers or self.dotted_name(node) in ("logging", "structlog", "loguru.logger"):
+            return True
+        return _LOGGER.fullmatch(name) is not None and not self._is_no_logger(node)
+
+    def _is_no_logger(self, node: ast.expr) -> bool:
+        """Return whether a variable that is named like a logger is assigned something else: `log = Console()`."""
+        if not isinstance(node, ast.Attribute) and node not in self.scopes:
+            return False  # an expression, or the module is not read to its end
+        for use in self.uses.get(self.variable(node), ()):
+            value = getattr(self.parents[use], "value", None) if isinstance(use.ctx, ast.Store) else None
+            called = value.func if isinstance(value, ast.Call) else value
+            if isinstance(value, ast.Call) and self.makes_logger(value):
+                continue
+            if isinstance(called, ast.Name) and (
+                self.variable(called) in self.unknown and called.id not in self.imported
+                if isinstance(value, ast.Call)
+                else called.id == "print"
+            ):
+                return True  # a class or a function of the module, or `print`
+            if isinstance(value, ast.Call) and "log" not in self.dotted_name(value.func).lower():
+                return True
+        return False
 
     def makes_logger(self, node: ast.Call) -> bool:
         """Return whether a call returns a logger."""
