@@ -201,7 +201,8 @@ class _Check:
         for call in calls:
             text = texts[call.line - 1] if call.line <= len(texts) else ""
             escaping = [place for place in call.places if not _is_covered(place, functions, sites)]
-            shown = (escaping or call.places)[0]
+            # A read of its own is told before that of a library, which a pack may have recorded.
+            shown = min(escaping or call.places, key=lambda place: place.via is not None)
             if call.is_harmless:
                 self.harmless.add((name, call.line, call.category))
             self._reached.append(call.reached)

@@ -33,12 +33,14 @@ from tests.packs.harness import needs
 
 ASKS = re.compile(r"(?<![\w.])(random\.\w+\(|os\.environ\b|datetime\.now\(|hash\()|\.start\(\)")
 """Text in the lines of these programs that ask for a value which the program doesn't determine."""
+RACES = re.compile(r"print\((?:about, |call\.function\.name)|print\(city, results\)|results\.update\(")
+"""Text in their lines that print, or fill a table, in the order in which several calls end."""
 
 
-def asking_lines(file):
+def asking_lines(file, pattern=ASKS):
     """Return the numbers of a program's lines that ask for something themselves."""
     lines = file.read_text(encoding="utf-8").splitlines()
-    return {number for number, line in enumerate(lines, start=1) if ASKS.search(line)}
+    return {number for number, line in enumerate(lines, start=1) if pattern.search(line)}
 
 
 def program(name):
@@ -160,5 +162,6 @@ def test_check_reports_exactly_the_lines_that_ask_for_something(tmp_path):
         (finding["site"]["file"], finding["site"]["line"])
         for finding in (*report["findings"], *report["harmless"])
     }
-    assert found == {(file.name, line) for file in files for line in asking_lines(file)}
+    expected = re.compile(f"{ASKS.pattern}|{RACES.pattern}")
+    assert found == {(file.name, line) for file in files for line in asking_lines(file, expected)}
     assert {finding["category"] for finding in report["harmless"]} == {"random"}  # pauses by chance

@@ -45,6 +45,21 @@ SET_METHODS = frozenset(
 """Methods of sets, and functions of modules, whose result doesn't depend on the order of their arguments' elements."""
 PASSING = frozenset({"list", "tuple", "map", "filter", "iter", "chain", "reversed"})
 """Callables whose result has all elements of their argument, in its order."""
+BY_NUMBER = frozenset(
+    {
+        "islice",
+        "zip",
+        "enumerate",
+        "zip_longest",
+        "pairwise",
+        "batched",
+        "accumulate",
+        "takewhile",
+        "dropwhile",
+        "next",
+    }
+)
+"""Functions that make other elements of another order."""
 
 
 class Block:

@@ -21,7 +21,7 @@ from autochron.detect.scan.abstract_values import (
 )
 from autochron.detect.scan.asked_sets import has_float, has_one_element, holds_numbers, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name, names_element, tells_apart
+from autochron.detect.scan.flow import BY_NUMBER, ModuleFlow, Spot, Use, last_name, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
     ENCODERS,
@@ -69,21 +69,6 @@ _SIGNATURES = frozenset({"inspect.signature", "pydoc.render_doc"})
 _PASSING_ON = ("itertools.", "toolz.", "cytoolz.", "more_itertools.")
 _SORTING = frozenset({"yaml.dump", "yaml.safe_dump", "yaml.dump_all", "yaml.safe_dump_all"})
 """Functions that sort sets, unless `sort_keys=False` is passed."""
-_BY_NUMBER = frozenset(
-    {
-        "islice",
-        "zip",
-        "enumerate",
-        "zip_longest",
-        "pairwise",
-        "batched",
-        "accumulate",
-        "takewhile",
-        "dropwhile",
-        "next",
-    }
-)
-"""Functions that make other elements of another order."""
 _MAX_DEPTH = 3
 """How deep the values in a container are looked at."""
 _STABLE_BY_KEY = frozenset(
@@ -220,7 +205,7 @@ class OrderSites:
                 keyword.arg == "key" and (self._has_any_key or not self._tells_apart(keyword.value, use.spot))
                 for keyword in node.keywords
             )
-        is_lost = use.order_lost and last_name(called) not in _BY_NUMBER
+        is_lost = use.order_lost and last_name(called) not in BY_NUMBER
         if is_ordered and not is_lost:
             for argument in node.args:
                 if not isinstance(argument, ast.Starred) and self._is_unordered(argument, use.spot):
