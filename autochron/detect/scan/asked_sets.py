@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autochron.detect.scan.abstract_values import Known, Plain, Set
 from autochron.detect.scan.annotations import SETS
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.library_results import is_number, is_stable
 
@@ -50,20 +50,23 @@ def has_one_element(node: ast.expr, spot: Spot) -> bool:
     """Return whether a function has left, by `if len(found) != 1: raise`, unless a set has just one element."""
     function = spot.scope.body.node
     body = function.body if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else []
-    tests = [
-        statement.lineno
-        for statement in body
-        if isinstance(node, ast.Name)
-        and isinstance(statement, ast.If)
-        and isinstance(statement.body[-1], ast.Raise | ast.Return)
-        and ast.unparse(statement.test) in (f"len({node.id}) != 1", f"len({node.id}) > 1")
-        and statement.lineno < node.lineno
-    ]
-    return bool(tests) and not any(
-        isinstance(part, ast.Name) and part.id == ast.unparse(node) and tests[-1] < part.lineno < node.lineno
-        for statement in body
-        for part in ast.walk(statement)
-    )
+    name = node.id if isinstance(node, ast.Name) else ""
+    is_asked = False
+    for statement in body:
+        if statement.lineno <= node.lineno <= (statement.end_lineno or statement.lineno):
+            return is_asked and isinstance(statement, ast.Assign | ast.Return | ast.Expr)
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Raise | ast.Return):
+            is_asked = ast.unparse(statement.test) in (f"len({name}) != 1", f"len({name}) > 1") or (
+                is_asked and not _may_change(statement)
+            )
+        else:
+            is_asked = is_asked and not _may_change(statement)
+    return False
+
+
+def _may_change(statement: ast.stmt) -> bool:
+    """Return whether a statement may change a set, by any of its names."""
+    return any(isinstance(part, ast.Call | ast.AugAssign | ast.Assign) for part in ast.walk(statement))
 
 
 def holds_numbers(flow: ModuleFlow, evaluation: Evaluation, node: ast.Name, spot: Spot) -> bool:
@@ -95,6 +98,8 @@ def holds_numbers(flow: ModuleFlow, evaluation: Evaluation, node: ast.Name, spot
 
 def has_float(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:
     """Return whether an expression is made of a number that is not whole."""
+    if any(isinstance(part, ast.Call) and last_name(part.func) == "float" for part in ast.walk(node)):
+        return True
     return any(
         isinstance(value, Plain) and value.type == "float"
         for part in ast.walk(node)

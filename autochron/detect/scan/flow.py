@@ -60,6 +60,12 @@ BY_NUMBER = frozenset(
     }
 )
 """Functions that make other elements of another order."""
+_CHANGING_NAMES = (
+    "print next input write writelines append appendleft extend insert pop popitem popleft remove setdefault add shuffle "
+    "random randint randrange choice choices sample uniform gauss getrandbits integers normal __next__ send put get_nowait"
+)
+_CHANGING_SOMETHING = frozenset(_CHANGING_NAMES.split())
+"""Last names of callables that change something with each call, or count."""
 
 
 class Block:
@@ -299,7 +305,7 @@ def first_line_of(node: ast.AST) -> int:
     )
 
 
-_NAMING = frozenset({"id", "uuid", "key", "pk", "path", "name", "slug", "sku", "email", "url"})
+_NAMING = frozenset({"id", "uuid", "pk", "name", "slug", "sku", "email", "url"})
 """Attributes and keys by which records are told apart."""
 
 
@@ -369,9 +375,10 @@ def is_bound_to_set(scope: FlowScope, node: ast.expr) -> bool:
 
 
 def shows_evaluation(node: ast.AST) -> bool:
-    """Return whether an expression prints, or counts, so that the order shows in which it is evaluated for its elements."""
+    """Return whether an expression changes something, so that the order shows in which it is evaluated for its elements."""
     return any(
-        isinstance(part, ast.Call) and last_name(part.func) in ("print", "next", "write", "append", "input")
+        isinstance(part, ast.NamedExpr)
+        or (isinstance(part, ast.Call) and last_name(part.func) in _CHANGING_SOMETHING)
         for part in ast.walk(node)
     )
 

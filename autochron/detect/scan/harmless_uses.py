@@ -15,6 +15,7 @@ from functools import lru_cache
 from autochron.detect.catalogue import BY_NAME, LOOP_TIME
 from autochron.detect.line_hash import source_lines
 from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.log_targets import logs_elsewhere, logs_to_stderr
 from autochron.detect.scan.value_uses import (
     FILLING_METHODS,
     LOGGING,
@@ -81,7 +82,10 @@ _LOG_HANDLERS = frozenset(
 )
 """With these a program may read its own log."""
 _LOG_REDIRECTIONS = frozenset(
-    {"redirect_stderr", "setStream", "dictConfig", "fileConfig", "RichHandler", "catch_warnings"}
+    {
+        *("redirect_stderr", "setStream", "dictConfig", "fileConfig", "RichHandler", "catch_warnings"),
+        *("Filter", "addFilter", "setLogRecordFactory"),
+    }
 )
 """With these the log may go elsewhere than to the standard error."""
 _KEYED_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
@@ -143,21 +147,32 @@ class HarmlessUses(ValueUses):
 
     def find_read_logs(self) -> None:
         """Find out whether the program may read what it logs."""
+        reading = (_LOG_HANDLERS - {"StreamHandler"}) | _LOG_REDIRECTIONS
+        named = {
+            *self.names,
+            *(name for scope, name in self.uses if scope is None),
+            *(dotted.rpartition(".")[2] for dotted in self.imported.values()),
+        }
+        renamed = {
+            name
+            for name, dotted in self.imported.items()
+            if dotted.endswith((".StreamHandler", ".basicConfig"))
+        } - {"StreamHandler", "basicConfig"}
         self._reads_logs = (
-            not ((_LOG_HANDLERS - {"StreamHandler"}) | _LOG_REDIRECTIONS).isdisjoint(self.names)
+            not reading.isdisjoint(named)
+            or bool(renamed)
             or any(
-                (last_name(call.func) in _LOG_HANDLERS and not _logs_to_stderr(call))
-                or (
-                    last_name(call.func) == "basicConfig"
-                    and any(word.arg == "stream" for word in call.keywords)
-                )
+                (last_name(call.func) == "StreamHandler" and not logs_to_stderr(call))
+                or (last_name(call.func) == "basicConfig" and logs_elsewhere(call))
                 for call in self.calls
             )
-            or any(
-                (None, name) in self.uses for name in (_LOG_HANDLERS - {"StreamHandler"}) | _LOG_REDIRECTIONS
-            )
+            or any(isinstance(self.parents[use], ast.ClassDef) for use in self._named("StreamHandler"))
             or any(isinstance(use.ctx, ast.Store) for use in self.uses.get((None, "stderr"), ()))
         )
+
+    def _named(self, name: str) -> list[ast.Name | ast.Attribute]:
+        """Return where anything of a name is used."""
+        return [use for (_, found), uses in self.uses.items() if found == name for use in uses]
 
     def category_of(self, node: ast.Call) -> Category | None:
         """Return the category of the source that a call calls by its name; None if it is no source that is followed."""
@@ -455,14 +470,6 @@ class HarmlessUses(ValueUses):
             is_searched = isinstance(parent, ast.Compare) and use in parent.comparators
             if not (is_looked_up or is_counted or is_searched):
                 raise Escape
-
-
-def _logs_to_stderr(call: ast.Call) -> bool:
-    """Return whether a call makes a handler for the standard error, which the program does not read."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return last_name(call.func) == "StreamHandler" and all(
-        ast.unparse(each) == "sys.stderr" for each in given
-    )
 
 
 def is_sleep(dotted: str) -> bool:

@@ -17,7 +17,7 @@ _ENDS = (ast.Return, ast.Raise, ast.Assert)
 
 def loses_order(evaluation: Evaluation, use: Use) -> bool:
     """Return whether the code around a call makes nothing of the order of its results."""
-    return use.order_lost or loses_order_in(evaluation, use.body, use.spot)
+    return use.order_lost or loses_order_in(evaluation, use, use.body)
 
 
 def tables_filled(evaluation: Evaluation, use: Use) -> list[ast.expr]:
@@ -42,8 +42,18 @@ def tables_filled(evaluation: Evaluation, use: Use) -> list[ast.expr]:
         if not all(_only_asks(part, {table.id}) for part in parts):
             return []
         tables.append(table)
-    is_rest_orderless = not others or loses_order_in(evaluation, others, use.spot)
-    return tables if is_rest_orderless else []
+    is_rest_orderless = not others or loses_order_in(evaluation, use, others)
+    return tables if is_rest_orderless and not _is_read_after(evaluation, use) else []
+
+
+def _is_read_after(evaluation: Evaluation, use: Use) -> bool:
+    """Return whether what a loop's variable is bound to at last is read after the loop."""
+    end = max((statement.end_lineno or statement.lineno) for statement in use.body) if use.body else 0
+    return any(
+        isinstance(read.node, ast.Name) and read.node.lineno > end and _is_element(read.node, use)
+        for read in evaluation.flow.references
+        if read.spot.scope.body is use.spot.scope.body
+    )
 
 
 def _is_element(name: ast.Name, use: Use) -> bool:
@@ -55,12 +65,12 @@ def _is_element(name: ast.Name, use: Use) -> bool:
     )
 
 
-def loses_order_in(evaluation: Evaluation, body: Sequence[ast.stmt], spot: Spot) -> bool:
-    """Return whether the body of a loop has the same effect in any order of the elements."""
-    if not body:
+def loses_order_in(evaluation: Evaluation, use: Use, body: Sequence[ast.stmt]) -> bool:
+    """Return whether statements in the body of a loop have the same effect in any order of the elements."""
+    if not body or _is_read_after(evaluation, use):
         return False
     filled = {name for statement in body for name in _filled(statement)}
-    if not all(_is_orderless(evaluation, statement, spot, filled) for statement in body):
+    if not all(_is_orderless(evaluation, statement, use, filled) for statement in body):
         return False
     kinds = dict[str, set[str]]()
     for statement in body:
@@ -84,18 +94,21 @@ def _filled(statement: ast.stmt) -> Iterator[str]:
                 yield last_name(target)
 
 
-def _is_orderless(evaluation: Evaluation, statement: ast.stmt, spot: Spot, filled: set[str]) -> bool:
+def _is_orderless(evaluation: Evaluation, statement: ast.stmt, use: Use, filled: set[str]) -> bool:
     """Return whether a statement has the same effect in any order of the elements.
 
     Args:
         evaluation: the values of the module.
         statement: the statement.
-        spot: where the loop is.
+        use: what the loop goes through.
         filled: the names of what the loop changes, which nothing may ask for meanwhile.
     """
+    spot = use.spot
     match statement:
-        case ast.Pass() | ast.Continue() | ast.Delete():
+        case ast.Pass() | ast.Continue():
             return True
+        case ast.Delete(targets=[ast.Subscript(value=ast.Name(id=table), slice=ast.Name() as key)]):
+            return table not in filled and _is_element(key, use)
         case ast.Assert(test=test, msg=message):
             return _only_asks(test, filled) and (message is None or isinstance(message, ast.Constant))
         case ast.Raise(exc=error):
@@ -112,16 +125,19 @@ def _is_orderless(evaluation: Evaluation, statement: ast.stmt, spot: Spot, fille
         case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
             return _only_asks(value, filled) and _is_merged(evaluation, target, operator, value, spot)
         case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=place)], value=value):
-            is_one_place = not any(isinstance(part, ast.Call) for part in ast.walk(place))
+            is_of_element = any(
+                isinstance(part, ast.Name) and _is_element(part, use) for part in ast.walk(place)
+            )  # such as `results[place_of[job]]`
             return (
-                is_one_place
+                is_of_element
+                and not any(isinstance(part, ast.Call) for part in ast.walk(place))
                 and _is_filled_list(table, spot)
                 and all(_only_asks(part, filled) for part in (place, value))
             )
         case ast.If(test=test, body=body, orelse=else_body):
             asked = filled - {_added_to(statement)}
             return _only_asks(test, asked) and all(
-                _is_orderless(evaluation, inner, spot, filled) for inner in (*body, *else_body)
+                _is_orderless(evaluation, inner, use, filled) for inner in (*body, *else_body)
             )
         case _:
             return False
@@ -167,7 +183,10 @@ def _is_merged(
             for each in values
         )
     # Sums of floats depend on the order of what is added.
-    is_whole = all(isinstance(each, Plain) and each.type in ("int", "bool") for each in values)
+    added = (*values, *evaluation.values(value, spot))
+    is_whole = len(added) > len(values) and all(
+        isinstance(each, Plain) and each.type in ("int", "bool") for each in added
+    )
     return isinstance(operator, ast.Add | ast.Sub) and (is_count(value) or is_whole)
 
 
@@ -187,4 +206,4 @@ def is_count(value: ast.expr) -> bool:
     """Return whether an expression is a number by its form."""
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+    return isinstance(value, ast.Constant) and isinstance(value.value, int)

@@ -11,10 +11,12 @@ from itertools import pairwise
 
 from autochron.detect.scan.abstract_values import Plain, Produced, Routine
 from autochron.detect.scan.call_effects import COMPUTING
-from autochron.detect.scan.completion_order import QUEUES, STARTING, CompletionOrder
+from autochron.detect.scan.completion_order import STARTING, CompletionOrder
 from autochron.detect.scan.flow import Function, ModuleFlow, Spot, Use, is_in_loop, last_name
 
 _LOCKS = frozenset({"threading.Lock", "threading.RLock"})
+_REFLECTING = ("globals", "locals", "vars", "eval", "exec", "getattr", "asdict", "deepcopy")
+_ORDERED_QUEUES = frozenset({"queue.Queue", "queue.SimpleQueue"})
 _ASKING_QUEUES = ("empty", "qsize", "full", "get_nowait", "put_nowait")
 """Methods of queues whose result depends on what another thread has done."""
 
@@ -51,6 +53,8 @@ class OrderlessThreads:
         """Return whether all threads of the module have the same effect in any order."""
         made = self._flow.sites.get("Thread", [])
         if not _starts_threads_only(self._flow) or any(True for _ in self._racing.thread_classes()):
+            return False
+        if any(name in self._flow.sites for name in _REFLECTING) or "__dict__" in self._flow.attributes:
             return False
         routines: list[Routine] = []
         for use in made:
@@ -174,6 +178,13 @@ class OrderlessThreads:
             and id(node) not in filled
             and id(node) not in passed
         ]
+        first = min(start.node.lineno for start in starts)
+        if any(
+            last_name(node) in names and node.lineno > first and not self._is_in_routine(node)
+            for node in ast.walk(self._flow.tree)
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        ):
+            return False  # something else changes it meanwhile
         last = max(joins, key=lambda join: join.node.lineno)
         function = last.spot.scope.body.node
         inside = set(map(id, ast.walk(function if function is not None else self._flow.tree)))
@@ -184,6 +195,16 @@ class OrderlessThreads:
             if node is not function
         )
         return is_alone and all(id(read) in inside and read.lineno > last.node.lineno for read in reads)
+
+    def _is_in_routine(self, node: ast.AST) -> bool:
+        """Return whether code is in a function that is made before, as a thread's is, or is an initialiser."""
+        return any(
+            node is part
+            for function in ast.walk(self._flow.tree)
+            if isinstance(function, ast.FunctionDef)
+            for part in ast.walk(function)
+            if function.name not in self._flow.sites
+        )
 
     def _waits_for_all(self, join: Use, starts: list[Use]) -> bool:
         """Return whether a call waits, without a limit, for all that a call before it has started."""
@@ -197,9 +218,23 @@ class OrderlessThreads:
             and isinstance(start.node.func, ast.Attribute)
             and ast.dump(_iterated(self._flow.tree, start.node) or start.node.func.value) == ast.dump(owner)
             and start.spot.scope.body is join.spot.scope.body
+            and self._are_beside(start.node, call)
             and self._is_kept(owner)
             for start in starts
         )
+
+    def _are_beside(self, first: ast.expr, second: ast.expr) -> bool:
+        """Return whether two calls are in statements of the same block, or in loops that are."""
+        for node in ast.walk(self._flow.tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                holding = [
+                    [index for index, statement in enumerate(body) if _runs(statement, call)]
+                    for call in (first, second)
+                ]
+                if all(holding):
+                    return True
+        return False
 
     def _is_kept(self, owner: ast.expr) -> bool:
         """Return whether nothing is taken from a list of threads: its name is only iterated and appended to."""
@@ -234,6 +269,12 @@ class OrderlessThreads:
         sites = self._flow.sites
         if any(name in sites for name in _ASKING_QUEUES):
             return False
+        if {"queue", "unfinished_tasks"} & {
+            last_name(use.node) for use in self._flow.references if isinstance(use.node, ast.Attribute)
+        }:
+            return False
+        if any(name in ("__str__", "__format__", "__repr__") for name in self._method_names()):
+            return False
         spot = CompletionOrder.spot_of(routine.scope)
         inside = set(map(id, ast.walk(routine.node)))
         puts = sites.get("put", [])
@@ -254,10 +295,38 @@ class OrderlessThreads:
                 )
             ):
                 is_plain = not any(isinstance(part, ast.Call | ast.Attribute) for part in ast.walk(put))
-                return is_plain and self._is_any(queue, spot, QUEUES)
-            case ast.For(iter=ast.Name() | ast.Constant() | ast.List() | ast.Tuple(), body=body, orelse=[]):
-                return all(self._is_put(inner, spot) for inner in body)
+                return is_plain and self._is_any(queue, spot, _ORDERED_QUEUES)
+            case ast.For(iter=iterated, body=body, orelse=[]):
+                return self._is_constant(iterated, spot) and all(self._is_put(inner, spot) for inner in body)
         return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+    def _method_names(self) -> Iterator[str]:
+        return (name for scope in self._flow.scopes.values() for name in scope.bindings)
+
+    def _is_constant(self, node: ast.expr, spot: Spot) -> bool:
+        """Return whether an expression is a list of constants, or a name of one that nothing else reads."""
+        if isinstance(node, ast.List | ast.Tuple | ast.Constant):
+            return all(
+                isinstance(part, ast.List | ast.Tuple | ast.Constant | ast.Load) for part in ast.walk(node)
+            )
+        if not isinstance(node, ast.Name):
+            return False
+        made = self._flow.sites["Thread"][0]
+        assert isinstance(spot.scope.node, ast.FunctionDef)  # noqa: S101 - see `are_all`
+        passed = _passed(spot.scope.node, made)
+        if node.id in passed:
+            return not isinstance(passed[node.id], ast.Name) and self._is_constant(passed[node.id], spot)
+        loads = [
+            part
+            for part in ast.walk(self._flow.tree)
+            if isinstance(part, ast.Name) and part.id == node.id and isinstance(part.ctx, ast.Load)
+        ]
+        stored = [
+            part.value
+            for part in ast.walk(self._flow.tree)
+            if isinstance(part, ast.Assign) and node.id in map(last_name, part.targets)
+        ]
+        return len(loads) == 1 and len(stored) == 1 and self._is_constant(stored[0], spot)
 
     def _is_any(self, node: ast.expr, spot: Spot, names: frozenset[str]) -> bool:
         values = self._racing.evaluation.values(node, spot)
@@ -304,6 +373,14 @@ def _starts_threads_only(flow: ModuleFlow) -> bool:
 
 def _is_whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def _runs(statement: ast.stmt, call: ast.expr) -> bool:
+    """Return whether a statement is a call, or a loop over it."""
+    inner = statement.body[0] if isinstance(statement, ast.For) and len(statement.body) == 1 else statement
+    if not isinstance(inner, ast.Expr):
+        return False
+    return inner.value is call or (isinstance(inner.value, ast.ListComp) and inner.value.elt is call)
 
 
 def _has_no_arguments(node: ast.expr) -> bool:

@@ -140,7 +140,7 @@ class OrderSites:
             if (
                 not use.order_lost
                 and self._is_unordered(use.node, use.spot)
-                and not loses_order_in(self._evaluation, use.body, use.spot)
+                and not loses_order_in(self._evaluation, use, use.body)
             ):
                 tables = [] if self._is_wide else tables_filled(self._evaluation, use)
                 for decided in tables or [use.node]:

@@ -97,9 +97,9 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
 def _does_more_than_wait(*nodes: ast.AST) -> bool:
     """Return whether code does anything else than to wait for an event or the next moment."""
     return any(
-        isinstance(part, ast.Call) and last_name(part.func) not in _WAITING
+        isinstance(node, ast.Name | ast.Attribute)  # a coroutine that was made before
+        or any(isinstance(part, ast.Call) and last_name(part.func) not in _WAITING for part in ast.walk(node))
         for node in nodes
-        for part in ast.walk(node)
     )
 
 

@@ -21,6 +21,7 @@ _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)
 _LOGGER_FACTORIES = frozenset({"getLogger", "get_logger", "getChild", "LoggerAdapter"})
 _LOGGER_MODIFIERS = frozenset({"bind", "new", "opt", "patch", "unbind"})
 _LEVELS = "debug info warning warn error critical fatal exception log trace success notice msg"
+_LEVELS_SET = frozenset(_LEVELS.split())
 LOGGING = frozenset({"bind", *(f"{wait}{level}" for level in _LEVELS.split() for wait in ("", "a"))})
 _PASSING = frozenset(
     {
@@ -275,6 +276,8 @@ class ValueUses:
 
     def _is_no_logger(self, node: ast.expr) -> bool:
         """Return whether a variable that is named like a logger is assigned something else: `log = Console()`."""
+        if not _LEVELS_SET.isdisjoint(self.functions):
+            return True  # the module has a class of its own with such methods
         if not isinstance(node, ast.Attribute) and node not in self.scopes:
             return False  # an expression, or the module is not read to its end
         for use in self.uses.get(self.variable(node), ()):
