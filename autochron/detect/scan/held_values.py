@@ -67,6 +67,20 @@ def stored_under_keys(evaluation: Evaluator, name: str) -> Values:
     return tuple(value for value in values if isinstance(value, Set | Instance) or handles_in((value,)))
 
 
+def appended_to(evaluation: Evaluator, node: ast.expr) -> Values:
+    """Return what is known of what a module appends to a list, by its name: sets, instances, threads and the like."""
+    name = last_name(node)
+    appended = [
+        value
+        for use in evaluation.flow.sites.get("append", ())
+        if name and isinstance(use.node, ast.Call) and isinstance(use.node.func, ast.Attribute)
+        if last_name(use.node.func.value) == name
+        for argument in use.node.args
+        for value in evaluation.values(argument, use.spot)
+    ]
+    return tuple(value for value in appended if isinstance(value, Set | Instance | Produced))
+
+
 def is_told_more_by_calls(value: Value) -> bool:
     """Return whether the arguments that calls pass may tell more of a value than its annotation does."""
     if isinstance(value, Produced):

@@ -46,6 +46,7 @@ from autochron.detect.scan.flow import (
     last_name,
 )
 from autochron.detect.scan.held_values import (
+    appended_to,
     is_told_more_by_calls,
     raised_values,
     rest_values,
@@ -167,12 +168,11 @@ class Evaluation:
         if binding.kind == "opened":
             return self._entered(self.values(node, binding.spot))
         if binding.kind == "element":
-            return self.elements(self.values(node, binding.spot))
+            return unique((*self.elements(self.values(node, binding.spot)), *appended_to(self, node)))
         if binding.kind == "caught":
             return raised_values(self, node, binding.spot)
-        if binding.kind == "unpacked":
-            return handles_in(self.values(node, binding.spot)) or UNKNOWN
-        return UNKNOWN
+        is_unpacked = binding.kind == "unpacked"
+        return (handles_in(self.values(node, binding.spot)) if is_unpacked else ()) or UNKNOWN
 
     def _entered(self, managers: Values) -> Values:
         """Return what `with` binds: what `__enter__` returns, where the class is of this module; else the object itself."""
