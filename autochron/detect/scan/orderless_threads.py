@@ -1,5 +1,6 @@
-"""Find the threads that change nothing in any order: waited for at once, counting under a lock, or filling one queue.
+"""Find the threads that have the same effect in any order.
 
+They are waited for at once, count under a lock, fill places of their own in a list, or are the only one that fills a queue.
 All that such threads do is known. Whatever else a module starts, or asks for meanwhile, keeps the finding.
 """
 
@@ -16,19 +17,11 @@ from autochron.detect.scan.flow import Function, ModuleFlow, Spot, Use, is_in_lo
 
 _LOCKS = frozenset({"threading.Lock", "threading.RLock"})
 _REFLECTING = ("globals", "locals", "vars", "eval", "exec", "getattr", "asdict", "deepcopy")
+"""Last names of callables that reach a variable without its name."""
 _ORDERED_QUEUES = frozenset({"queue.Queue", "queue.SimpleQueue"})
+"""Queues that are first in, first out."""
 _ASKING_QUEUES = ("empty", "qsize", "full", "get_nowait", "put_nowait")
 """Methods of queues whose result depends on what another thread has done."""
-
-
-def _computes(node: ast.expr) -> bool:
-    """Return whether an expression only computes its value."""
-    return all(
-        last_name(part.func) in COMPUTING
-        if isinstance(part, ast.Call)
-        else not isinstance(part, ast.NamedExpr | ast.Await | ast.Yield)
-        for part in ast.walk(node)
-    )
 
 
 def joined_at_once(flow: ModuleFlow) -> Iterator[int]:
@@ -424,3 +417,13 @@ def _called_on(statement: ast.stmt, method: str) -> ast.expr | None:
         ):
             return owner
     return None
+
+
+def _computes(node: ast.expr) -> bool:
+    """Return whether an expression only computes its value."""
+    return all(
+        last_name(part.func) in COMPUTING
+        if isinstance(part, ast.Call)
+        else not isinstance(part, ast.NamedExpr | ast.Await | ast.Yield)
+        for part in ast.walk(node)
+    )
