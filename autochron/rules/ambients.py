@@ -72,3 +72,12 @@ def read_categories(table: Table) -> tuple[Category, ...]:
             table.source.refuse(where, f"`ambient` has `{text}`{hint(RECORDED, text)}{reason}")
         categories.append(known)
     return tuple(dict.fromkeys(categories))
+
+
+def read_category(table: Table) -> Category:
+    """Return the category that a table names. Raise RuleError if there is no such one."""
+    name = table.required("category", "write one, such as `clock`")
+    known = next((category for category in CATEGORIES if category == name), None)
+    if known is None:
+        table.refuse("category", f"`category` is `{name}`{hint(CATEGORIES, name)}")
+    return known

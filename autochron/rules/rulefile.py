@@ -9,7 +9,6 @@ from autochron.config import PROJECT_FILE
 from autochron.errors import RuleError
 from autochron.model import (
     CATEGORIES,
-    Category,
     EffectRule,
     IgnoreRule,
     OutputRule,
@@ -20,7 +19,7 @@ from autochron.model import (
     SourceRule,
     TraceRule,
 )
-from autochron.rules.ambients import RECORDED, is_ambient, read_ambient, read_categories
+from autochron.rules.ambients import RECORDED, is_ambient, read_ambient, read_categories, read_category
 from autochron.rules.boundaries import read_boundaries
 from autochron.rules.nearest import hint
 from autochron.rules.packs import load_pack, pack_index
@@ -327,7 +326,7 @@ def _ignore(table: Table) -> IgnoreRule:
         reason=reason,
         place=table.place,
         hash=read_hash(table),
-        category=_category(table) if "category" in table else None,
+        category=read_category(table) if "category" in table else None,
     )
 
 
@@ -336,11 +335,3 @@ def _ignored_call(table: Table) -> str:
     if not is_dotted(call.partition("(")[0]) or ("(" in call and not call.endswith(")")):
         table.refuse("call", f"`call` `{call}` is not a call, such as `time.perf_counter()`")
     return call
-
-
-def _category(table: Table) -> Category:
-    name = table.required("category", "write one, such as `clock`")
-    known = next((category for category in CATEGORIES if category == name), None)
-    if known is None:
-        table.refuse("category", f"`category` is `{name}`{hint(CATEGORIES, name)}")
-    return known

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from autochron.model import CATEGORIES, Category, SourceRule
-from autochron.rules.nearest import hint
+from autochron.model import CATEGORIES, SourceRule
+from autochron.rules.ambients import read_category
 from autochron.rules.selectors import is_dotted
 from autochron.rules.tables import Table, TableKey
 
@@ -36,7 +36,7 @@ def read_source(table: Table) -> SourceRule:
         table.refuse("position", "`position` goes with `determined_by`; write the keyword as well")
     return SourceRule(
         calls=(call,),
-        category=_category(table),
+        category=read_category(table),
         reaches=_reached(table),
         determined_by=_keyword(table, "determined_by"),
         position=_position(table),
@@ -46,14 +46,6 @@ def read_source(table: Table) -> SourceRule:
         example=table.text("example"),
         place=table.place,
     )
-
-
-def _category(table: Table) -> Category:
-    name = table.required("category", "write one, such as `clock`")
-    known = next((category for category in CATEGORIES if category == name), None)
-    if known is None:
-        table.refuse("category", f"`category` is `{name}`{hint(CATEGORIES, name)}")
-    return known
 
 
 def _reached(table: Table) -> str | None:
