@@ -19,6 +19,7 @@ from autochron.detect.scan.found_calls import ScannedCall, ScannedPlace
 from autochron.detect.scan.scan import scan
 from autochron.detect.scan.source_lookup import SourceLookup
 from autochron.detect.stale_sources import stale_sources
+from autochron.diagnostics.importable_programs import importable
 from autochron.diagnostics.ranking import Boundaries
 from autochron.diagnostics.rule_survey import compiled
 from autochron.errors import RuleError, UsageError
@@ -26,11 +27,12 @@ from autochron.matching.derived_classes import matcher_for
 from autochron.matching.matcher import ModuleMatches
 from autochron.matching.sites import CallSite
 from autochron.model import Category, Checked, Finding, Rules, Site, Unread
-from autochron.project import Project, package_of, python_files, read_source, texts_of
+from autochron.project import Project, package_of, path_of, python_files, read_source, texts_of
 from autochron.rules.packs import pack_index
 
-_OBJECTS = 200_000
-"""How many objects are made between two runs of the garbage collector. A module of 1,000 lines makes some 50,000."""
+_OBJECTS = 2_000_000
+"""How many objects may be left before the garbage collector runs. A module of 1,000 lines makes some 50,000, and nearly all
+are gone with its scan."""
 
 
 def check(
@@ -91,7 +93,7 @@ def check(
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Have the garbage collector run rarely: syntax trees are many objects, and few of them are in cycles."""
+    """Have the garbage collector run rarely: syntax trees are many objects, and few of them stay."""
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS, *before[1:])
     try:
@@ -222,12 +224,23 @@ class _Check:
 
     def rank(self) -> None:
         """Set what the value of each finding may reach, once the boundaries of all files are known."""
+        self._boundaries_known.importable = self._importable()
         self.findings = [
             msgspec.structs.replace(
                 finding, reaches=self._boundaries_known.destination(finding.site.file, reached)
             )
             for finding, reached in zip(self.findings, self._reached, strict=True)
         ]
+
+    def _importable(self) -> set[str]:
+        """Return the names of the programs that another file may import, of those for which it matters."""
+        programs = {
+            finding.site.file
+            for finding, reached in zip(self.findings, self._reached, strict=True)
+            if any(one.kind == "public" for one in reached) and not any(one.matters for one in reached)
+        }
+        paths = {path_of(self._project.root, name): name for name in programs}
+        return {paths[path] for path in importable(paths, self._project.paths)}
 
     def refuse_bad_rules(self) -> None:
         """Match the rules against all modules of the project, also those that are not checked.

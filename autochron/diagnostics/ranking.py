@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from autochron.detect.scan.call_effects import KEYED
 from autochron.detect.scan.destinations import ReachedPlace
@@ -18,6 +18,8 @@ class Boundaries:
         self._names: dict[str, str] = {}
         """Maps the last name of a boundary's function to the boundary's name."""
         self._sites: dict[str, Sequence[CallSite]] = {}
+        self.importable: Collection[str] = ()
+        """The programs that another file may import."""
 
     def add(self, file: str, matches: ModuleMatches) -> None:
         """Add what the rules match in a file."""
@@ -41,6 +43,9 @@ class Boundaries:
             name = self._boundary(file, one)
             if name is not None:
                 return Destination("input", one.line, name, one.path)
+        if one.kind == "public":
+            is_used = file in self.importable
+            return Destination("elsewhere", one.line, one.name, one.path) if is_used else None
         return None if one.kind == "own" else Destination(one.kind, one.line, one.name, one.path)
 
     def _boundary(self, file: str, call: ReachedPlace) -> str | None:

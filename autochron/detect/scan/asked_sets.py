@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from autochron.detect.scan.abstract_values import Known, Plain, Set
+from autochron.detect.scan.abstract_values import Known, Plain
 from autochron.detect.scan.annotations import SETS
 from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
-from autochron.detect.scan.library_results import is_number, is_stable
 
 
 def listed_sets(flow: ModuleFlow, evaluation: Evaluation) -> Iterator[tuple[Use, ast.expr]]:
@@ -67,33 +66,6 @@ def has_one_element(node: ast.expr, spot: Spot) -> bool:
 def _may_change(statement: ast.stmt) -> bool:
     """Return whether a statement may change a set, by any of its names."""
     return any(isinstance(part, ast.Call | ast.AugAssign | ast.Assign) for part in ast.walk(statement))
-
-
-def holds_numbers(flow: ModuleFlow, evaluation: Evaluation, node: ast.Name, spot: Spot) -> bool:
-    """Return whether a set that is created empty gets only numbers."""
-    scope = spot.scope.find(node.id)
-    if scope is None or not all(
-        isinstance(value, Set) and value.is_empty
-        for binding in scope.bindings[node.id]
-        for value in evaluation.binding_values(binding)
-    ):
-        return False
-    added = [
-        (use, called.attr, argument)
-        for use in flow.calls
-        if isinstance(use.node, ast.Call) and isinstance(called := use.node.func, ast.Attribute)
-        if isinstance(called.value, ast.Name)
-        and called.value.id == node.id
-        and called.attr in ("add", "update")
-        if use.spot.scope.find(node.id) is scope
-        for argument in use.node.args
-    ]
-    return bool(added) and all(
-        is_number(evaluation, argument, use.spot)
-        if method == "add"
-        else is_stable(evaluation, argument, use.spot)
-        for use, method, argument in added
-    )
 
 
 def has_float(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:

@@ -92,6 +92,8 @@ _FILLING = frozenset(
 """Functions that put an argument into their first one."""
 
 
+_HANDING_ON = frozenset({"start_soon", "submit", "to_thread", "run_in_executor", "run_sync", "partial"})
+"""Last names of callables that call their argument with the arguments after it."""
 _TRANSPARENT_NAMES = (
     "staticmethod classmethod cache lru_cache cached_property property wraps contextmanager "
     "asynccontextmanager override abstractmethod overload fixture total_ordering final "
@@ -208,6 +210,21 @@ def arguments_for(function: Function, parameter: str, calls: Iterable[ast.Call])
             keyword = next((word.arg for word in call.keywords if word.value is argument), None)
             if parameter in parameters_given(function, call, argument, keyword):
                 yield argument
+
+
+def handed_on(call: ast.Call) -> ast.Call | None:
+    """Return the call that a thread, a task or a pool makes of what it is given; None for any other call."""
+    last = last_name(call.func)
+    if last in ("Thread", "Process"):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        arguments = given.get("args", ast.Tuple([]))
+        if call.args or not {"target"} <= given.keys() or not isinstance(arguments, ast.Tuple | ast.List):
+            return None
+        return ast.Call(given["target"], arguments.elts, []) if "kwargs" not in given else None
+    skipped = 1 if last == "run_in_executor" else 0
+    if last not in _HANDING_ON or len(call.args) <= skipped:
+        return None
+    return ast.Call(call.args[skipped], call.args[skipped + 1 :], [])
 
 
 def has_initialiser(found: ast.ClassDef) -> bool:

@@ -164,7 +164,9 @@ class ClassTexts:
         """Return whether a class has its text, or its hash, from `object`, so that it is made of the address."""
         node = scope.node
         assert isinstance(node, ast.ClassDef)  # noqa: S101 - a class's scope has its node
-        decorators = {last_name(decorator) for decorator in node.decorator_list}
+        decorators = {
+            last_name(decorator) for decorator in node.decorator_list if not _leaves_text(decorator, what)
+        }
         if decorators - {"total_ordering", "final"} or node.keywords or id(scope) in seen:
             return False
         if any(name in scope.bindings for name in _OF_TEXT[what]):
@@ -174,6 +176,19 @@ class ClassTexts:
             self._is_bare(base.scope, seen, what) if isinstance(base, Type) else _is_plain(base)
             for base in self._evaluation.bases(scope)
         )
+
+
+def _leaves_text(decorator: ast.expr, what: str) -> bool:
+    """Return whether a decorator that makes a class of data is told not to make its text: `@dataclass(repr=False)`."""
+    return (
+        what == "repr"
+        and isinstance(decorator, ast.Call)
+        and last_name(decorator.func) in (_MAKING_DATA | {"s"})
+        and any(
+            keyword.arg == "repr" and getattr(keyword.value, "value", None) is False
+            for keyword in decorator.keywords
+        )
+    )
 
 
 def _is_plain(base: object) -> bool:

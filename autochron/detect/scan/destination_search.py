@@ -19,6 +19,7 @@ from autochron.detect.scan.call_effects import (
     effect_of,
     field_given,
     filled_by,
+    handed_on,
     has_initialiser,
     is_transparent,
     numbered_by,
@@ -33,6 +34,8 @@ from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
 
 _MOST = 800
 """The most expressions that are followed from one call. Beyond, the value may reach anything."""
+_ENOUGH = 150
+"""After how many expressions the search ends if the value has reached something: what is nearer was found before."""
 _LONGEST = 80
 """The most characters of a callee that are kept."""
 
@@ -59,14 +62,21 @@ class _DestinationSearch(DestinationState):
     """One search, breadth first, so that the shortest way to each thing is found."""
 
     def run(self) -> tuple[ReachedPlace, ...]:
-        pending = self._pending
-        while pending and len(self._seen) < _MOST:
+        pending, seen = self._pending, self._seen
+        most = _ENOUGH
+        while pending and len(seen) < most:
             node, self._mode, self._path = pending.popleft()
             self._onward(node)
-        if pending:
+            if len(seen) >= most == _ENOUGH and not self._has_reached():
+                most = _MOST
+        if pending and not self._has_reached():
             self._path = ()
             self._reach("elsewhere", next(iter(self._seen))[0])
         return tuple(self._found.values())
+
+    def _has_reached(self) -> bool:
+        """Return whether something was reached that matters whatever the rules are."""
+        return any(place.matters for place in self._found.values())
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +184,7 @@ class _DestinationSearch(DestinationState):
         if parent.value is not node:
             return
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-        if self._module.has_operators and not isinstance(targets[0], ast.Name | ast.Tuple):
+        if self._module.has_setters and not isinstance(targets[0], ast.Name | ast.Tuple):
             self._reach("elsewhere", node, "an operator")
         if self._module.has_operators and isinstance(parent, ast.AugAssign):
             self._reach("elsewhere", node, "an operator")
@@ -243,7 +253,8 @@ class _DestinationSearch(DestinationState):
             if self._mode == "order" and parent.attr == "pop" and all(map(is_index, call.args)):  # type: ignore[union-attr]
                 self._push(parent, "value")  # the last one of a list, or the one at a place
             return
-        if is_called and parent.attr in FILLING_METHODS:
+        is_returned = parent.attr == "setdefault" and not isinstance(self._module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
+        if is_called and parent.attr in FILLING_METHODS and not is_returned:
             if isinstance(node, ast.Subscript):
                 self._push_container(node, "value")  # which of several is filled
             return
@@ -308,16 +319,21 @@ class _DestinationSearch(DestinationState):
         around = module.function_around(function)
         if is_property(function):
             self._push_all(module.loads_of_attribute(name), "value" if self._mode == "object" else None)
-            self._leave(function, name)
+            if not name.startswith("_"):
+                self._reach_public(function, name)
             return
         if name.startswith("__") and name.endswith("__"):
             self._special(function, name)
             return
         uses = [use for use in module.reads_of(name) if not module.is_callee(use)]
-        self._push_all(module.calls_of(name))
+        calls = module.calls_of(name)
+        self._push_all(calls)
         self._push_all(uses)
-        if around is None:
-            self._leave(function, name)
+        if around is None and not name.startswith("_"):
+            if calls or uses:
+                self._reach_public(function, name)
+            else:
+                self._reach("elsewhere", function, name)  # whoever got the object calls it
 
     def _special(self, function: Function, name: str) -> None:
         """Follow what a special method returns."""
@@ -325,11 +341,6 @@ class _DestinationSearch(DestinationState):
         if name in ("__enter__", "__aenter__") and owner is not None:
             self._push_all(self._module.calls_of(owner.name))
         elif name not in ("__init__", "__del__", "__post_init__"):
-            self._reach("elsewhere", function, name)
-
-    def _leave(self, function: Function, name: str) -> None:
-        """Note that other modules may call a function, if its name is public."""
-        if not name.startswith("_"):
             self._reach("elsewhere", function, name)
 
     def _raise(self, parent: ast.AST, node: ast.AST) -> None:
@@ -348,7 +359,7 @@ class _DestinationSearch(DestinationState):
                 loads = module.loads_of(target)
                 self._push_all(loads, mode)
                 if not loads and module.is_global(target) and not target.id.startswith("_"):
-                    self._reach("elsewhere", target, target.id)
+                    self._reach_public(target, target.id)
             case ast.Attribute():
                 self._attribute_bound(target.attr, target, mode)
                 if not is_of_self(target):
@@ -366,14 +377,20 @@ class _DestinationSearch(DestinationState):
     def _attribute_bound(self, name: str, node: ast.AST, mode: Mode | None) -> None:
         loads = self._module.loads_of_attribute(name)
         self._push_all(loads, mode)
-        if not loads and not name.startswith("_"):
-            self._reach("elsewhere", node, name)
+        if not loads and name.endswith("__"):
+            self._reach("elsewhere", node, name)  # a library reads it
+        elif not loads and not name.startswith("_"):
+            self._reach_public(node, name)
 
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def _argument(self, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
         """Follow an argument of a call; `keyword` is its name, if it is passed by one."""
         module = self._module
+        handed = handed_on(call)
+        if handed is not None and node in handed.args and (own := own_functions(module, handed)):
+            self._give(own, handed, node, None)
+            return
         match effect_of(module, call):
             case "none":
                 return
@@ -386,9 +403,7 @@ class _DestinationSearch(DestinationState):
                 self._reach("own", call, self._name_of(call.func), call.func)
                 if any(not is_transparent(function) for function in own_functions(module, call)):
                     self._reach("elsewhere", call, last)
-                for function in own_functions(module, call):
-                    for name in parameters_given(function, call, node, keyword):
-                        self._push_all(module.loads_of_parameter(function, name))
+                self._give(own_functions(module, call), call, node, keyword)
                 for found in module.classes_of(last):
                     self._field(found, call, node, keyword)
             case "computes":
@@ -401,6 +416,14 @@ class _DestinationSearch(DestinationState):
                 self._reach("call", call, self._name_of(call.func), call.func)
                 self._push(call, "value")
                 self._change(call, node)
+
+    def _give(
+        self, functions: Iterable[Function], call: ast.Call, node: ast.AST, keyword: str | None
+    ) -> None:
+        """Follow an argument of a call into functions of the module."""
+        for function in functions:
+            for name in parameters_given(function, call, node, keyword):
+                self._push_all(self._module.loads_of_parameter(function, name))
 
     def _fill(self, call: ast.Call, node: ast.AST) -> None:
         """Follow the container that a call puts the value into."""

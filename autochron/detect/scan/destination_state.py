@@ -88,9 +88,15 @@ class DestinationState:
         position = None if callee is None else position_of(callee)
         self._found[key] = ReachedPlace(kind, line, name, position, path)
 
+    def _reach_public(self, node: ast.AST, name: str) -> None:
+        """Note that other modules may use a name. A program is seldom imported; whether it is, the module doesn't tell."""
+        self._reach("public" if self._module.is_program else "elsewhere", node, name)
+
     def _push_container(self, container: ast.AST, mode: Mode) -> None:
         """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
         held = holders_of(self._module, container)
         self._push_all(held.reads, mode)
         if held.escapes is not None:
             self._reach("elsewhere", container, held.escapes)
+        elif held.public is not None:
+            self._reach_public(container, held.public)

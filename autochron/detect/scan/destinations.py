@@ -12,9 +12,12 @@ from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.harmless_uses import HarmlessUses
 from autochron.detect.scan.value_uses import Function
 
-Kind: TypeAlias = Literal["output", "branch", "call", "own", "error", "elsewhere"]
+Kind: TypeAlias = Literal["output", "branch", "call", "own", "error", "elsewhere", "public"]
 """What a value reaches: text that is printed or written, a condition, an argument of code outside the module or of its own
-(which matters only where that is a boundary), an exception, or the rest of the project by a name that others may use."""
+(which matters only where that is a boundary), an exception, or the rest of the project by a name that others may use. Of a
+program, such a name is `public`: it matters only where another file imports the program."""
+_DEPENDENT: frozenset[Kind] = frozenset({"own", "public"})
+"""What matters only by what is outside the module."""
 
 
 class ReachedPlace(Struct, frozen=True, gc=False, array_like=True):
@@ -29,16 +32,48 @@ class ReachedPlace(Struct, frozen=True, gc=False, array_like=True):
     path: tuple[int, ...] = ()
     """The lines on the way, from the source's on."""
 
+    @property
+    def matters(self) -> bool:
+        """Whether it matters whatever the rules and the other files are."""
+        return self.kind not in _DEPENDENT
 
-_OPERATOR_NAMES = (
-    "setitem getitem delitem contains call add radd iadd sub rsub isub mul rmul imul truediv floordiv mod pow matmul and "
-    "rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift eq ne lt le gt ge bool len iter "
-    "getattr getattribute setattr missing set get set_name format"
+
+_ARITHMETIC = (
+    "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod pow rpow "
+    "ipow matmul rmatmul imatmul and rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift eq ne "
+    "lt le gt ge contains neg pos invert abs divmod rdivmod bool format"
 )
-OPERATORS = frozenset(f"__{name}__" for name in _OPERATOR_NAMES.split())
-"""Methods that the interpreter calls for an operator, a subscript or an attribute."""
+_STORING = "setitem delitem getitem missing getattr getattribute setattr set get set_name"
 
 
+def _special(names: str) -> frozenset[str]:
+    return frozenset(f"__{name}__" for name in names.split())
+
+
+OPERATORS = _special(_ARITHMETIC)
+"""Methods that the interpreter calls for an operator."""
+_SETTERS = _special(_STORING)
+"""Methods that it calls for an item or an attribute."""
+_RUNNERS = frozenset({"print", "run", "exit", "main"})
+"""Last names of what programs call at the level of the module."""
+
+
+_RUNNING = frozenset(
+    {
+        "execute",
+        "executemany",
+        "executescript",
+        "scalar",
+        "scalars",
+        "stream",
+        "exec",
+        "flush",
+        "commit",
+        "begin",
+        "query",
+    }
+)
+"""Last names of calls that run statements of SQL."""
 _RETURNING = frozenset({ast.Return, ast.Yield, ast.YieldFrom})
 
 
@@ -55,6 +90,10 @@ class Destinations(HarmlessUses):
     """The lines of what is tried."""
     has_operators: bool
     """Whether a class of the module says what operators do."""
+    has_setters: bool
+    """Whether a class of the module says what storing under a key or in an attribute does."""
+    is_program: bool
+    """Whether the module runs as a program, so that others import it only if they say so."""
     _got: dict[str, list[ast.Call]]
     """The calls of `getattr` by the attribute that they name."""
     _reads_by_name: dict[str, list[ast.AST]]
@@ -70,6 +109,14 @@ class Destinations(HarmlessUses):
         self.find_read_logs()
         self._read_statements()
         self.has_operators = not OPERATORS.isdisjoint(self.functions)
+        self.has_setters = not _SETTERS.isdisjoint(self.functions)
+        self.is_program = "__name__" in self.names or any(
+            isinstance(self.parents[parent], ast.Module)
+            for name in (*_RUNNERS, *self.functions)
+            for call in self._calls_by_name.get(name, ())
+            for parent in [self.parents[call]]
+            if isinstance(parent, ast.Expr)
+        )
         self._got = defaultdict(list)
         for call in self._calls_by_name.get("getattr", ()):
             if len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
@@ -97,6 +144,13 @@ class Destinations(HarmlessUses):
                 self._tried.update(range(around.lineno, around.end_lineno + 1))  # type: ignore[attr-defined]
             elif kind is ast.ClassDef:
                 self._classes[node.name].append(node)  # type: ignore[attr-defined,arg-type]
+
+    @property
+    def runs_statements(self) -> bool:
+        """Whether the module may have a database run a statement."""
+        return not _RUNNING.isdisjoint(self._calls_by_name) or any(
+            name.startswith(("read_sql", "create_engine", "connect")) for name in self._calls_by_name
+        )
 
     def calls_of(self, name: str) -> list[ast.Call]:
         """Return the calls of the module whose callee has a last name."""

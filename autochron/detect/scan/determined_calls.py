@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autochron.detect.catalogue import Source
-from autochron.detect.scan.abstract_values import Produced, is_none
+from autochron.detect.scan.abstract_values import Produced, Text, is_none
 from autochron.detect.scan.call_arguments import argument_of, is_determined
 from autochron.detect.scan.flow import Spot
 from autochron.detect.scan.infer import Evaluation
@@ -25,6 +25,12 @@ def may_be_determined(
         return not any(isinstance(value, Produced) and value.name in source.only_of for value in given)
     if source.category == "files" and node.args and _is_in_memory(evaluation, node.args[0], spot):
         return True
+    if (
+        isinstance(source, LibraryCall)
+        and node.args
+        and _is_any_of(evaluation, node.args[0], spot, source.harmless)
+    ):
+        return True
     if not is_determined(source, node, skip):
         return False
     determining = argument_of(source.determined_by, node, skip) if source.determined_by is not None else None
@@ -32,6 +38,12 @@ def may_be_determined(
     if is_made and determining is not None and any(map(is_none, evaluation.values(determining, spot))):
         return False
     return not (isinstance(determining, ast.Name) and may_be_left_out(evaluation.flow, determining, spot))
+
+
+def _is_any_of(evaluation: Evaluation, node: ast.expr, spot: Spot, texts: tuple[str, ...]) -> bool:
+    """Return whether an expression is one of some texts, whichever of its values it has."""
+    values = evaluation.values(node, spot) if texts else ()
+    return bool(values) and all(isinstance(value, Text) and value.value in texts for value in values)
 
 
 def _is_in_memory(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:

@@ -176,6 +176,7 @@ class ModuleFlow:
         constant_keys: the containers, by their last name, and the written-out keys under which the module itself stores.
         items: what is stored under keys of containers, by the last name of the container.
         attributes: the names of attributes that are read.
+        asking: the attributes of `ATTRIBUTES` that are read.
         spots: the spot inside a comprehension, by the id of its node.
     """
 
@@ -189,6 +190,7 @@ class ModuleFlow:
         self.sites: dict[str, list[Use]] = {}
         self.scopes: dict[int, FlowScope] = {}
         self.spots: dict[int, Spot] = {}
+        self.asking: list[tuple[ast.Attribute, Spot]] = []
         self.assigned: dict[str, list[FlowBinding]] = {}
         self.package = package
         self.keywords: set[str] = set()
@@ -200,6 +202,17 @@ class ModuleFlow:
         self.constant_keys: set[tuple[str, object]] = set()
         self.items: dict[str, list[tuple[ast.expr, Spot]]] = {}
         self.attributes: set[str] = set()
+
+    def close(self) -> None:
+        """Drop what the scopes hold, which is in cycles with them: then the tree is freed without the garbage collector."""
+        for scope in (
+            self.module,
+            *self.scopes.values(),
+            *(spot.scope for spot in self.spots.values()),
+        ):
+            for held in (scope.bindings, scope.attributes, scope.returns, scope.yields):
+                held.clear()
+            scope.node = None
 
     def store(self, name: str, key: ast.expr, value: ast.expr, spot: Spot) -> None:
         """Note that something is stored under a key of a container, by the container's last name."""

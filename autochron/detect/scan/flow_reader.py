@@ -22,6 +22,7 @@ from autochron.detect.scan.flow import (
     parts_of_elements,
     shows_evaluation,
 )
+from autochron.detect.scan.libraries import ATTRIBUTES
 from autochron.scopes import base_package, captured_names, defaults, imported
 
 _TRANSPARENT = frozenset({ast.IfExp, ast.BoolOp, ast.Await, ast.Tuple, ast.List})
@@ -43,6 +44,8 @@ class FlowReader:
         self._scope = flow.module
         self._block = flow.module.block
         self._order = 0.0
+        self._spot = Spot(self._scope, self._order, self._block)
+        """The current spot. `_move` makes it anew, since many expressions share one."""
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
@@ -52,16 +55,18 @@ class FlowReader:
         self._block = block or before
         for statement in statements:
             self._order += 1
-            handler = self._statements.get(type(statement))
+            self._spot = Spot(self._scope, self._order, self._block)
+            handler = self._statements.get(statement.__class__)
             if handler is None:
                 self._parts(statement)
             else:
                 handler(self, statement)
-        self._block = before
+        self._move(self._scope, before)
 
-    @property
-    def _spot(self) -> Spot:
-        return Spot(self._scope, self._order, self._block)
+    def _move(self, scope: FlowScope, block: Block) -> None:
+        """Go to a scope and a block."""
+        self._scope, self._block = scope, block
+        self._spot = Spot(scope, self._order, block)
 
     def _spot_after(self) -> Spot:
         return Spot(self._scope, self._order + 0.5, self._block)
@@ -99,14 +104,14 @@ class FlowReader:
         scope = FlowScope("function", self._scope, self._scope.qualname_of(name), node)
         self._flow.scopes[id(node)] = scope
         outer, before = self._spot, self._block
-        self._scope, self._block = scope, scope.block
+        self._move(scope, scope.block)
         self._parameters(node, arguments, outer)
         if isinstance(body, ast.expr):
             scope.returns.append((body, self._spot))
             self.expression(body, "other")
         else:
             self.body(body)
-        self._scope, self._block = outer.scope, before
+        self._move(outer.scope, before)
 
     def _parameters(self, node: Function, arguments: ast.arguments, outer: Spot) -> None:
         """Bind a function's parameters, with their defaults and annotations."""
@@ -132,9 +137,10 @@ class FlowReader:
         self._scope.bind(node.name, FlowBinding("definition", self._spot_after(), node))
         scope = FlowScope("class", self._scope, self._scope.qualname_of(node.name), node)
         self._flow.scopes[id(node)] = scope
-        before, self._scope = self._scope, scope
+        before = self._scope
+        self._move(scope, self._block)
         self.body(node.body, block=scope.block)
-        self._scope = before
+        self._move(before, self._block)
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -181,9 +187,10 @@ class FlowReader:
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self.expression(node.iter, "iterated", body=node.body)
         block = self._inner(is_loop=True)
-        before, self._block = self._block, block
+        before = self._block
+        self._move(self._scope, block)
         self._target(node.target, "element", node.iter)
-        self._block = before
+        self._move(self._scope, before)
         self.body(node.body, block=block)
         self.body(node.orelse, block=self._inner())
 
@@ -316,28 +323,39 @@ class FlowReader:
         """
         if position in ("iterated", "spread"):
             self._flow.iterated.append(Use(node, self._spot, position, call, order_lost, body))
-        if isinstance(node, ast.Name | ast.Attribute):
+        kind = node.__class__
+        if kind is ast.Name or kind is ast.Attribute:
             if position not in ("base", "called"):
                 self._flow.references.append(Use(node, self._spot, position, call, order_lost))
-            if isinstance(node, ast.Attribute):
-                self._flow.attributes.add(node.attr)
-                self.expression(node.value, "base")
+            if kind is ast.Attribute:
+                self._flow.attributes.add(node.attr)  # type: ignore[attr-defined]
+                if node.attr in ATTRIBUTES:  # type: ignore[attr-defined]
+                    self._flow.asking.append((node, self._spot))  # type: ignore[arg-type]
+                self.expression(node.value, "base")  # type: ignore[attr-defined]
             return
-        if isinstance(node, ast.Call):
-            self._call(node, position, call, order_lost=order_lost, body=body)
+        if kind is ast.Constant:
+            if node.value.__class__ is str:  # type: ignore[attr-defined]
+                self._flow.texts.add(node.value)  # type: ignore[attr-defined]
             return
-        handler = self._expressions.get(type(node))
+        if kind is ast.Call:
+            self._call(node, position, call, order_lost=order_lost, body=body)  # type: ignore[arg-type]
+            return
+        handler = self._expressions.get(kind)
         if handler is None:
-            kind = type(node)
-            if kind not in _TRANSPARENT:
-                position, call = "operand" if kind is ast.UnaryOp else "other", None
-            elif position in ("iterated", "spread"):
-                position = "stored"
-            for child in ast.iter_child_nodes(node):
-                if isinstance(child, ast.expr):
-                    self.expression(child, position, call=call)
+            self._operands(node, position, call)
         else:
             handler(self, node, position, order_lost=order_lost)
+
+    def _operands(self, node: ast.expr, position: Position, call: ast.Call | None) -> None:
+        """Read the parts of an expression that has no method of its own."""
+        kind = node.__class__
+        if kind not in _TRANSPARENT:
+            position, call = "operand" if kind is ast.UnaryOp else "other", None
+        elif position in ("iterated", "spread"):
+            position = "stored"
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child, position, call=call)
 
     def _call(
         self,
@@ -380,13 +398,13 @@ class FlowReader:
         for index, generator in enumerate(node.generators):
             self.expression(generator.iter, "iterated", order_lost=loses_order)
             if not index:
-                self._scope = inner
+                self._move(inner, self._block)
             self._target(generator.target, "element", generator.iter)
             for condition in generator.ifs:
                 self.expression(condition, "operand")
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.expression(part, "other")
-        self._scope = outer
+        self._move(outer, self._block)
 
     def _named(self, node: ast.NamedExpr, position: Position, *, order_lost: bool) -> None:
         self.expression(node.value, "stored")
@@ -402,10 +420,6 @@ class FlowReader:
                 self.expression(part.value, "other")
                 if isinstance(part.format_spec, ast.JoinedStr):
                     self._joined(part.format_spec, "other", order_lost=False)
-
-    def _constant(self, node: ast.Constant, position: Position, *, order_lost: bool) -> None:
-        if type(node.value) is str:
-            self._flow.texts.add(node.value)
 
     def _yield(self, node: ast.Yield | ast.YieldFrom, position: Position, *, order_lost: bool) -> None:
         self._flow.generators.add(id(self._scope.body.node))
@@ -490,6 +504,5 @@ class FlowReader:
         ast.Starred: _starred,
         ast.Set: _display,
         ast.Dict: _dict,
-        ast.Constant: _constant,
         ast.Yield: _yield,
     }

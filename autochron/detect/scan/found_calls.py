@@ -215,27 +215,39 @@ class FoundCalls:
     def _reached(self, key: _Key, module: Destinations) -> tuple[ReachedPlace, ...]:
         """Return what the value of a finding may reach."""
         line, category, call = key
+        if call.startswith("sql.") and module.is_program and not module.runs_statements:
+            return (ReachedPlace("public", line, call, None, (line,)),)
         starts = []
         for node in self._starts.get(key, ()):
             parent = module.parents.get(node)
             starts.append(parent if isinstance(parent, ast.Call) and parent.func is node else node)
         known = [start for start in starts if start in module.parents]
-        is_discarded = any(isinstance(module.parents[start], ast.Expr) for start in known)
-        is_effect = category in _EFFECTIVE or call in _CHANGING or self._is_by_library(key)
+        is_discarded = any(_is_discarded(module, start) for start in known)
+        if any(place.via in ("click", "main") for place in self._places[key]):
+            is_discarded = True  # what a command returns says nothing of the options that its function gets
+        is_kept = call.startswith("sql.")  # by the database
+        is_effect = category in _EFFECTIVE or call in _CHANGING or is_kept or self._is_by_library(key)
         reached: tuple[ReachedPlace, ...] = ()
         if starts and len(known) == len(starts) and not (is_discarded and is_effect):
             is_order = key in self._orders and key not in self._partial
             reached = reached_from(module, known, is_order=is_order)
-            if not reached and category == "files" and any(_is_tried(module, start) for start in known):
+            is_only_public = not any(one.kind != "public" for one in reached)
+            if is_only_public and category == "files" and any(_is_tried(module, start) for start in known):
                 return (ReachedPlace("branch", line, "", None, (line,)),)
-            if module.reflects and not reached:
+            if module.reflects and is_only_public:
                 return (ReachedPlace("elsewhere", line, call, None, (line,)),)
-            if category not in _OUTSIDE or any(one.kind != "own" for one in reached):
+            if category not in _OUTSIDE or any(one.matters for one in reached):
                 return reached
         return (ReachedPlace("elsewhere", line, call, None, (line,)),)
 
     def _is_by_library(self, key: _Key) -> bool:
         return any(place.via is not None for place in self._places[key])
+
+
+def _is_discarded(module: Destinations, node: ast.AST) -> bool:
+    """Return whether nothing is made of an expression, or of what it is awaited for."""
+    parent = module.parents[node]
+    return isinstance(module.parents[parent] if isinstance(parent, ast.Await) else parent, ast.Expr)
 
 
 def _is_tried(module: Destinations, node: ast.AST) -> bool:

@@ -37,7 +37,7 @@ _NOT_READING_CALLEES = frozenset(
     }
 )  # fmt: skip
 """Last names of callables that keep or write to what they are given, and read nothing of it."""
-_READ_ATTRIBUTES = frozenset({"returncode", "exitcode", "headers", "status", "peer"})
+_READ_ATTRIBUTES = frozenset({"lastrowid", "returncode", "exitcode", "headers", "status", "peer"})
 """Attributes that tell what was not there when the handle was made."""
 _WRITING_STATEMENT = re.compile(
     r"\s*(?:insert|update|delete|replace|create|drop|alter|begin|commit|rollback|vacuum|attach|detach|pragma\s+\w+\s*=)\b",

@@ -23,7 +23,6 @@ from autochron.detect.scan.value_uses import (
     ValueFlow,
     ValueUses,
     line_of,
-    owner_of,
 )
 from autochron.model import Category
 
@@ -70,6 +69,8 @@ _MAKING_METHODS = frozenset({"open", "write_text", "write_bytes", "touch", "mkdi
 _TAKING_AWAY_METHODS = frozenset({"unlink", "rename", "replace", "rmdir", "cleanup"})
 _OF_PATHS = _MAKING_METHODS | _TAKING_AWAY_METHODS | {"close"}
 """Methods of paths, temporary folders and files whose result says nothing of the name."""
+_MAKING_NAMES = frozenset({"with_name", "with_suffix", "joinpath"})
+"""Methods of paths that make another path of the name."""
 _OF_FILES = frozenset({"open", "read_text", "read_bytes", "exists", "is_file", "is_dir"})
 """Methods of paths whose result says only what the file has."""
 _PARTS_OF_NAMES = frozenset({"hex", "int", "bytes", "name", "ident"})
@@ -285,7 +286,8 @@ class HarmlessUses(ValueUses):
         return False
 
     def _is_global(self, node: ast.expr | None) -> bool:
-        return isinstance(node, ast.Name) and owner_of(self.scopes[node], node.id).kind == "module"
+        scope = self.variable(node)[0] if isinstance(node, ast.Name) else None
+        return scope is not None and scope.kind == "module"
 
     def _reads_of_parameter(self, call: ast.Call, index: int) -> list[ValueFlow] | None:
         """Return where the function of this module that a call calls reads a parameter; None if it is not known."""
@@ -328,7 +330,7 @@ class HarmlessUses(ValueUses):
                 return []
             if called.attr in FILLING_METHODS and not self._is_private(called.value):
                 raise Escape  # another module may read it
-            if called.attr in ("with_name", "with_suffix", "joinpath"):
+            if called.attr in _MAKING_NAMES:
                 return [ValueFlow(call, spans=True)]
         return super().through_call(call, spans=spans)
 
@@ -359,11 +361,15 @@ class HarmlessUses(ValueUses):
         ):
             return []  # a logger that has the value as context
         if is_called and (
-            name in _OF_FILES or (name in _OF_PATHS and isinstance(self.parents[parent], ast.Expr))
+            name in _OF_FILES
+            or name in ("write_text", "write_bytes")
+            or (name in _OF_PATHS and isinstance(self.parents[parent], ast.Expr))
         ):
             self._is_made |= name in _MAKING_METHODS
             self._is_taken_away |= name in _TAKING_AWAY_METHODS
             return []
+        if name in _MAKING_NAMES and is_called:
+            return [ValueFlow(parent, spans=True)]
         if name == "pop" and is_called:
             raise Escape  # there may be nothing
         if name in _PARTS_OF_NAMES:

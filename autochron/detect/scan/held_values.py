@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from autochron.detect.scan.abstract_values import (
     UNKNOWN,
     Holding,
     Instance,
+    Known,
     Plain,
     Produced,
     Set,
@@ -15,8 +17,8 @@ from autochron.detect.scan.abstract_values import (
     Value,
     handles_in,
 )
-from autochron.detect.scan.flow import FlowBinding, Spot, last_name
-from autochron.detect.scan.library_results import Evaluator, Values, unique
+from autochron.detect.scan.flow import FlowBinding, FlowScope, Spot, Use, last_name
+from autochron.detect.scan.library_results import Evaluator, Values, is_number, is_stable, unique
 from autochron.detect.scan.passed_arguments import further_arguments
 
 _HANDLE_TYPES = (
@@ -86,3 +88,47 @@ def is_told_more_by_calls(value: Value) -> bool:
     if isinstance(value, Produced):
         return value.name.startswith(_HANDLE_TYPES)
     return isinstance(value, Plain) and value.type in ("list", "dict", "tuple", "object")
+
+
+def gets_numbers(evaluation: Evaluator, name: str, spot: Spot) -> bool:
+    """Return whether the set of a name is created empty and gets only numbers."""
+    scope = spot.scope.find(name)
+    if scope is None or not all(
+        isinstance(value, Set) and value.is_empty
+        for binding in scope.bindings[name]
+        for value in evaluation.binding_values(binding)
+    ):
+        return False
+    if any(isinstance(node, ast.AugAssign) and last_name(node.target) == name for node in _body_of(scope)):
+        return False
+    if any(_may_fill(evaluation, use) for use in evaluation.flow.references if last_name(use.node) == name):
+        return False
+    added = [
+        (use, method, argument)
+        for method in ("add", "update")
+        for use in evaluation.flow.sites.get(method, ())
+        if isinstance(use.node, ast.Call) and isinstance(called := use.node.func, ast.Attribute)
+        if isinstance(called.value, ast.Name) and called.value.id == name
+        if use.spot.scope.find(name) is scope
+        for argument in use.node.args
+    ]
+    return bool(added) and all(
+        is_number(evaluation, argument, use.spot)
+        if method == "add"
+        else is_stable(evaluation, argument, use.spot)
+        for use, method, argument in added
+    )
+
+
+def _body_of(scope: FlowScope) -> Iterator[ast.AST]:
+    return iter(()) if scope.node is None else ast.walk(scope.node)
+
+
+def _may_fill(evaluation: Evaluator, use: Use) -> bool:
+    """Return whether a use hands a container to code that may put something into it."""
+    if use.position != "argument" or use.call is None:
+        return False
+    called = evaluation.values(use.call.func, use.spot)
+    return not all(
+        isinstance(value, Known) and value.name.startswith("builtins.") for value in called
+    ) and not (isinstance(use.call.func, ast.Attribute) and isinstance(use.call.func.value, ast.Constant))

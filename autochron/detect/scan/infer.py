@@ -47,6 +47,7 @@ from autochron.detect.scan.flow import (
 )
 from autochron.detect.scan.held_values import (
     appended_to,
+    gets_numbers,
     is_told_more_by_calls,
     raised_values,
     rest_values,
@@ -107,21 +108,28 @@ class Evaluation:
             return UNKNOWN
         self._in_progress.add(key)
         try:
-            reader = self._readers.get(type(node))
+            reader = self._readers.get(node.__class__)
             result = reader(self, node, spot) if reader is not None else UNKNOWN
         finally:
             self._in_progress.discard(key)
-        result = unique(result)
+        if len(result) > 1:
+            result = unique(result)
         self._memo[key] = result
         return result
 
     # --- names --------------------------------------------------------------------------------------------------------
 
     def _name(self, node: ast.Name, spot: Spot) -> Values:
-        return tuple(
-            Known(value.name, node) if isinstance(value, Known) and value.node is None else value
-            for value in self.named(node.id, spot)
-        )
+        values = self.named(node.id, spot)
+        for value in values:
+            if type(value) is Set and value.is_empty and gets_numbers(self, node.id, spot):
+                return (Set(is_stable=True),)
+            if type(value) is Known and value.node is None:
+                return tuple(
+                    Known(value.name, node) if type(value) is Known and value.node is None else value
+                    for value in values
+                )
+        return values
 
     def named(self, name: str, spot: Spot) -> Values:
         """Return the values that a name may have at a spot."""
@@ -135,18 +143,21 @@ class Evaluation:
 
     def _values_of_name(self, scope: FlowScope, name: str, spot: Spot | None) -> Values:
         """Return the values of a name of a scope at a spot, or after the scope has run if `spot` is None."""
-        bindings = in_force(scope.bindings[name], scope, spot)
-        if spot is not None:
-            return self._values_of_all(bindings)
+        bindings = scope.bindings[name]
+        if spot is not None and len(bindings) > 1:
+            return self._values_of_all(in_force(bindings, scope, spot))
         key = (id(scope), name)
-        if key not in self._names:
+        values = self._names.get(key)
+        if values is None:
             self._names[key] = UNKNOWN
-            self._names[key] = self._values_of_all(bindings)
-        return self._names[key]
+            values = self._names[key] = self._values_of_all(in_force(bindings, scope, None))
+        return values
 
     def _values_of_all(self, bindings: Iterable[FlowBinding]) -> Values:
-        values = tuple(value for binding in bindings for value in self.binding_values(binding))
-        return unique(values) or UNKNOWN
+        values: list[Value] = []
+        for binding in bindings:
+            values += self.binding_values(binding)
+        return unique(tuple(values)) or UNKNOWN
 
     def binding_values(self, binding: FlowBinding) -> Values:
         """Return the values that a binding may assign."""
@@ -219,9 +230,13 @@ class Evaluation:
     # --- attributes and elements -------------------------------------------------------------------------------------
 
     def _attribute(self, node: ast.Attribute, spot: Spot) -> Values:
-        return tuple(
-            value for base in self.values(node.value, spot) for value in self.attribute(base, node.attr, node)
-        )
+        bases = self.values(node.value, spot)
+        if bases is UNKNOWN and node.attr != "__abstractmethods__":
+            return UNKNOWN
+        values: list[Value] = []
+        for base in bases:
+            values += self.attribute(base, node.attr, node)
+        return tuple(values)
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Values:
         """Return the values that an attribute of a value may have; `node` is the expression that reads it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autochron.detect.catalogue import Source
-from autochron.detect.scan.abstract_values import Known, Type, Value
+from autochron.detect.scan.abstract_values import Known, PartialCall, Type, Value
 from autochron.detect.scan.call_arguments import is_determined
 from autochron.detect.scan.flow import FlowScope
 from autochron.detect.scan.infer import Evaluation
@@ -36,7 +36,8 @@ def sources_of_instance(
     """Yield the sources that are called when a class is instantiated by a call."""
     passed = {keyword.arg for keyword in node.keywords}
     for name, field, factory in _factories(evaluation, scope):
-        for value in factory if name not in passed else ():
+        for given in factory if name not in passed else ():
+            value = given.values[0] if isinstance(given, PartialCall) and given.values else given
             source = lookup.find(value.name) if isinstance(value, Known) else None
             if isinstance(value, Known) and source is not None:
                 yield CalledSource(source, value.name, value.node, field)

@@ -134,6 +134,8 @@ ATTRIBUTES: dict[str, ReadAttribute] = {
     "width": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "size": ReadAttribute("host", "shutil.get_terminal_size", _CONSOLES),
     "is_terminal": ReadAttribute("host", "os.isatty", _CONSOLES),
+    "ident": ReadAttribute("identity", "threading.get_ident", ("threading.main_thread",)),
+    "native_id": ReadAttribute("identity", "threading.get_ident", ("threading.main_thread",)),
     "_max_workers": ReadAttribute("host", "os.cpu_count"),
     "pid": ReadAttribute(
         "host",
@@ -258,6 +260,7 @@ _OPENING = (
     "numpy.random.SFC64 requests.Request collections.ChainMap fsspec.open dbm.dumb.open dbm.gnu.open "
     "dbm.ndbm.open numpy.memmap aiohttp.ClientSession.get aiohttp.ClientSession.post "
     "aiohttp.ClientSession.request aiohttp.ClientSession.ws_connect urllib.request.OpenerDirector.open "
+    "starlette.responses.FileResponse fastapi.responses.FileResponse "
     "zict.File inspect.signature os.open glob.iglob mailbox.mbox mailbox.Maildir "
     "multiprocessing.connection.Client websockets.connect websockets.sync.client.connect execnet.makegateway"
 )

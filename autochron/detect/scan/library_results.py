@@ -22,7 +22,7 @@ from autochron.detect.scan.abstract_values import (
     Text,
     Value,
 )
-from autochron.detect.scan.flow import ModuleFlow, Spot, last_name
+from autochron.detect.scan.flow import FlowBinding, ModuleFlow, Spot, last_name
 from autochron.detect.scan.libraries import (
     FIELDS,
     OPENING,
@@ -61,6 +61,8 @@ class Evaluator(Protocol):
     def elements(self, values: Values) -> Values: ...
 
     def annotated(self, annotation: ast.expr, spot: Spot) -> Values: ...
+
+    def binding_values(self, binding: FlowBinding) -> Values: ...
 
 
 def _partial(evaluation: Evaluator, node: ast.Call, spot: Spot) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from autochron.detect.scan.abstract_values import Plain, Set
+from autochron.detect.scan.abstract_values import Container, Plain, Set
 from autochron.detect.scan.call_effects import COMPUTING
 from autochron.detect.scan.flow import Spot, Use, last_name
 from autochron.detect.scan.infer import Evaluation
@@ -32,9 +32,9 @@ def tables_filled(evaluation: Evaluation, use: Use) -> list[ast.expr]:
                 is_count(statement.value)
             ):
                 parts = [key]
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=ast.Name() as key)]) if (
-                _is_element(key, use)
-            ):
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=key)]) if _is_element(
+                key, use
+            ) or _is_job(evaluation, key, use):
                 parts = [key, statement.value]
             case _:
                 others.append(statement)
@@ -56,8 +56,49 @@ def _is_read_after(evaluation: Evaluation, use: Use) -> bool:
     )
 
 
-def _is_element(name: ast.Name, use: Use) -> bool:
+def _is_job(evaluation: Evaluation, key: ast.expr, use: Use) -> bool:
+    """Return whether a key is what a future was made for: `jobs[future]`, with `jobs = {submit(work, name): name …}`.
+
+    Two futures with the same key have the same arguments, so it is the same whose result is kept.
+    """
+    match key:
+        case ast.Subscript(value=ast.Name(id=jobs), slice=future) if _is_element(future, use):
+            scope = use.spot.scope.find(jobs)
+            bindings = scope.bindings[jobs] if scope is not None else []
+            stored = evaluation.flow.items.get(jobs, [])
+            return (
+                len(bindings) == 1
+                and not stored
+                and isinstance(bindings[0].node, ast.DictComp)
+                and _names_arguments(bindings[0].node)
+            )
+    return False
+
+
+def _names_arguments(jobs: ast.DictComp) -> bool:
+    """Return whether the values of a dictionary by futures tell all that differs between the calls that made these."""
+    targets = [each.target for each in jobs.generators]
+    bound = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    told = {part.id for part in _elements_of(jobs.value) if isinstance(part, ast.Name)}
+    if not isinstance(jobs.key, ast.Call):
+        return False
+    match jobs.generators[0]:
+        case ast.comprehension(
+            iter=ast.Call(func=ast.Name(id="enumerate")), target=ast.Tuple(elts=[ast.Name(id=number), _])
+        ) if number in told and len(targets) == 1:
+            return True
+    asked = {part.id for part in ast.walk(jobs.key) if isinstance(part, ast.Name)}
+    return bool(told) and (asked & bound) <= told
+
+
+def _elements_of(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _is_element(name: ast.expr, use: Use) -> bool:
     """Return whether a name is bound to the elements of what a loop goes through, and to nothing else."""
+    if not isinstance(name, ast.Name):
+        return False
     scope = use.spot.scope.find(name.id)
     bindings = scope.bindings[name.id] if scope is not None else []
     return bool(bindings) and all(
@@ -115,6 +156,16 @@ def _is_orderless(evaluation: Evaluation, statement: ast.stmt, use: Use, filled:
             return error is None or _is_constant(error)
         case ast.Return(value=value):
             return value is None or isinstance(value, ast.Constant)
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name() as target, attr="pop"), args=[element, default]
+            )
+        ) if isinstance(default, ast.Constant):
+            values = evaluation.values(target, spot)
+            is_table = bool(values) and all(
+                isinstance(value, Container) and value.type in ("dict", "defaultdict") for value in values
+            )
+            return is_table and _is_element(element, use)
         case ast.Expr(
             value=ast.Call(func=ast.Attribute(value=target, attr=name), args=[element], keywords=[])
         ):

@@ -20,6 +20,8 @@ _REFLECTING = ("globals", "locals", "vars", "eval", "exec", "getattr", "asdict",
 """Last names of callables that reach a variable without its name."""
 _ORDERED_QUEUES = frozenset({"queue.Queue", "queue.SimpleQueue"})
 """Queues that are first in, first out."""
+_DEPTH = 3
+"""How many calls deep a thread's function is followed."""
 _ASKING_QUEUES = ("empty", "qsize", "full", "get_nowait", "put_nowait")
 """Methods of queues whose result depends on what another thread has done."""
 
@@ -53,12 +55,18 @@ class OrderlessThreads:
         for use in made:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             found = [routine for routine, _ in self._racing.routines_of(use.node, use.spot)]
-            if len(found) != 1 or isinstance(found[0].node, ast.Lambda):
+            if len(found) != 1:
                 return False
             routines += found
         if not routines:
             return False
-        if len(made) == 1 and not is_in_loop(made[0].spot) and self._fills_queue(routines[0]):
+        is_lambda = isinstance(routines[0].node, ast.Lambda)
+        if (
+            len(made) == 1
+            and not is_lambda
+            and not is_in_loop(made[0].spot)
+            and self._fills_queue(routines[0])
+        ):
             return True
         counted = {
             name for use, routine in zip(made, routines, strict=True) for name in self._counted(routine, use)
@@ -69,7 +77,10 @@ class OrderlessThreads:
 
     def _counted(self, routine: Routine, made: Use) -> Iterator[str]:
         """Yield the names of what a function counts under a lock; an empty one if it does something else."""
-        assert not isinstance(routine.node, ast.Lambda)  # noqa: S101 - see `are_all`
+        spot = CompletionOrder.spot_of(routine.scope)
+        if isinstance(routine.node, ast.Lambda):
+            yield from self._counted_in([ast.Expr(routine.node.body)], spot, frozenset(), is_locked=False)
+            return
         match routine.node.body:
             case [
                 ast.Assign(
@@ -81,7 +92,6 @@ class OrderlessThreads:
                 yield table if is_own and is_apart and _computes(value) else ""
                 return
         whole = self._whole_parameters(routine.node, made)
-        spot = CompletionOrder.spot_of(routine.scope)
         yield from self._counted_in(routine.node.body, spot, whole, is_locked=False)
 
     def _is_own_place(self, function: Function, made: Use, table: str, place: str) -> bool:
@@ -99,7 +109,13 @@ class OrderlessThreads:
         return is_list and is_same and _counts(made.spot.scope.node, passed.get(place))
 
     def _counted_in(
-        self, body: list[ast.stmt], spot: Spot, whole: frozenset[str], *, is_locked: bool
+        self,
+        body: list[ast.stmt],
+        spot: Spot,
+        whole: frozenset[str],
+        *,
+        is_locked: bool,
+        depth: int = _DEPTH,
     ) -> Iterator[str]:
         for statement in body:
             match statement:
@@ -115,17 +131,47 @@ class OrderlessThreads:
                     body=inner,
                     orelse=[],
                 ):
-                    yield from self._counted_in(inner, spot, whole, is_locked=is_locked)
+                    yield from self._counted_in(inner, spot, whole, is_locked=is_locked, depth=depth)
+                case ast.Expr(
+                    value=ast.ListComp(
+                        elt=ast.Call() as inner,
+                        generators=[
+                            ast.comprehension(
+                                target=ast.Name(),
+                                iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant()]),
+                                ifs=[],
+                            )
+                        ],
+                    )
+                ):
+                    yield from self._counted_in(
+                        [ast.Expr(inner)], spot, whole, is_locked=is_locked, depth=depth
+                    )
+                case ast.Expr(value=ast.Call(func=called, args=[], keywords=[])) if depth:
+                    yield from self._counted_by(called, spot, is_locked=is_locked, depth=depth - 1)
                 case ast.With(items=[ast.withitem(context_expr=lock, optional_vars=None)], body=inner) if (
                     self._is_any(lock, spot, _LOCKS)
                 ):
-                    yield from self._counted_in(inner, spot, whole, is_locked=True)
+                    yield from self._counted_in(inner, spot, whole, is_locked=True, depth=depth)
                 case ast.AugAssign(
                     target=ast.Name() | ast.Attribute() as target, op=ast.Add() | ast.Sub(), value=added
                 ) if is_locked and (_is_whole(added) or (isinstance(added, ast.Name) and added.id in whole)):
                     yield last_name(target)
                 case _:
                     yield ""
+
+    def _counted_by(self, called: ast.expr, spot: Spot, *, is_locked: bool, depth: int) -> Iterator[str]:
+        """Yield what a function of the module counts that is called without arguments; an empty name for any other."""
+        values = self._racing.evaluation.values(called, spot)
+        if len(values) != 1 or not isinstance(values[0], Routine) or isinstance(values[0].node, ast.Lambda):
+            yield ""
+            return
+        routine = values[0]
+        if isinstance(routine.node, ast.AsyncFunctionDef) or routine.node.decorator_list:
+            yield ""
+            return
+        inner = CompletionOrder.spot_of(routine.scope)
+        yield from self._counted_in(routine.node.body, inner, frozenset(), is_locked=is_locked, depth=depth)
 
     def _whole_parameters(self, function: Function, made: Use) -> frozenset[str]:
         """Return the parameters that are whole numbers, for a function that only threads call.

@@ -43,7 +43,6 @@ from autochron.detect.scan.handles import Handles
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.instantiations import sources_of_instance
 from autochron.detect.scan.libraries import (
-    ATTRIBUTES,
     ENVIRONMENT,
     FACTORIES,
     INDEXED,
@@ -56,7 +55,7 @@ from autochron.detect.scan.libraries import (
 )
 from autochron.detect.scan.library_call import LibraryCall
 from autochron.detect.scan.log_records import logged_fields
-from autochron.detect.scan.orderless_loops import loses_order
+from autochron.detect.scan.orderless_loops import loses_order, tables_filled
 from autochron.detect.scan.orderless_threads import OrderlessThreads, joined_at_once
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.set_order import OrderSites
@@ -96,7 +95,11 @@ def scan(source: str | bytes, package: str = "", lookup: SourceLookup = _KNOWN) 
         ValueError: the source has null bytes.
         RecursionError: the source is nested too deeply.
     """
-    return _ModuleScan(read(ast.parse(source), package), lookup).run().finished()
+    flow = read(ast.parse(source), package)
+    try:
+        return _ModuleScan(flow, lookup).run().finished()
+    finally:
+        flow.close()
 
 
 def excused(
@@ -137,17 +140,17 @@ class _ModuleScan:
         for use in self._flow.calls:
             assert isinstance(use.node, ast.Call)  # noqa: S101 - they are calls
             for value in self._evaluation.values(use.node.func, use.spot):
-                if (
-                    isinstance(value, Known)
-                    and value.name in UNORDERED
-                    and loses_order(self._evaluation, use)
-                ):
-                    self.excused.add((line_of(use.node), "ordering"))
+                if isinstance(value, Known) and value.name in UNORDERED:
+                    self._unordered(value, use)
                 else:
                     self._call(value, use.node, use.spot, is_used=use.position != "discarded")
             self._by_last_name(use, use.node)
         for use in self._flow.references:
             self._reference(use)
+        for attribute, spot in self._flow.asking:
+            asked = asked_by_attribute(self._evaluation, attribute, spot)
+            if asked is not None:
+                self._note(attribute.lineno, asked, attribute.attr, spot, start=attribute)
         for use, node, source, name in self._stored:
             if id(node) not in self._called and not is_class(name):
                 self._note(node.lineno, source, name, use.spot, start=node)
@@ -238,6 +241,25 @@ class _ModuleScan:
                         self._call(inner, node, spot)
             case _:
                 pass
+
+    def _unordered(self, value: Known, use: Use) -> None:
+        """Add a call whose results come in any order, unless the code around it makes nothing of that."""
+        assert isinstance(use.node, ast.Call)  # noqa: S101 - calls are
+        if loses_order(self._evaluation, use):
+            self.excused.add((line_of(use.node), "ordering"))
+        elif tables := tables_filled(self._evaluation, use):
+            for table in tables:
+                self._found.add(
+                    line_of(use.node),
+                    "ordering",
+                    value.name,
+                    None,
+                    use.spot,
+                    callee=use.node.func,
+                    start=table,
+                )
+        else:
+            self._call(value, use.node, use.spot, is_used=use.position != "discarded")
 
     def _is_for_effect(self, name: str, node: ast.Call) -> bool:
         """Return whether a call whose result is dropped only waits for all there is, or only writes."""
@@ -344,10 +366,6 @@ class _ModuleScan:
 
     def _reference(self, use: Use) -> None:
         """Add what a use other than a call is a finding of."""
-        if isinstance(use.node, ast.Attribute) and use.node.attr in ATTRIBUTES:
-            asked = asked_by_attribute(self._evaluation, use.node, use.spot)
-            if asked is not None:
-                self._note(use.node.lineno, asked, use.node.attr, use.spot, start=use.node)
         if use.position in ("operand", "other"):
             return
         for value in self._evaluation.values(use.node, use.spot):

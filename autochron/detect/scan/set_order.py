@@ -19,7 +19,7 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
-from autochron.detect.scan.asked_sets import has_float, has_one_element, holds_numbers, listed_sets
+from autochron.detect.scan.asked_sets import has_float, has_one_element, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
 from autochron.detect.scan.flow import BY_NUMBER, ModuleFlow, Spot, Use, last_name, names_element, tells_apart
 from autochron.detect.scan.infer import Evaluation, Values
@@ -460,10 +460,7 @@ class OrderSites:
             return False
         if self._is_open(node):
             return True
-        values = self._evaluation.values(node, spot)
-        return _may_be_unordered(values) and not (
-            isinstance(node, ast.Name) and holds_numbers(self._flow, self._evaluation, node, spot)
-        )
+        return _may_be_unordered(self._evaluation.values(node, spot))
 
     def _is_open(self, node: ast.expr) -> bool:
         """Return whether the value of an expression is left to be seen when it runs (`is_wide`)."""

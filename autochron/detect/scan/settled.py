@@ -154,9 +154,15 @@ class Settled:
 
     def _calls_of(self, spot: Spot) -> list[Use]:
         """Return the calls in this module of the function that a spot is in, by its name, and where it is passed on."""
-        node = spot.scope.body.node
+        body = spot.scope.body
+        node, outer = body.node, body.outer
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return []
+        if node.name in ("__init__", "__post_init__") and outer is not None:
+            # The class is called; where it is handed over or derived from, anything may call it.
+            name = outer.qualname.rpartition(".")[2]
+            is_only_called = not any(last_name(use.node) == name for use in self._flow.references)
+            return self._flow.sites.get(name, []) if is_only_called else []
         references = [
             use
             for use in self._flow.references

@@ -16,6 +16,8 @@ from autochron.detect.catalogue import CLOCKS, LOOP_TIME
 from autochron.detect.scan.flow import last_name
 from autochron.scopes import Scope, defaults, imported, parameters
 
+_CLOCK_NAMES = frozenset({name.rpartition(".")[2] for name in CLOCKS} | {"time"})
+"""Last names of what reads a clock."""
 _LOOP = re.compile(r"_*(?:event_)?loop")
 _LOGGER = re.compile(r"(?:.*logger|(?:.*_)?log|logging|structlog|loguru|logfire)", re.IGNORECASE)
 _LOGGER_FACTORIES = frozenset({"getLogger", "get_logger", "getChild", "LoggerAdapter"})
@@ -117,11 +119,15 @@ class ValueUses:
         self.functions: defaultdict[str, list[tuple[Function, _Scope]]] = defaultdict(list)
         """The functions by name, each with the scope of its body."""
         self._holds: dict[_Variable, bool] = {}
+        self._owners: dict[tuple[_Scope, str], _Scope] = {}
+        """The scope that a name belongs to, by the scope that it is used in."""
         self._index(tree, _Scope("module"))
+        self._owners.clear()  # not all bindings were known until now
         for name, scope in self.scopes.items():
-            self.uses[self.variable(name)].append(name)
-            if owner_of(scope, name.id).kind == "class":
-                self.unknown.add(self.variable(name))
+            variable = self._owner(scope, name.id), name.id
+            self.uses[variable].append(name)
+            if variable[0].kind == "class":
+                self.unknown.add(variable)
         for node in self.calls:
             calls = self.clocks(node)
             if calls:
@@ -142,27 +148,39 @@ class ValueUses:
 
     def _index(self, node: ast.AST, scope: _Scope) -> None:
         """Index a tree: the parent, the scope and the uses of its nodes."""
-        parents, handlers = self.parents, self._handlers
+        parents, handlers, names, scopes = self.parents, self._handlers, self.names, self.scopes
         pending = [(node, scope)]
         while pending:
             node, scope = pending.pop()
-            kind = type(node)
+            kind = node.__class__
             handler = handlers.get(kind)
             body_scope = handler(self, node, scope) if handler is not None else scope
-            for name in _FIELDS[kind]:
-                value = getattr(node, name, None)
+            for field in _FIELDS[kind]:
+                value = getattr(node, field, None)
                 if value is None:
                     continue
                 # The head of a definition, such as its decorators, is evaluated in the scope around it.
-                child_scope = body_scope if name in ("body", "args") else scope
+                child_scope = body_scope if field in ("body", "args") else scope
                 for child in value if value.__class__ is list else (value,):
-                    if child is None or child.__class__ is str:
+                    child_kind = child.__class__
+                    if (
+                        child_kind is ast.Name
+                    ):  # half of all nodes are names and constants, which have no parts
+                        parents[child] = node
+                        names.add(child.id)
+                        scopes[child] = child_scope
+                        if child.ctx.__class__ is not ast.Load:
+                            child_scope.bindings[child.id] = []
+                    elif child_kind is ast.Constant:
+                        parents[child] = node
+                    elif child is None or child_kind is str:
                         continue
-                    parents[child] = node
-                    if child.__class__ is ast.arguments:
+                    elif child_kind is ast.arguments:
+                        parents[child] = node
                         pending += [(default, scope) for default in defaults(child)]
                         parents.update((default, child) for default in defaults(child))
                     else:
+                        parents[child] = node
                         pending.append((child, child_scope))
 
     def _function(self, node: ast.AST, scope: _Scope) -> _Scope:
@@ -240,7 +258,15 @@ class ValueUses:
         """Return the variable that a name or an attribute stands for."""
         if isinstance(node, ast.Attribute):
             return None, node.attr
-        return owner_of(self.scopes[node], node.id), node.id
+        return self._owner(self.scopes[node], node.id), node.id
+
+    def _owner(self, scope: _Scope, name: str) -> _Scope:
+        """Return the scope that a name belongs to; the module if nothing binds it."""
+        key = scope, name
+        owner = self._owners.get(key)
+        if owner is None:
+            owner = self._owners[key] = scope.find(name) or scope.module
+        return owner
 
     def dotted_name(self, node: ast.expr) -> str:
         """Return the dotted name of an expression, with imports resolved; an empty text if it has none."""
@@ -255,6 +281,12 @@ class ValueUses:
     def clocks(self, node: ast.Call) -> tuple[str, ...]:
         """Return the names of the clock that a call reads: as the scan calls it, and as the watch does."""
         called = node.func
+        if isinstance(called, ast.Attribute):
+            may_read = called.attr in _CLOCK_NAMES
+        else:
+            may_read = isinstance(called, ast.Name) and called.id in self.imported
+        if not may_read:
+            return ()
         dotted = self.dotted_name(called)
         if dotted in CLOCKS:
             return (dotted,)
@@ -402,7 +434,7 @@ class ValueUses:
         match target:
             case ast.Name():
                 variable = self.variable(target)
-                if owner_of(self.scopes[target], target.id).kind == "class":
+                if self.variable(target)[0].kind == "class":  # type: ignore[union-attr]
                     raise Escape
             case ast.Attribute():
                 variable = self.variable(target)
@@ -480,8 +512,3 @@ class ValueUses:
         ast.Call: _call,
         ast.Assign: _assign,
     }
-
-
-def owner_of(scope: _Scope, name: str) -> _Scope:
-    """Return the scope that a name belongs to; the module if nothing binds it."""
-    return scope.find(name) or scope.module
