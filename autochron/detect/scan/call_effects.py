@@ -282,6 +282,59 @@ def sorts_keys(call: ast.Call) -> bool:
     )
 
 
+def filled_in_order(loop: ast.For | ast.AsyncFor) -> Iterator[ast.expr]:
+    """Yield the containers that a loop does nothing but append to, or nothing if it does more.
+
+    Only the order of their elements depends on the order of what the loop goes through.
+    """
+    filled: list[ast.Name] = []
+    bound = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    statements = list(loop.body)
+    while statements:
+        match statements.pop():
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name() as container, attr="append"),
+                    args=[added],
+                    keywords=[],
+                )
+            ) if _only_computes(added, {container.id}):
+                filled.append(container)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _only_computes(value, set()):
+                bound.add(name)
+            case ast.If(test=test, body=body, orelse=orelse) if _only_computes(
+                test, {one.id for one in filled}
+            ):
+                statements += [*body, *orelse]
+            case ast.Continue() | ast.Pass():
+                pass
+            case _:
+                return
+    names = {container.id for container in filled}
+    if (
+        loop.orelse
+        or bound & names
+        or any(
+            isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id in names
+            for statement in loop.body
+            for part in ast.walk(statement)
+            if part not in filled
+        )
+    ):
+        return
+    yield from filled
+
+
+def _only_computes(node: ast.expr, changed: set[str]) -> bool:
+    """Return whether an expression asks for nothing that changes meanwhile, and changes nothing itself."""
+    return not any(
+        (isinstance(part, ast.Call) and last_name(part.func) not in COMPUTING | {"result", "len", "get"})
+        or isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(part, ast.Name) and part.id in changed)
+        for part in ast.walk(node)
+    )
+
+
 def numbered_by(statement: ast.stmt, body: list[ast.stmt]) -> ast.expr | None:
     """Return the container that a statement of a loop puts something into which may depend on the number of the turn.
 

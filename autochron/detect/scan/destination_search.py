@@ -19,6 +19,7 @@ from autochron.detect.scan.call_effects import (
     effect_of,
     field_given,
     filled_by,
+    filled_in_order,
     handed_on,
     has_initialiser,
     is_transparent,
@@ -27,9 +28,10 @@ from autochron.detect.scan.call_effects import (
     parameters_given,
     sorts_keys,
 )
-from autochron.detect.scan.destination_state import DestinationState, Mode
-from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index, is_of_self
+from autochron.detect.scan.destination_state import TOKEN_MODES, Mode
+from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index
 from autochron.detect.scan.flow import is_property, last_name, shows_evaluation, tells_apart
+from autochron.detect.scan.tokens import TokenSearch
 from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
 
 _MOST = 800
@@ -46,26 +48,26 @@ _DUMPING = frozenset(
 
 
 def reached_from(
-    module: Destinations, starts: Iterable[ast.AST], *, is_order: bool = False
+    module: Destinations, starts: Iterable[ast.AST], mode: Mode = "value"
 ) -> tuple[ReachedPlace, ...]:
     """Return what the values of expressions may reach, the nearest first: each kind once, and `call` for each callee.
 
     Args:
         module: the module that they are in.
         starts: the expressions.
-        is_order: whether only the order of their elements depends on the source.
+        mode: what of them depends on the source.
     """
-    return _DestinationSearch(module, starts, "order" if is_order else "value").run()
+    return _DestinationSearch(module, starts, mode).run()
 
 
-class _DestinationSearch(DestinationState):
+class _DestinationSearch(TokenSearch):
     """One search, breadth first, so that the shortest way to each thing is found."""
 
     def run(self) -> tuple[ReachedPlace, ...]:
         pending, seen = self._pending, self._seen
         most = _ENOUGH
         while pending and len(seen) < most:
-            node, self._mode, self._path = pending.popleft()
+            node, self.mode, self._path = pending.popleft()
             self._onward(node)
             if len(seen) >= most == _ENOUGH and not self._has_reached():
                 most = _MOST
@@ -81,23 +83,25 @@ class _DestinationSearch(DestinationState):
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _onward(self, node: ast.AST) -> None:
-        parent = self._module.parents.get(node)
+        parent = self.module.parents.get(node)
+        if self.mode in TOKEN_MODES and parent is not None and self.follow_token(parent, node):
+            return
         handler = self._handlers.get(type(parent))
         if parent is not None and handler is not None:
             handler(self, parent, node)
 
     def _operand(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow an operation, which a class of the module may say what it does."""
-        if self._module.has_operators:
+        if self.module.has_operators:
             self._reach("elsewhere", node, "an operator")
-        self._push(parent)
+        self.push(parent)
 
     def _alternative(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow `and` and `or`, of which all operands but the last decide whether the next one runs."""
         assert isinstance(parent, ast.BoolOp)  # noqa: S101 - see `_handlers`
         if node is not parent.values[-1] and not self._is_order:
             self._reach("branch", node)
-        self._push(parent)
+        self.push(parent)
 
     def _head(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a decorator or a base."""
@@ -107,18 +111,18 @@ class _DestinationSearch(DestinationState):
 
     def _pass(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the parent, whose value is made of the node's."""
-        self._push(parent)
+        self.push(parent)
 
     def _show(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the parent, which is the node's text and has the order of its elements."""
-        self._push(parent, "value")
+        self.push(parent, "value")
 
     def _test(self, parent: ast.AST, node: ast.AST) -> None:
         """Note a statement that tests the node."""
         assert isinstance(parent, ast.If | ast.While)  # noqa: S101 - see `_handlers`
         if self._is_order:
             return  # whether something is empty
-        if parent.test is node and not self._module.only_waits([*parent.body, *parent.orelse]):
+        if parent.test is node and not self.module.only_waits([*parent.body, *parent.orelse]):
             self._reach("branch", parent.test)
 
     def _decide(self, parent: ast.AST, node: ast.AST) -> None:
@@ -132,7 +136,7 @@ class _DestinationSearch(DestinationState):
             if not self._is_order:
                 self._reach("branch", node)
         else:
-            self._push(parent)
+            self.push(parent)
 
     def _compare(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_handlers`
@@ -141,154 +145,169 @@ class _DestinationSearch(DestinationState):
             isinstance(operator, ast.In | ast.NotIn) and parent.left is not node
         )  # codespell:ignore notin
         is_asked = is_searched or isinstance(operator, ast.Is | ast.IsNot)
-        if self._mode == "value" or (self._mode != "object" and not is_asked):
-            self._mode = "value"
+        if self.mode == "value" or (self.mode != "object" and not is_asked):
+            self.mode = "value"
             self._operand(parent, node)
 
     def _comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.comprehension)  # noqa: S101 - see `_handlers`
-        whole = self._module.parents.get(parent)
+        whole = self.module.parents.get(parent)
         if parent.iter is not node:
             self._reach("branch", node)
             return
         if not self._is_order:
-            self._bind(parent.target)
+            self.bind(parent.target)
         if whole is not None and self._is_order and shows_evaluation(whole):
             self._reach("output", whole)
-            self._push(whole, "value")
+            self.push(whole, "value")
         elif whole is not None and not isinstance(whole, ast.SetComp):
-            self._push(whole, "keys" if self._is_order and isinstance(whole, ast.DictComp) else None)
+            self.push(whole, "keys" if self._is_order and isinstance(whole, ast.DictComp) else None)
 
     def _loop(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
         if parent.iter is node:
-            if self._mode == "value":
+            filled = list(filled_in_order(parent)) if self._is_order else []
+            if filled and not self._is_bound_after(parent):
+                for container in filled:
+                    self.push_container(container, "order")
+                return
+            if self.mode == "value":
                 self._reach("branch", node)  # how often it runs
-            self._bind(parent.target, "value" if (self._is_order or self._mode == "key") else None)
+            self.bind(parent.target, "value" if (self._is_order or self.mode == "key") else None)
             if self._is_order:
                 self._number(parent.body)
+
+    def _is_bound_after(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Return whether a name that a loop binds is read elsewhere, where it has what the last turn gave it."""
+        inside = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        return any(
+            getattr(load, "lineno", 0) not in inside
+            for part in ast.walk(loop)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            for load in self.module.loads_of(part)
+        )
 
     def _number(self, body: list[ast.stmt]) -> None:
         """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
         for statement in body:
             if container := numbered_by(statement, body):
-                self._push_container(container, "value")
+                self.push_container(container, "value")
 
     def _with(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`
         if parent.optional_vars is not None and parent.context_expr is node:
-            self._bind(parent.optional_vars)
+            self.bind(parent.optional_vars)
 
     def _assign(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign)  # noqa: S101 - see `_handlers`
         if parent.value is not node:
             return
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-        if self._module.has_setters and not isinstance(targets[0], ast.Name | ast.Tuple):
+        if self.module.has_setters and not isinstance(targets[0], ast.Name | ast.Tuple):
             self._reach("elsewhere", node, "an operator")
-        if self._module.has_operators and isinstance(parent, ast.AugAssign):
+        if self.module.has_operators and isinstance(parent, ast.AugAssign):
             self._reach("elsewhere", node, "an operator")
         for target in targets:
-            self._bind(target)
+            self.bind(target)
             if isinstance(parent, ast.AugAssign):
-                self._push_container(target, "value")  # it may be changed in place
+                self.push_container(target, "value")  # it may be changed in place
 
     def _walrus(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.NamedExpr)  # noqa: S101 - see `_handlers`
-        self._bind(parent.target)
-        self._push(parent)
+        self.bind(parent.target)
+        self.push(parent)
 
     def _tuple(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Tuple)  # noqa: S101 - see `_handlers`
-        target = self._module.paired(parent, node)
+        target = self.module.paired(parent, node)
         if target is not None:
-            self._bind(target)
+            self.bind(target)
         else:
-            self._push(parent)
+            self.push(parent)
 
     def _set(self, parent: ast.AST, node: ast.AST) -> None:
         if not self._is_order:
-            self._push(parent)
+            self.push(parent)
 
     def _dict(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Dict)  # noqa: S101 - see `_handlers`
-        self._push(parent, "key" if node in parent.keys else None)
+        self.push(parent, "key" if node in parent.keys else None)
 
     def _dict_comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.DictComp)  # noqa: S101 - see `_handlers`
-        self._push(parent, "key" if node is parent.key else None)
+        self.push(parent, "key" if node is parent.key else None)
 
     def _subscript(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Subscript)  # noqa: S101 - see `_handlers`
         if not isinstance(parent.ctx, ast.Load):
             if parent.slice is node:
                 # What is taken out is missed by its value.
-                self._push_container(parent.value, "value" if isinstance(parent.ctx, ast.Del) else "key")
+                self.push_container(parent.value, "value" if isinstance(parent.ctx, ast.Del) else "key")
             return
-        if self._mode == "object":
+        if self.mode == "object":
             return
-        if (self._is_order or self._mode == "key") and parent.value is node:
-            if self._mode == "order" or isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
-                self._push(parent, "value")
+        if (self._is_order or self.mode == "key") and parent.value is node:
+            if self.mode == "order" or isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
+                self.push(parent, "value")
             return
-        self._push(parent, "value" if parent.slice is node else None)
+        self.push(parent, "value" if parent.slice is node else None)
 
     def _attribute(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_handlers`
         if not isinstance(parent.ctx, ast.Load):
-            if self._mode == "value":
+            if self.mode == "value":
                 self._reach("elsewhere", parent, parent.attr)  # whose attribute is set
             return
-        if self._mode == "object":
+        if self.mode == "object":
             if parent.attr in _DUMPING:
-                self._push(parent, "value")
+                self.push(parent, "value")
             return
-        call = self._module.parents.get(parent)
+        call = self.module.parents.get(parent)
         is_called = isinstance(call, ast.Call) and call.func is parent
         if (
-            (self._is_order or self._mode == "key")
+            (self._is_order or self.mode == "key")
             and is_called
             and parent.attr in KEYED | {"count", "union", "issubset"}
         ):
-            if self._mode == "order" and parent.attr == "pop" and all(map(is_index, call.args)):  # type: ignore[union-attr]
-                self._push(parent, "value")  # the last one of a list, or the one at a place
+            if self.mode == "order" and parent.attr == "pop" and all(map(is_index, call.args)):  # type: ignore[union-attr]
+                self.push(parent, "value")  # the last one of a list, or the one at a place
             return
-        is_returned = parent.attr == "setdefault" and not isinstance(self._module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
+        is_returned = parent.attr == "setdefault" and not isinstance(self.module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
         if is_called and parent.attr in FILLING_METHODS and not is_returned:
             if isinstance(node, ast.Subscript):
-                self._push_container(node, "value")  # which of several is filled
+                self.push_container(node, "value")  # which of several is filled
             return
         if (
             is_called
-            and isinstance(self._module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
+            and isinstance(self.module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
             and parent.attr in LOGGING
         ):
             return  # a logger that has the value as its context
-        self._push(parent)
+        self.push(parent)
 
     def _call(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Call)  # noqa: S101 - see `_handlers`
         if parent.func is not node:
             self._argument(parent, node, None)
             return
-        self._push(parent)
+        self.push(parent)
         if not isinstance(node, ast.Attribute):
             self._reach("branch", node)  # which function is called
-        if isinstance(self._module.parents.get(parent), ast.Expr):
+        if isinstance(self.module.parents.get(parent), ast.Expr):
             # A method whose result is dropped, such as `generator.shuffle(names)`, changes its arguments.
             for argument in parent.args:
-                self._push_container(argument, "value")
+                self.push_container(argument, "value")
 
     def _keyword(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.keyword)  # noqa: S101 - see `_handlers`
-        call = self._module.parents.get(parent)
+        call = self.module.parents.get(parent)
         if isinstance(call, ast.Call):
             self._argument(call, node, parent.arg)
 
     def _default(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the parameter that has the node as its default."""
         assert isinstance(parent, ast.arguments)  # noqa: S101 - see `_handlers`
-        function = self._module.parents.get(parent)
+        function = self.module.parents.get(parent)
         positional = [*parent.posonlyargs, *parent.args]
         pairs = [
             *zip(positional[len(positional) - len(parent.defaults) :], parent.defaults, strict=True),
@@ -296,20 +315,20 @@ class _DestinationSearch(DestinationState):
         ]
         for parameter, default in pairs:
             if default is node and isinstance(function, Function):
-                self._push_all(self._module.loads_of_parameter(function, parameter.arg))
+                self.push_all(self.module.loads_of_parameter(function, parameter.arg))
             elif default is node and isinstance(function, ast.Lambda):
                 self._reach("elsewhere", node, parameter.arg)
 
     def _return(self, parent: ast.AST, node: ast.AST) -> None:
         """Follow the calls of the function that returns or yields the node."""
-        module = self._module
+        module = self.module
         if isinstance(parent, ast.Yield | ast.YieldFrom):
-            self._push(parent)  # what is sent back
+            self.push(parent)  # what is sent back
         function = module.function_around(parent)
         if function is None:
             return
         if isinstance(function, ast.Lambda):
-            self._push(function)
+            self.push(function)
             return
         name = function.name
         if not is_transparent(function):
@@ -318,7 +337,7 @@ class _DestinationSearch(DestinationState):
             self._reach("elsewhere", parent, name)  # as the value of StopIteration
         around = module.function_around(function)
         if is_property(function):
-            self._push_all(module.loads_of_attribute(name), "value" if self._mode == "object" else None)
+            self.push_all(module.loads_of_attribute(name), "value" if self.mode == "object" else None)
             if not name.startswith("_"):
                 self._reach_public(function, name)
             return
@@ -327,8 +346,8 @@ class _DestinationSearch(DestinationState):
             return
         uses = [use for use in module.reads_of(name) if not module.is_callee(use)]
         calls = module.calls_of(name)
-        self._push_all(calls)
-        self._push_all(uses)
+        self.push_all(calls)
+        self.push_all(uses)
         if around is None and not name.startswith("_"):
             if calls or uses:
                 self._reach_public(function, name)
@@ -337,56 +356,20 @@ class _DestinationSearch(DestinationState):
 
     def _special(self, function: Function, name: str) -> None:
         """Follow what a special method returns."""
-        owner = self._module.class_around(function)
+        owner = self.module.class_around(function)
         if name in ("__enter__", "__aenter__") and owner is not None:
-            self._push_all(self._module.calls_of(owner.name))
+            self.push_all(self.module.calls_of(owner.name))
         elif name not in ("__init__", "__del__", "__post_init__"):
             self._reach("elsewhere", function, name)
 
     def _raise(self, parent: ast.AST, node: ast.AST) -> None:
         self._reach("error", parent)
 
-    # --- assignments --------------------------------------------------------------------------------------------------
-
-    def _bind(self, target: ast.AST, mode: Mode | None = None) -> None:
-        """Follow what is assigned the value."""
-        module = self._module
-        match target:
-            case ast.Name():
-                if module.is_in_class(target):
-                    self._attribute_bound(target.id, target, mode)
-                    return
-                loads = module.loads_of(target)
-                self._push_all(loads, mode)
-                if not loads and module.is_global(target) and not target.id.startswith("_"):
-                    self._reach_public(target, target.id)
-            case ast.Attribute():
-                self._attribute_bound(target.attr, target, mode)
-                if not is_of_self(target):
-                    self._reach("elsewhere", target, target.attr)
-            case ast.Subscript():
-                self._push_container(target, mode or self._mode)
-            case ast.Tuple() | ast.List():
-                for part in target.elts:
-                    self._bind(part, mode)
-            case ast.Starred():
-                self._bind(target.value, mode)
-            case _:
-                pass
-
-    def _attribute_bound(self, name: str, node: ast.AST, mode: Mode | None) -> None:
-        loads = self._module.loads_of_attribute(name)
-        self._push_all(loads, mode)
-        if not loads and name.endswith("__"):
-            self._reach("elsewhere", node, name)  # a library reads it
-        elif not loads and not name.startswith("_"):
-            self._reach_public(node, name)
-
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def _argument(self, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
         """Follow an argument of a call; `keyword` is its name, if it is passed by one."""
-        module = self._module
+        module = self.module
         handed = handed_on(call)
         if handed is not None and node in handed.args and (own := own_functions(module, handed)):
             self._give(own, handed, node, None)
@@ -411,10 +394,10 @@ class _DestinationSearch(DestinationState):
                 self._change(call, node)
             case "unknown":
                 last = last_name(call.func)
-                if self._is_order and last in KEYED | ORDERLESS:
+                if self._is_order and (last in KEYED | ORDERLESS or last == "shuffle"):
                     return
                 self._reach("call", call, self._name_of(call.func), call.func)
-                self._push(call, "value")
+                self.push(call, "value")
                 self._change(call, node)
 
     def _give(
@@ -423,45 +406,45 @@ class _DestinationSearch(DestinationState):
         """Follow an argument of a call into functions of the module."""
         for function in functions:
             for name in parameters_given(function, call, node, keyword):
-                self._push_all(self._module.loads_of_parameter(function, name))
+                self.push_all(self.module.loads_of_parameter(function, name))
 
     def _fill(self, call: ast.Call, node: ast.AST) -> None:
         """Follow the container that a call puts the value into."""
-        filled = filled_by(self._module, call)
+        filled = filled_by(self.module, call)
         if filled is None:
             self._reach("call", call, self._name_of(call.func), call.func)
         elif filled is not node:
-            self._push_container(filled, self._mode)
+            self.push_container(filled, self.mode)
 
     def _change(self, call: ast.Call, node: ast.AST) -> None:
         """Follow what a call may change: the other arguments where its result is dropped, and what `map` fills."""
-        is_dropped = isinstance(self._module.parents.get(call), ast.Expr)
+        is_dropped = isinstance(self.module.parents.get(call), ast.Expr)
         for argument in call.args:
             if is_dropped and argument is not node:
-                self._push_container(argument, "value")
+                self.push_container(argument, "value")
             if isinstance(argument, ast.Attribute) and argument.attr in FILLING_METHODS:
-                self._push_container(argument.value, self._mode)
+                self.push_container(argument.value, self.mode)
 
     def _name_of(self, callee: ast.expr) -> str:
         """Return the dotted name of a callee, or its source."""
-        return (self._module.dotted_name(callee) or ast.unparse(callee))[:_LONGEST]
+        return (self.module.dotted_name(callee) or ast.unparse(callee))[:_LONGEST]
 
     def _through(self, call: ast.Call, last: str) -> None:
         """Follow the result of a function that only computes."""
-        if self._mode == "keys" and sorts_keys(call):
+        if self.mode == "keys" and sorts_keys(call):
             return
         if self._is_order:
             if last in ("dict", "Counter"):
-                self._push(call, "keys")
+                self.push(call, "keys")
             elif any(word.arg == "key" and not tells_apart(word.value) for word in call.keywords):
-                self._push(call, "order" if last == "sorted" else "value")  # equal keys stay in their order
+                self.push(call, "order" if last == "sorted" else "value")  # equal keys stay in their order
             elif last not in ORDERLESS:
-                self._push(call, "order" if last in KEEPING_ORDER else "value")
-        elif self._mode == "key":
+                self.push(call, "order" if last in KEEPING_ORDER else "value")
+        elif self.mode == "key":
             if last not in COUNTING:
-                self._push(call, "value")
-        elif self._mode == "value" or last not in NOT_ASKING:
-            self._push(call, "value")
+                self.push(call, "value")
+        elif self.mode == "value" or last not in NOT_ASKING:
+            self.push(call, "value")
 
     def _field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
         """Follow an argument of a class that has no `__init__` to the field that it fills."""
@@ -469,10 +452,10 @@ class _DestinationSearch(DestinationState):
             return
         name = field_given(found, call, node, keyword)
         if name is None:
-            self._push(call, "value")
+            self.push(call, "value")
         else:
-            self._push_all(self._module.loads_of_attribute(name))
-            self._push(call, "object")
+            self.push_all(self.module.loads_of_attribute(name))
+            self.push(call, "object")
 
     _handlers = {  # noqa: RUF012 - it is never changed
         **dict.fromkeys(

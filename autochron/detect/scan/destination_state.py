@@ -9,13 +9,14 @@ from typing import Literal, TypeAlias
 
 from autochron.detect.scan.call_effects import ORDERLESS
 from autochron.detect.scan.container_aliases import holders_of
-from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace
+from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_of_self
 from autochron.detect.scan.flow import last_name, position_of
 from autochron.detect.scan.value_uses import FILLING_METHODS
 
-Mode: TypeAlias = Literal["value", "order", "keys", "key", "object"]
+Mode: TypeAlias = Literal["value", "order", "keys", "key", "object", "token", "tokens", "token-set"]
 """What of an expression depends on the source: its value, only the order of its elements or of its keys, its keys, or an
-attribute."""
+attribute. The last three are a value that only tells things apart, and containers of such: see `tokens`."""
+TOKEN_MODES = frozenset({"token", "tokens", "token-set"})
 
 _NAMED = 8
 """The most callees of a kind that are named for one source."""
@@ -28,56 +29,59 @@ class DestinationState:
     """The expressions that have been followed, the ones to follow, and what was reached."""
 
     def __init__(self, module: Destinations, starts: Iterable[ast.AST], mode: Mode) -> None:
-        self._module = module
+        self.module = module
         self._pending: deque[_Step] = deque()
         self._seen: set[tuple[ast.AST, Mode]] = set()
         self._found: dict[tuple[str, str], ReachedPlace] = {}
         self._path: tuple[int, ...] = ()
-        self._mode: Mode = mode
+        self.mode: Mode = mode
         for start in starts:
             self._begin(start)
 
     @property
     def _is_order(self) -> bool:
         """Whether only an order depends on the source."""
-        return self._mode in ("order", "keys")
+        return self.mode in ("order", "keys")
 
     def _begin(self, start: ast.AST) -> None:
         """Follow the call that makes something of an order, such as `sorted` with ties; else the expression itself."""
-        self._path, parent = (), self._module.parents.get(start)
-        if self._mode == "order" and (
+        self._path, parent = (), self.module.parents.get(start)
+        if self.mode == "order" and (
             (isinstance(parent, ast.Attribute) and parent.attr in FILLING_METHODS)
             or (isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store))
             or (isinstance(parent, ast.AugAssign) and parent.target is start)
         ):
             self._path = (getattr(start, "lineno", 0),)
-            self._push_container(start, "keys" if isinstance(parent, ast.Subscript) else "order")
+            self.push_container(start, "keys" if isinstance(parent, ast.Subscript) else "order")
             return
-        if (
-            self._mode == "order"
+        if self.mode == "order" and isinstance(parent, ast.Call) and last_name(parent.func) == "shuffle":
+            self._path = (getattr(start, "lineno", 0),)
+            self.push_container(start, "order")
+        elif (
+            self.mode == "order"
             and isinstance(parent, ast.Call)
             and parent.func is not start
             and last_name(parent.func) in ORDERLESS
         ):
             modes: dict[str, Mode] = {"sorted": "order", "dict": "keys", "Counter": "keys"}
-            self._push(parent, modes.get(last_name(parent.func), "value"))
+            self.push(parent, modes.get(last_name(parent.func), "value"))
         else:
-            self._push(start)
+            self.push(start)
 
-    def _push(self, node: ast.AST, mode: Mode | None = None) -> None:
-        mode = mode or self._mode
+    def push(self, node: ast.AST, mode: Mode | None = None) -> None:
+        mode = mode or self.mode
         if (node, mode) in self._seen:
             return
         self._seen.add((node, mode))
-        if self._module.is_tried(node):
+        if self.module.is_tried(node):
             self._reach("branch", node)  # an exception that is handled
         line = getattr(node, "lineno", 0)
         path = self._path if not line or line in self._path[-1:] else (*self._path, line)
         self._pending.append((node, mode, path))
 
-    def _push_all(self, nodes: Iterable[ast.AST], mode: Mode | None = None) -> None:
+    def push_all(self, nodes: Iterable[ast.AST], mode: Mode | None = None) -> None:
         for node in nodes:
-            self._push(node, mode)
+            self.push(node, mode)
 
     def _reach(self, kind: Kind, node: ast.AST, name: str = "", callee: ast.expr | None = None) -> None:
         key = (kind, name if kind in ("call", "own") else "")
@@ -90,13 +94,50 @@ class DestinationState:
 
     def _reach_public(self, node: ast.AST, name: str) -> None:
         """Note that other modules may use a name. A program is seldom imported; whether it is, the module doesn't tell."""
-        self._reach("public" if self._module.is_program else "elsewhere", node, name)
+        self._reach("public" if self.module.is_program else "elsewhere", node, name)
 
-    def _push_container(self, container: ast.AST, mode: Mode) -> None:
+    def push_container(self, container: ast.AST, mode: Mode) -> None:
         """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
-        held = holders_of(self._module, container)
-        self._push_all(held.reads, mode)
+        held = holders_of(self.module, container)
+        self.push_all(held.reads, mode)
         if held.escapes is not None:
             self._reach("elsewhere", container, held.escapes)
         elif held.public is not None:
             self._reach_public(container, held.public)
+
+    # --- assignments --------------------------------------------------------------------------------------------------
+
+    def bind(self, target: ast.AST, mode: Mode | None = None) -> None:
+        """Follow what is assigned the value."""
+        module = self.module
+        match target:
+            case ast.Name():
+                if module.is_in_class(target):
+                    self._attribute_bound(target.id, target, mode)
+                    return
+                loads = module.loads_of(target)
+                self.push_all(loads, mode)
+                if not loads and module.is_global(target) and not target.id.startswith("_"):
+                    self._reach_public(target, target.id)
+            case ast.Attribute():
+                self._attribute_bound(target.attr, target, mode)
+                if not is_of_self(target):
+                    self._reach("elsewhere", target, target.attr)
+            case ast.Subscript():
+                mode = mode or self.mode
+                self.push_container(target, "tokens" if mode == "token" else mode)
+            case ast.Tuple() | ast.List():
+                for part in target.elts:
+                    self.bind(part, mode)
+            case ast.Starred():
+                self.bind(target.value, mode)
+            case _:
+                pass
+
+    def _attribute_bound(self, name: str, node: ast.AST, mode: Mode | None) -> None:
+        loads = self.module.loads_of_attribute(name)
+        self.push_all(loads, mode)
+        if not loads and name.endswith("__"):
+            self._reach("elsewhere", node, name)  # a library reads it
+        elif not loads and not name.startswith("_"):
+            self._reach_public(node, name)

@@ -14,6 +14,7 @@ from autochron.detect.scan.destinations import Destinations, ReachedPlace
 from autochron.detect.scan.durations import durations
 from autochron.detect.scan.flow import FlowScope, Spot, first_line_of, position_of
 from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
+from autochron.detect.scan.tokens import TOKEN_CALLS
 from autochron.detect.scan.value_uses import ValueUses
 from autochron.model import Category, Tier
 
@@ -86,6 +87,8 @@ class FoundCalls:
         self._opened: dict[int, set[_Key]] = defaultdict(set)
         """The findings of calls that may have opened something, by the id of the callee."""
         self._reads: dict[_Key, set[int]] = defaultdict(set)
+        self._only_by_others: set[_Key] = set()
+        """The findings of calls that only another module may have made."""
 
     def add(
         self,
@@ -141,6 +144,10 @@ class FoundCalls:
     def take_line(self, line: int, call: str) -> None:
         """Drop the finding of a source on a line."""
         self._places.pop((line, "ordering", call), None)
+
+    def set_by_others(self, line: int, category: Category, call: str) -> None:
+        """Note that a source is called only if another module leaves out an argument, or passes another one."""
+        self._only_by_others.add((line, category, call))
 
     def set_partial(self, line: int, category: Category, call: str) -> None:
         """Note that not only the order of a finding's elements depends on the source, but also which ones there are."""
@@ -215,7 +222,12 @@ class FoundCalls:
     def _reached(self, key: _Key, module: Destinations) -> tuple[ReachedPlace, ...]:
         """Return what the value of a finding may reach."""
         line, category, call = key
-        if call.startswith("sql.") and module.is_program and not module.runs_statements:
+        if call.endswith(".shuffle") and (shuffled := self._shuffled(key, module)):
+            return reached_from(module, shuffled, "order")
+        is_for_others = key in self._only_by_others or (
+            call.startswith("sql.") and not module.runs_statements
+        )
+        if is_for_others and module.is_program:
             return (ReachedPlace("public", line, call, None, (line,)),)
         starts = []
         for node in self._starts.get(key, ()):
@@ -230,7 +242,8 @@ class FoundCalls:
         reached: tuple[ReachedPlace, ...] = ()
         if starts and len(known) == len(starts) and not (is_discarded and is_effect):
             is_order = key in self._orders and key not in self._partial
-            reached = reached_from(module, known, is_order=is_order)
+            is_token = call in TOKEN_CALLS and not self._is_by_library(key)
+            reached = reached_from(module, known, "order" if is_order else "token" if is_token else "value")
             is_only_public = not any(one.kind != "public" for one in reached)
             if is_only_public and category == "files" and any(_is_tried(module, start) for start in known):
                 return (ReachedPlace("branch", line, "", None, (line,)),)
@@ -239,6 +252,20 @@ class FoundCalls:
             if category not in _OUTSIDE or any(one.matters for one in reached):
                 return reached
         return (ReachedPlace("elsewhere", line, call, None, (line,)),)
+
+    def _shuffled(self, key: _Key, module: Destinations) -> list[ast.AST]:
+        """Return what the calls of a finding shuffle; nothing where that is not written out for each."""
+        found: list[ast.AST] = []
+        for node in self._starts.get(key, ()):
+            call = module.parents.get(node)
+            if (
+                not isinstance(call, ast.Call)
+                or len(call.args) != 1
+                or not isinstance(call.args[0], ast.Name)
+            ):
+                return []
+            found += call.args
+        return found
 
     def _is_by_library(self, key: _Key) -> bool:
         return any(place.via is not None for place in self._places[key])

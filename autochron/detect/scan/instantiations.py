@@ -9,7 +9,7 @@ from typing import NamedTuple
 from autochron.detect.catalogue import Source
 from autochron.detect.scan.abstract_values import Known, PartialCall, Type, Value
 from autochron.detect.scan.call_arguments import is_determined
-from autochron.detect.scan.flow import FlowScope
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Use
 from autochron.detect.scan.infer import Evaluation
 from autochron.detect.scan.libraries import FACTORIES, FIELDS
 from autochron.detect.scan.library_call import LibraryCall
@@ -64,3 +64,21 @@ def _factories(evaluation: Evaluation, scope: FlowScope) -> Iterator[tuple[str, 
                 for keyword in node.keywords:
                     if keyword.arg in FACTORIES:
                         yield name, node, evaluation.values(keyword.value, binding.spot)
+
+
+def is_always_given(flow: ModuleFlow, use: Use) -> bool:
+    """Return whether a factory is that of a field which each instantiation in the module gives a value."""
+    scope, call = use.spot.scope, use.call
+    if scope.kind != "class" or call is None:
+        return False
+    field = next(
+        (name for name, bindings in scope.bindings.items() if any(one.node is call for one in bindings)), None
+    )
+    name = scope.qualname.rpartition(".")[2]
+    made = [site.node for site in flow.sites.get(name, ()) if isinstance(site.node, ast.Call)]
+    loads = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(flow.tree))
+    return (
+        bool(made)
+        and loads == len(made)
+        and all(any(keyword.arg == field for keyword in each.keywords) for each in made)
+    )

@@ -202,10 +202,8 @@ METHODS: dict[str, LibraryCall] = {
         name: LibraryCall("clock", "datetime.datetime.now")
         for name in ("generate_presigned_url", "generate_presigned_post")
     },
-    **{
-        name: LibraryCall("ordering", "threading.Lock.acquire")
-        for name in ("is_alive", "get_nowait", "qsize")
-    },
+    **{name: LibraryCall("ordering", "threading.Lock.acquire") for name in ("is_alive", "qsize")},
+    "get_nowait": LibraryCall("ordering", "threading.Lock.acquire", if_concurrent=True),
 }
 """Methods of whatever object that reach a source."""
 UNORDERED_METHODS = frozenset(

@@ -14,6 +14,7 @@ from autochron.detect.scan.abstract_values import Plain, Produced, Routine
 from autochron.detect.scan.call_effects import COMPUTING
 from autochron.detect.scan.completion_order import STARTING, CompletionOrder
 from autochron.detect.scan.flow import Function, ModuleFlow, Spot, Use, is_in_loop, last_name
+from autochron.detect.scan.orderless_loops import is_count
 
 _LOCKS = frozenset({"threading.Lock", "threading.RLock"})
 _REFLECTING = ("globals", "locals", "vars", "eval", "exec", "getattr", "asdict", "deepcopy")
@@ -155,7 +156,11 @@ class OrderlessThreads:
                     yield from self._counted_in(inner, spot, whole, is_locked=True, depth=depth)
                 case ast.AugAssign(
                     target=ast.Name() | ast.Attribute() as target, op=ast.Add() | ast.Sub(), value=added
-                ) if is_locked and (_is_whole(added) or (isinstance(added, ast.Name) and added.id in whole)):
+                ) if is_locked and (
+                    _is_whole(added)
+                    or (isinstance(added, ast.Name) and added.id in whole)
+                    or (is_count(added) and _computes_or_counts(added))
+                ):
                     yield last_name(target)
                 case _:
                     yield ""
@@ -163,15 +168,15 @@ class OrderlessThreads:
     def _counted_by(self, called: ast.expr, spot: Spot, *, is_locked: bool, depth: int) -> Iterator[str]:
         """Yield what a function of the module counts that is called without arguments; an empty name for any other."""
         values = self._racing.evaluation.values(called, spot)
-        if len(values) != 1 or not isinstance(values[0], Routine) or isinstance(values[0].node, ast.Lambda):
+        if len(values) != 1 or not isinstance(values[0], Routine):
             yield ""
             return
-        routine = values[0]
-        if isinstance(routine.node, ast.AsyncFunctionDef) or routine.node.decorator_list:
+        function = values[0].node
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
             yield ""
             return
-        inner = CompletionOrder.spot_of(routine.scope)
-        yield from self._counted_in(routine.node.body, inner, frozenset(), is_locked=is_locked, depth=depth)
+        inner = CompletionOrder.spot_of(values[0].scope)
+        yield from self._counted_in(function.body, inner, frozenset(), is_locked=is_locked, depth=depth)
 
     def _whole_parameters(self, function: Function, made: Use) -> frozenset[str]:
         """Return the parameters that are whole numbers, for a function that only threads call.
@@ -463,6 +468,11 @@ def _called_on(statement: ast.stmt, method: str) -> ast.expr | None:
         ):
             return owner
     return None
+
+
+def _computes_or_counts(node: ast.expr) -> bool:
+    """Return whether an expression only computes a number, such as `len(text.split())`."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Call) and all(map(_computes, node.args)))
 
 
 def _computes(node: ast.expr) -> bool:

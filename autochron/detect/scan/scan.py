@@ -41,7 +41,7 @@ from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
 from autochron.detect.scan.handles import Handles
 from autochron.detect.scan.infer import Evaluation
-from autochron.detect.scan.instantiations import sources_of_instance
+from autochron.detect.scan.instantiations import is_always_given, sources_of_instance
 from autochron.detect.scan.libraries import (
     ENVIRONMENT,
     FACTORIES,
@@ -147,10 +147,7 @@ class _ModuleScan:
             self._by_last_name(use, use.node)
         for use in self._flow.references:
             self._reference(use)
-        for attribute, spot in self._flow.asking:
-            asked = asked_by_attribute(self._evaluation, attribute, spot)
-            if asked is not None:
-                self._note(attribute.lineno, asked, attribute.attr, spot, start=attribute)
+        self._add_asked_attributes()
         for use, node, source, name in self._stored:
             if id(node) not in self._called and not is_class(name):
                 self._note(node.lineno, source, name, use.spot, start=node)
@@ -174,6 +171,13 @@ class _ModuleScan:
                 is_order=order.kind in ("iterated", "set"),
             )
         return self._found
+
+    def _add_asked_attributes(self) -> None:
+        """Add the attributes of libraries' objects that ask for something when they are read."""
+        for attribute, spot in self._flow.asking:
+            asked = asked_by_attribute(self._evaluation, attribute, spot)
+            if asked is not None:
+                self._note(attribute.lineno, asked, attribute.attr, spot, start=attribute)
 
     def _add_what_is_read_later(self) -> None:
         """Add the lines that read what was opened or run what was told, and those that log."""
@@ -296,6 +300,8 @@ class _ModuleScan:
         if is_own or (source.category == "files" and reads_own_text(self._evaluation, node, spot)):
             self.excused.add((line_of(node), source.category))
             return
+        if source.category == "files" and reads_own_text(self._evaluation, node, spot, is_by_default=True):
+            self._found.set_by_others(line_of(node), source.category, source.call)
         if source.call.endswith(".wait") and not waits_for_all(node):
             self._found.set_partial(line_of(node), source.category, source.call)
         is_itself = value in self._evaluation.values(node.func, spot)
@@ -440,6 +446,8 @@ class _ModuleScan:
             return
         if value.node is not None and (keyword not in FACTORIES or id(value.node) not in self._called):
             self._called.add(id(value.node))
+            if keyword in FACTORIES and is_always_given(self._flow, use):
+                self._found.set_by_others(use.node.lineno, source.category, source.call)
             self._note(use.node.lineno, source, value.name, use.spot, start=use.node)
             lines = lines_that_run(self._flow, use.call, keyword)
             self._found.add_reads((use.node.lineno, source.category, source.call), lines)

@@ -32,6 +32,7 @@ from autochron.detect.scan.libraries import (
 )
 from autochron.detect.scan.orderless_loops import is_count, loses_order_in, tables_filled
 from autochron.detect.scan.shown_sets import is_sorted_by_template, is_unsorted, places_that_show_choices
+from autochron.detect.scan.worklists import is_closure
 from autochron.model import Category
 
 _KEYS = frozenset({"add", "discard", "remove", "get", "setdefault", "pop", "append"})
@@ -217,7 +218,11 @@ class OrderSites:
     def _method(self, node: ast.Call, called: ast.Attribute, spot: Spot, line: int) -> Iterator[OrderSite]:
         """Yield the places at a call of a method."""
         is_popped = called.attr == "pop" and not node.args and self._is_unordered(called.value, spot)
-        if is_popped and not has_one_element(called.value, spot):
+        if (
+            is_popped
+            and not has_one_element(called.value, spot)
+            and not is_closure(self._evaluation, node, spot)
+        ):
             yield OrderSite(line, "set-order", "set.pop", spot, called.value, "popped")
         if called.attr == "model_dump_json" or (called.attr == "json" and not node.args):
             yield from self._dumped_model(called.value, spot, line)

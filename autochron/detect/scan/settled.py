@@ -19,6 +19,7 @@ from autochron.model import Category
 
 _SEEDS: dict[str, str] = {
     "random.seed": "random.",
+    "random.setstate": "random.",
     "numpy.random.seed": "numpy.random.",
     "torch.manual_seed": "torch.",
     "faker.Faker.seed": "faker.",
@@ -181,12 +182,26 @@ class Settled:
             if prefix is None:
                 continue
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+            if value.name == "random.setstate":  # type: ignore[union-attr]
+                arguments = self._seeds_of_state(arguments, use.spot)
+                if not arguments:
+                    continue
             if not arguments or any(_is_none(argument) for argument in arguments):
                 self._unseeded.add(prefix)
             elif use.position == "discarded" and all(
                 self._is_fixed(argument, use.spot) for argument in arguments
             ):
                 self._seeds.setdefault(prefix, []).extend(self._seeding(use))
+
+    def _seeds_of_state(self, arguments: list[ast.expr], spot: Spot) -> list[ast.expr]:
+        """Return the seed of a state: `random.Random(7).getstate()`; nothing for any other state."""
+        match arguments:
+            case [ast.Call(func=ast.Attribute(value=ast.Call(func=made, args=seeds), attr="getstate"))]:
+                names = {
+                    value.name for value in self._evaluation.values(made, spot) if isinstance(value, Known)
+                }
+                return seeds if names == {"random.Random"} else []
+        return []
 
     def _seeding(self, use: Use, depth: int = _MOST_CALLERS) -> Iterator[Spot]:
         """Yield the spot of a call that seeds, and those of the calls of a function that always makes it first of all."""

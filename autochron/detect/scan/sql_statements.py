@@ -33,7 +33,9 @@ class SqlStatements:
             for use in self._flow.sites[last]
             if isinstance(use.node, ast.Call) and use.node.args
         )
-        return Schema({*self._flow.texts, *statements})
+        connections = [use.node for use in self._flow.sites.get("connect", ())]
+        is_private = bool(connections) and all(map(_is_in_memory, connections))
+        return Schema({*self._flow.texts, *statements}, is_private=is_private)
 
     def asked_by(self, use: Use) -> Iterator[tuple[Category, str]]:
         """Yield the category and the name of what the statement of a call asks for."""
@@ -46,7 +48,15 @@ class SqlStatements:
         if last == "literal_column" or (last == "text" and _is_default(node, use.call)):
             statement = f"select {statement}"
         yield from self._schema.asked_by(statement)
-        yield from chance_in(statement)
+        if not self._schema.is_unread(statement):
+            yield from chance_in(statement)
+
+
+def _is_in_memory(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(args=[ast.Constant(value=":memory:"), *_]):
+            return True
+    return False
 
 
 def _is_default(node: ast.Call, outer: ast.Call | None) -> bool:

@@ -67,6 +67,8 @@ def chance_in(statement: str) -> Iterator[tuple[Category, str]]:
             break
 
 
+_EVERY_COLUMN = re.compile(r"(?<!count\()\*|\breturning\b|\btable_info\b", re.IGNORECASE)
+"""What reads the columns of a table without their names."""
 _CREATED = re.compile(
     r"create\s+(?:temp(?:orary)?\s+)?(?:materialized\s+)?(table|view|trigger)\s+(?:if\s+not\s+exists\s+)?[\"`\[]?(\w+)[\"`\]]?",
     re.IGNORECASE,
@@ -88,8 +90,10 @@ _USES = {
 class Schema:
     """The tables, views and triggers that a module creates and that ask for something by themselves."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        """Take the texts of a module."""
+    def __init__(self, texts: Iterable[str], *, is_private: bool = False) -> None:
+        """Take the texts of a module, and whether its databases end with the process."""
+        texts = list(texts)
+        self._unread = _unread_columns(texts) if is_private else set()
         self._uses: list[tuple[re.Pattern[str], str | None, Category, str]] = []
         for text in texts:
             if "create" in text.lower():
@@ -109,8 +113,18 @@ class Schema:
         pattern = re.compile(_USES[kind].format(name=re.escape(name)), re.IGNORECASE)
         columns = _columns(statement) if kind == "table" else [(None, statement)]
         for column, text in columns:
+            if column in self._unread:
+                continue
             for category, call in chance_in(text if column is None else f"select {text}"):
                 self._uses.append((pattern, column, category, call))
+
+    def is_unread(self, statement: str) -> bool:
+        """Return whether a statement creates a table that asks for something only for columns which nothing reads."""
+        created = _CREATED.search(statement)
+        if created is None or created[1].lower() != "table":
+            return False
+        asking = [column for column, text in _columns(statement) if any(chance_in(f"select {text}"))]
+        return bool(asking) and self._unread.issuperset(asking)
 
     def asked_by(self, statement: str) -> Iterator[tuple[Category, str]]:
         """Yield the category and the name of what the database asks for a statement because of what it uses."""
@@ -121,6 +135,23 @@ class Schema:
             given = re.match(r"\s*[\"`\]]?\s*\(([^)]*)\)", statement[match.end() :])
             if column is None or given is None or not re.search(rf"\b{column}\b", given[1], re.IGNORECASE):
                 yield category, call
+
+
+def _unread_columns(texts: list[str]) -> set[str]:
+    """Return the columns with a default that no text of a module reads."""
+    created = {text for text in texts if _CREATED.search(text)}
+    columns = {column for text in created for column, _ in _columns(text)}
+    others = [text for text in texts if text not in created]
+    if any(_EVERY_COLUMN.search(text) for text in others):
+        return set()
+    words = {word.lower() for text in others for word in re.findall(r"\w+", text)}
+    # One that is named twice in its own table may be part of a key, an index or a trigger.
+    return {
+        column
+        for column in columns
+        if column.lower() not in words
+        and sum(len(re.findall(rf"\b{column}\b", text, re.IGNORECASE)) for text in created) == 1
+    }
 
 
 def _columns(statement: str) -> Iterator[tuple[str, str]]:
