@@ -10,6 +10,7 @@ from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, seconds
 from autochron.errors import UsageError
 from autochron.impact.analysis import ImpactRequest, find_impact
+from autochron.impact.fixing import fix
 from autochron.program.run import Options
 from autochron.report.impact import folder_of, save, write_impacts
 from autochron.report.text import is_terminal
@@ -21,7 +22,8 @@ def impact(arguments: list[str]) -> int:
     """Run `autochron impact`: find out which non-deterministic values change a run.
 
     Returns:
-        The exit status: 0 if none does, 1 if some do.
+        The exit status: 0 if none does, 1 if some do; with `--fix`, what is so with the new rules, and 2 if that could not be
+        tried.
 
     Raises:
         UsageError: an option is wrong, or the trace can't be replayed many times.
@@ -39,14 +41,22 @@ def impact(arguments: list[str]) -> int:
         timeout=options.timeout,
         trusted=options.trust,
     )
-    folder = os.getcwd()  # before the replays, which change it
+    folder, environment = os.getcwd(), dict(os.environ)  # before the replays, which change them
     with _SearchBar() as progress:
         impacts, rule_file = find_impact(Options(options.rules, options.store), request, progress.show)
+        is_harmful = any(site.effect is not None for site in impacts.sites)
+        fixed = None
+        if options.fix and is_harmful:
+            progress.show(impacts.replays, "the program with the new rules")
+            words = [word for word in arguments if word not in ("--fix", "--json")]
+            fixed = fix(impacts, rule_file, folder, words, environment)
     problem = save(impacts, folder_of(options.store, rule_file, folder))
-    write_impacts(impacts, sys.stdout, as_json=options.json)
+    write_impacts(impacts, sys.stdout, as_json=options.json, fixed=fixed)
     if problem is not None:
         sys.stderr.write(f"autochron: {problem}\n")
-    return int(any(site.effect is not None for site in impacts.sites))
+    if fixed is not None and fixed.added:
+        return 2 if fixed.problem is not None else int(bool(fixed.left))
+    return int(is_harmful)
 
 
 def _parser() -> CommandParser:
@@ -76,6 +86,10 @@ def _parser() -> CommandParser:
         "--trust",
         "DIGEST",
         "run the command that the trace names, though it was not recorded here: the digest that the refusal names",
+    )
+    parser.add_flag(
+        "--fix",
+        "add a rule for each harmful value that can be recorded to the rule file, and try the trace again with these",
     )
     parser.add_flag("--json", "the result as JSON")
     return parser

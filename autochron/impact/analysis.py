@@ -14,8 +14,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from autochron._runtime import hashseed, unpatched
 from autochron._runtime.unpatched import os
+from autochron.detect.ambient_rules import RequestedValues
 from autochron.detect.catalogue import BY_NAME
 from autochron.diagnostics.check import check
 from autochron.errors import UsageError
@@ -32,7 +35,7 @@ from autochron.impact.steady_clocks import has_steady, inverted, is_steady, orie
 from autochron.impact.tape import Tape, site_key
 from autochron.instrument.activation import activate
 from autochron.isolation.environment import set_environment
-from autochron.model import Category, Effect, Finding, Impact, Impacts, Rules, Site
+from autochron.model import Category, Effect, Finding, Impact, Impacts, Rules, Site, ValueChange
 from autochron.ports import Record
 from autochron.program.main_module import Program
 from autochron.program.replay import enter_folder, load_record
@@ -152,6 +155,8 @@ class _Analysis:
         self._tape: Tape = {}
         self._baseline = failed_outcome("was not replayed")
         self._varied: set[str] = set()
+        self._changes: dict[str, ValueChange] = {}
+        """The smallest change that shows a harmful site, by its key."""
         self._timeout = request.timeout or _FIRST
         self._replays = 0
         self._seeds: Seeds | None = None
@@ -306,13 +311,30 @@ class _Analysis:
         """Replay with these variants, and return what changed. For a single site, all its groups must confirm the change."""
         if len(variants) > 1 and has_steady(variants):
             variants = oriented(variants, self._steady)
-        effect = difference(self._reference(variants), self._replay(variants))
+        outcome = self._replay(variants)
+        effect = difference(self._reference(variants), outcome)
         if effect is None or len(variants) > 1:
             return effect
         ((key, variant),) = variants.items()
         for group in self._agreement.groups(key):
             if difference(self._baseline, self._replay(dict.fromkeys(group, variant))) is None:
                 return None
+        if key in outcome.changes:
+            return self._smallest(key, variant, effect, ValueChange(*outcome.changes[key]))
+        return effect
+
+    def _smallest(self, key: str, variant: int, effect: Effect, change: ValueChange) -> Effect:
+        """Note the change that shows a harmful site: another value of its first call only, where that is enough."""
+        calls = sum(len(values) for (site, _), values in self._tape.items() if site == key)
+        if calls > 1:
+            self._probe.single = True
+            try:
+                outcome = self._replay({key: variant})
+            finally:
+                self._probe.single = False
+            alone = difference(self._baseline, outcome)
+            effect, calls = (effect, calls) if alone is None else (alone, 1)
+        self._changes[key] = structs.replace(change, calls=max(1, calls))
         return effect
 
     def _reference(self, variants: Mapping[str, int]) -> Outcome:
@@ -358,10 +380,14 @@ class _Analysis:
     def _sites(self, first: Outcome) -> dict[str, Impact]:
         """Return the sites that the first replay reached, each with the reason if it can't be tried."""
         sites: dict[str, Impact] = {}
+        requested = RequestedValues(self._rules)
         for finding in first.findings:
             key = site_key(finding.call, finding.site.file, finding.site.line)
             if not self._is_wanted(finding.site) or finding.covered == "boundary":
                 continue
+            source = requested.known.get(finding.call)
+            if source is not None and requested.includes(source, finding.site.file, finding.site.line):
+                continue  # a rule records it
             if key not in sites or sites[key].untried is not None:
                 sites[key] = _impact(finding, _untried(finding, is_replaceable=key in first.replaceable))
         return sites
@@ -376,7 +402,8 @@ class _Analysis:
         variants, effect = harmful.get(key, (self._variants_of(key, site), None))
         if effect is None and key not in self._varied:
             return _with(site, untried="its values have no others that are known")
-        return _with(site, variants=variants, effect=effect)
+        change = None if effect is None else self._changes.get(key)
+        return _with(site, variants=variants, effect=effect, change=change)
 
     # --- set orders and addresses --------------------------------------------------------------------------------------
 
@@ -454,16 +481,11 @@ def _impact(finding: Finding, untried: str | None = None) -> Impact:
 
 
 def _with(
-    site: Impact, *, variants: int = 0, effect: Effect | None = None, untried: str | None = None
+    site: Impact,
+    *,
+    variants: int = 0,
+    effect: Effect | None = None,
+    change: ValueChange | None = None,
+    untried: str | None = None,
 ) -> Impact:
-    return Impact(
-        site=site.site,
-        category=site.category,
-        call=site.call,
-        count=site.count,
-        tier=site.tier,
-        via=site.via,
-        variants=variants,
-        effect=effect,
-        untried=untried,
-    )
+    return structs.replace(site, variants=variants, effect=effect, change=change, untried=untried)

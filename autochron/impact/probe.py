@@ -66,6 +66,8 @@ class Outcome(NamedTuple):
     """The sites whose values can be replaced."""
     varied: frozenset[str]
     """The sites that gave other values than the tape's."""
+    changes: Mapping[str, tuple[str, str]]
+    """The first value of each perturbed site, and the one that it gave instead, as text."""
     ordered: OrderReport = NOTHING
     """What was observed at set orders and addresses."""
     problem: str | None = None
@@ -74,7 +76,7 @@ class Outcome(NamedTuple):
 
 def failed_outcome(problem: str) -> Outcome:
     """Return the outcome of a replay that has no result."""
-    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), problem=problem)
+    return Outcome((), b"", None, None, (), (), {}, (), (), frozenset(), frozenset(), {}, problem=problem)
 
 
 class _DistinguishingRedactor(Redactor):
@@ -101,6 +103,7 @@ class Probe:
         words: those that the program looks for in contents and answers, by the site's key.
         attempt: the seed of values that are not on the tape.
         conditions: those that single sites decide, by the site's key.
+        single: whether each perturbed site gives another value for its first call only.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Probe:
         self.words: Mapping[str, tuple[str, ...]] = {}
         self.attempt = 0
         self.conditions: Mapping[str, Sequence[Condition]] = {}
+        self.single = False
         self._activation = activation
         self._record = record
         self._command = command
@@ -169,6 +173,7 @@ class Probe:
             self.scratch,
             self.attempt,
         )
+        values.single = self.single
         activation.values = values
         activation.hook.on_executed = values.watch.imported
         values.begin()
@@ -279,6 +284,7 @@ def _outcome(
         tuple(dict.fromkeys(files.values())),
         frozenset(values.replaceable),
         frozenset(values.varied),
+        values.changes,
     )
 
 

@@ -71,6 +71,8 @@ class Perturbing(Values):
         variants: the variant of each perturbed site, by key.
         replaceable: the sites whose values can be replaced.
         varied: the sites that gave other values than the tape's.
+        changes: the first value that each perturbed site was asked for, and the one that it gave instead, as text.
+        single: whether each perturbed site gives another value for its first call only.
     """
 
     alters = True
@@ -115,6 +117,8 @@ class Perturbing(Values):
         """The last value that turned a condition, by the site's key and the condition's number."""
         self.replaceable: set[str] = set()
         self.varied: set[str] = set()
+        self.changes: dict[str, tuple[str, str]] = {}
+        self.single = False
         self._counts: dict[tuple[str, str], int] = {}
 
     def answers(self, source: Source) -> bool:
@@ -205,7 +209,7 @@ class Perturbing(Values):
         if is_steady(source.call):
             return self._steady(source, key, kept, nth)
         variant = self.variants.get(key)
-        if variant is None:
+        if variant is None or (self.single and key in self.varied):
             return kept
         try:
             place = f"{key} {lane_name()}"
@@ -217,7 +221,16 @@ class Perturbing(Values):
         except Exception:  # Unvaried, or an error of ours, which the program must not see
             return kept
         self.varied.add(key)
+        if key not in self.changes:
+            self._note_change(key, draw, kept, other)
         return other
+
+    def _note_change(self, key: str, draw: Draw, kept: Any, other: Any) -> None:
+        """Note the first value of a site and the one that it gets instead, as far as their texts tell them apart."""
+        shown = _rebuilding(draw)
+        before, after = shown_value(shown(kept)), shown_value(shown(other))
+        if before != after and before and after:
+            self.changes[key] = before, after
 
     def _steady(self, source: Source, key: str, kept: Any, nth: int) -> Any:
         """Return the reading of a steady clock, after all that has passed.
@@ -345,6 +358,19 @@ def _rebuilding(draw: Draw) -> Callable[[Any], Any]:
     return rebuild
 
 
+def shown_value(value: Any) -> str:
+    """Return a value as text, shortened; empty where its text says nothing of it."""
+    try:
+        text = repr(value)
+    except Exception:  # of an object of the program
+        return ""
+    if " object at 0x" in text:
+        return ""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+_SHOWN = 60
+"""Characters of a value that are kept."""
 _FREE_TEXTS = frozenset({"env", "host", "files", "subprocess"})
 """The categories whose values may be any text."""
 _TURNED = 20

@@ -16,10 +16,12 @@ from autochron.model.findings import (
     Effect,
     Finding,
     Impact,
+    ImpactFix,
     Impacts,
     Site,
     Tier,
     Unread,
+    ValueChange,
 )
 from autochron.model.replay import (
     OUTSIDE,
@@ -151,6 +153,7 @@ __all__ = [
     "Http",
     "IgnoreRule",
     "Impact",
+    "ImpactFix",
     "Impacts",
     "Incident",
     "InputForm",
@@ -190,4 +193,5 @@ __all__ = [
     "Unprinted",
     "Unread",
     "Unwoven",
+    "ValueChange",
 ]

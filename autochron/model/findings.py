@@ -107,6 +107,17 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The lines of its file that read from what it has opened, or that run what it was told for, other than its own."""
 
 
+class ValueChange(Struct, frozen=True):
+    """Another value of a site with which a run changes."""
+
+    before: str
+    """The first value that the site had, as text."""
+    after: str
+    """The one that it got instead."""
+    calls: int = 1
+    """The number of calls whose values were replaced; 1 where that of the first one is enough."""
+
+
 class Effect(Struct, frozen=True):
     """The first difference between two replays."""
 
@@ -129,6 +140,8 @@ class Impact(Struct, frozen=True, kw_only=True):
     """Number of other values that were tried, up to the first one that changed something."""
     effect: Effect | None = None
     """None if nothing changed."""
+    change: ValueChange | None = None
+    """The smallest change of its values that is known to have this effect."""
     untried: str | None = None
     """Why no other value was tried; None if one was."""
 
@@ -149,6 +162,21 @@ class Impacts(Struct, frozen=True, kw_only=True):
     sites: tuple[Impact, ...]
     replays: int
     problems: tuple[str, ...] = ()
+
+
+class ImpactFix(Struct, frozen=True, kw_only=True):
+    """The rules that `impact --fix` has written, and what is left."""
+
+    file: str
+    """The rule file."""
+    added: int
+    """The number of rules that were added to it; 0 where no rule can help."""
+    left: tuple[str, ...] = ()
+    """The sites that are harmful with these rules, too."""
+    replays: int = 0
+    """The number of replays with these rules."""
+    problem: str | None = None
+    """Why the trace could not be tried with them."""
 
 
 class Unread(Struct, frozen=True):

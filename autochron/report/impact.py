@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-import tomlkit
 from msgspec import DecodeError, json, structs
 
 from autochron._runtime.own_folder import make_folder
 from autochron._runtime.unpatched import os
 from autochron.config import default_store
 from autochron.detect.ambient_rules import is_recordable
-from autochron.model import Finding, Impact, Impacts
+from autochron.model import Finding, Impact, ImpactFix, Impacts
 from autochron.report.text import Page, plural
+from autochron.rules.editing import NewTable, table_text
 
 _WHOLE = frozenset({"main", "run", "__init__", "__call__"})
 """Names of functions that do too much to be one boundary."""
@@ -24,8 +24,8 @@ VERSION = 1
 FILE = "impact.json"
 
 
-def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
-    """Write the result for each site and their count, as text or as JSON."""
+def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool, fixed: ImpactFix | None = None) -> None:
+    """Write the result for each site and their count, as text or as JSON, and what `--fix` did."""
     if as_json:
         data = {"version": VERSION, **structs.asdict(impacts)}
         data["sites"] = [
@@ -33,6 +33,8 @@ def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
             for site in impacts.sites
         ]
         data["harmful"] = sum(site.effect is not None for site in impacts.sites)
+        if fixed is not None:
+            data["fix"] = structs.asdict(fixed)
         stream.write(json.format(json.encode(data), indent=2).decode() + "\n")
         return
     page = Page(stream)
@@ -49,41 +51,79 @@ def write_impacts(impacts: Impacts, stream: TextIO, *, as_json: bool) -> None:
         f"{plural(impacts.replays, 'replay')} of trace {impacts.trace}",
         "bold red" if harmful else "bold",
     )
+    if fixed is not None:
+        _write_fix(fixed, page)
+
+
+def _write_fix(fixed: ImpactFix, page: Page) -> None:
+    """Write which rules were added, and what a replay with them showed."""
+    if not fixed.added:
+        page.line(
+            "autochron: no rule can record what is harmful; what to do is said at each site", "bold red"
+        )
+        return
+    page.line(f"autochron: {plural(fixed.added, 'rule')} added to {os.path.relpath(fixed.file)}")
+    if fixed.problem is not None:
+        page.line(f"autochron: the trace could not be tried with them: {fixed.problem}", "bold red")
+        return
+    replays = plural(fixed.replays, "replay")
+    if fixed.left:
+        page.line(
+            f"autochron: with them {plural(len(fixed.left), 'site')} harmful, in {replays}:", "bold red"
+        )
+        for site in fixed.left:
+            page.line(f"    {site}")
+    else:
+        page.line(f"autochron: with them no other value changes the run, in {replays}", "bold green")
+    page.line("autochron: the trace has no values for them: record the program again")
 
 
 def mending(impact: Impact) -> str:
     """Return the rule that makes a harmful value the same in each replay, or a comment where no rule can."""
-    site, category = impact.site, impact.category
+    table = recording_rule(impact) or _function_rule(impact)
+    if table is not None:
+        return table_text(table)
     if impact.call == "hash":
         return "# take a digest of `hashlib`: the hash of a text is another one in each process"
     if impact.call == "id":
         return "# name the object by something of its own"
-    if category == "set-order":
+    if impact.category == "set-order":
         return "# sort it: `sorted(...)` has one order in every run"
-    if category == "identity":
+    if impact.category == "identity":
         return "# give its class a `__repr__`, or show what names the object"
-    if category == "env":
+    if impact.category == "env":
         return "# set the variable where the program is replayed as it was where it was recorded, or pass its value in"
-    document, tables, table = tomlkit.document(), tomlkit.aot(), tomlkit.table()
-    if impact.tier == "direct" and is_recordable(impact.call):
-        table.update({"kind": "ambient", "call": impact.call, "site": str(site)})
-        if site.hash:
-            table["hash"] = site.hash
-    elif (
-        site.qualname.replace(".", "").isidentifier()
-        and site.qualname.rpartition(".")[2] not in _WHOLE
-        and site.file.endswith(".py")
-        and _module(site.file).replace(".", "").isidentifier()
-        and not site.file.startswith("/")
+    return "# move it into a function of its own, and make that a boundary"
+
+
+_UNRECORDABLE = frozenset({"set-order", "identity", "env"})
+"""The categories whose values a rule can't record: the program or its surroundings have to change."""
+
+
+def recording_rule(impact: Impact) -> NewTable | None:
+    """Return the rule that records the values of a site; None where they can't be recorded."""
+    if impact.category in _UNRECORDABLE or impact.tier != "direct" or not is_recordable(impact.call):
+        return None
+    fields = [("kind", "ambient"), ("call", impact.call), ("site", str(impact.site))]
+    if impact.site.hash:
+        fields.append(("hash", impact.site.hash))
+    return NewTable("boundary", tuple(fields))
+
+
+def _function_rule(impact: Impact) -> NewTable | None:
+    """Return the rule that makes the function of a site a boundary; None for a function that does too much to be one."""
+    site = impact.site
+    if (
+        impact.category in _UNRECORDABLE
+        or not site.qualname.replace(".", "").isidentifier()
+        or site.qualname.rpartition(".")[2] in _WHOLE
+        or not site.file.endswith(".py")
+        or not _module(site.file).replace(".", "").isidentifier()
+        or site.file.startswith("/")
     ):
-        table.update(
-            {"name": site.qualname, "kind": "tool", "target": f"{_module(site.file)}:{site.qualname}"}
-        )
-    else:
-        return "# move it into a function of its own, and make that a boundary"
-    tables.append(table)
-    document["boundary"] = tables
-    return tomlkit.dumps(document).strip()
+        return None
+    target = f"{_module(site.file)}:{site.qualname}"
+    return NewTable("boundary", (("name", site.qualname), ("kind", "tool"), ("target", target)))
 
 
 def _module(file: str) -> str:
@@ -102,12 +142,24 @@ def _write(impact: Impact, page: Page, written: set[str]) -> None:
             (impact.said, style),
         ]
     )
+    if impact.change is not None:
+        page.line(f"    {_changed(impact)}", "dim")
     if impact.effect is not None and (impact.effect.before or impact.effect.after):
         page.line(f"    was {impact.effect.before!r}, is now {impact.effect.after!r}", "dim")
     if impact.effect is not None and (rule := mending(impact)) not in written:
         written.add(rule)
         for line in rule.splitlines():
             page.line(f"    {line}")
+
+
+def _changed(impact: Impact) -> str:
+    """Return which other value has the effect, in a few words."""
+    change = impact.change
+    assert change is not None  # noqa: S101 - see `_write`
+    values = f"{change.after} instead of {change.before}"
+    if change.calls > 1:
+        return f"with other values of its {change.calls} calls, the first {values}"
+    return f"with {values}" + (" in its first call" if impact.count > 1 else "")
 
 
 def save(impacts: Impacts, folder: str) -> str | None:

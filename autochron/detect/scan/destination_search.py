@@ -60,6 +60,12 @@ def reached_from(
     return _DestinationSearch(module, starts, mode).run()
 
 
+def is_order_lost(module: Destinations, starts: Iterable[ast.AST]) -> bool:
+    """Return whether the order of the elements of expressions reaches nothing, and no name by which others may ask for it."""
+    search = _DestinationSearch(module, starts, "order")
+    return not search.run() and not search.is_left_to_others
+
+
 class _DestinationSearch(TokenSearch):
     """One search, breadth first, so that the shortest way to each thing is found."""
 
@@ -348,6 +354,7 @@ class _DestinationSearch(TokenSearch):
         calls = module.calls_of(name)
         self.push_all(calls)
         self.push_all(uses)
+        self.is_left_to_others |= name.startswith("_")
         if around is None and not name.startswith("_"):
             if calls or uses:
                 self._reach_public(function, name)

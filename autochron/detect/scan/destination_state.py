@@ -35,6 +35,8 @@ class DestinationState:
         self._found: dict[tuple[str, str], ReachedPlace] = {}
         self._path: tuple[int, ...] = ()
         self.mode: Mode = mode
+        self.is_left_to_others = False
+        """Whether a private name has the value by which the rest of a package may get it."""
         for start in starts:
             self._begin(start)
 
@@ -117,6 +119,7 @@ class DestinationState:
                     return
                 loads = module.loads_of(target)
                 self.push_all(loads, mode)
+                self.is_left_to_others |= module.is_global(target)
                 if not loads and module.is_global(target) and not target.id.startswith("_"):
                     self._reach_public(target, target.id)
             case ast.Attribute():
@@ -141,3 +144,4 @@ class DestinationState:
             self._reach("elsewhere", node, name)  # a library reads it
         elif not loads and not name.startswith("_"):
             self._reach_public(node, name)
+        self.is_left_to_others |= name.startswith("_")

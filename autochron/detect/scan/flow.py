@@ -347,6 +347,8 @@ def names_element(node: ast.expr, name: str) -> bool:
             return found == name and key in _NAMING
         case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
             return names_element(inner, name)
+        case ast.Call(func=ast.Attribute(value=inner, attr="as_posix" | "__str__" | "__repr__"), args=[]):
+            return names_element(inner, name)
     return False
 
 

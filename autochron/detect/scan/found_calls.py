@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from autochron.detect.catalogue import CLOCKS
-from autochron.detect.scan.destination_search import reached_from
+from autochron.detect.scan.destination_search import is_order_lost, reached_from
 from autochron.detect.scan.destinations import Destinations, ReachedPlace
 from autochron.detect.scan.durations import durations
 from autochron.detect.scan.flow import FlowScope, Spot, first_line_of, position_of
@@ -201,23 +201,24 @@ class FoundCalls:
         module = uses.viewed_as(Destinations)
         if with_destinations:
             module.prepare()
-        return sorted(
-            (
-                ScannedCall(
-                    key[0],
-                    key[1],
-                    key[2],
-                    tuple(places),
-                    is_harmless,
-                    self._reached(key, module) if with_destinations and not is_harmless else (),
-                    tuple(sorted(self._reads[key] - {key[0]})),
-                )
-                for key, places in self._places.items()
-                for is_harmless in [key[:2] in without_effect and not self._is_by_library(key)]
-                if (key[0], key[2]) not in logged_only
-            ),
-            key=lambda finding: (finding.line, finding.category, finding.call),
-        )
+        findings = []
+        for key, places in self._places.items():
+            if (key[0], key[2]) in logged_only:
+                continue
+            is_harmless = key[:2] in without_effect and not self._is_by_library(key)
+            reached = self._reached(key, module) if with_destinations and not is_harmless else ()
+            if with_destinations and not reached and not is_harmless:
+                is_harmless = self._is_lost(key, module)
+            reads = tuple(sorted(self._reads[key] - {key[0]}))
+            findings.append(ScannedCall(*key, tuple(places), is_harmless, reached, reads))
+        return sorted(findings, key=lambda finding: (finding.line, finding.category, finding.call))
+
+    def _is_lost(self, key: _Key, module: Destinations) -> bool:
+        """Return whether only an order depends on a source, and nothing is made of it."""
+        if key not in self._orders or key in self._partial or module.reflects:
+            return False
+        starts = [start for start in self._starts.get(key, ()) if start in module.parents]
+        return bool(starts) and len(starts) == len(self._starts[key]) and is_order_lost(module, starts)
 
     def _reached(self, key: _Key, module: Destinations) -> tuple[ReachedPlace, ...]:
         """Return what the value of a finding may reach."""
