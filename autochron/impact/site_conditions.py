@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from autochron.detect.scan.flow import last_name
-from autochron.detect.scan.value_uses import line_of
+from autochron.detect.scan.module_index import line_of
 from autochron.impact.branch_conditions import Condition, conditions_of
 from autochron.impact.preloading import quiet_parse
 from autochron.model import Category, Impact

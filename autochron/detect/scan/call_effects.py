@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 from autochron.detect.scan.destinations import Destinations
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.harmless_uses import is_metric, is_sleep
-from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
+from autochron.detect.scan.module_index import LOGGING, Function
+from autochron.detect.scan.value_uses import FILLING_METHODS
 from autochron.scopes import parameters
 
 CallEffect: TypeAlias = Literal["none", "output", "fills", "own", "computes", "unknown"]

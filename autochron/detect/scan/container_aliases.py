@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from autochron.detect.scan.call_effects import arguments_for, handed_on
 from autochron.detect.scan.destinations import Destinations, is_of_self, root_of
-from autochron.detect.scan.value_uses import Function
+from autochron.detect.scan.module_index import Function
 from autochron.scopes import parameters
 
 _VIEWS = frozenset(

@@ -23,7 +23,6 @@ from autochron.detect.scan.call_effects import (
     handed_on,
     has_initialiser,
     is_transparent,
-    numbered_by,
     own_functions,
     parameters_given,
     sorts_keys,
@@ -31,8 +30,9 @@ from autochron.detect.scan.call_effects import (
 from autochron.detect.scan.destination_state import TOKEN_MODES, Mode
 from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index
 from autochron.detect.scan.flow import is_property, last_name, shows_evaluation, tells_apart
+from autochron.detect.scan.module_index import LOGGING, Function
 from autochron.detect.scan.tokens import TokenSearch
-from autochron.detect.scan.value_uses import FILLING_METHODS, LOGGING, Function
+from autochron.detect.scan.value_uses import FILLING_METHODS
 
 _MOST = 800
 """The most expressions that are followed from one call. Beyond, the value may reach anything."""
@@ -173,7 +173,7 @@ class _DestinationSearch(TokenSearch):
         assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
         if parent.iter is node:
             filled = list(filled_in_order(parent)) if self._is_order else []
-            if filled and not self._is_bound_after(parent):
+            if filled and not self.is_bound_after(parent):
                 for container in filled:
                     self.push_container(container, "order")
                 return
@@ -181,23 +181,7 @@ class _DestinationSearch(TokenSearch):
                 self._reach("branch", node)  # how often it runs
             self.bind(parent.target, "value" if (self._is_order or self.mode == "key") else None)
             if self._is_order:
-                self._number(parent.body)
-
-    def _is_bound_after(self, loop: ast.For | ast.AsyncFor) -> bool:
-        """Return whether a name that a loop binds is read elsewhere, where it has what the last turn gave it."""
-        inside = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-        return any(
-            getattr(load, "lineno", 0) not in inside
-            for part in ast.walk(loop)
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-            for load in self.module.loads_of(part)
-        )
-
-    def _number(self, body: list[ast.stmt]) -> None:
-        """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
-        for statement in body:
-            if container := numbered_by(statement, body):
-                self.push_container(container, "value")
+                self.number(parent.body)
 
     def _with(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.withitem)  # noqa: S101 - see `_handlers`

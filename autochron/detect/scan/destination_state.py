@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from autochron.detect.scan.call_effects import ORDERLESS
+from autochron.detect.scan.call_effects import ORDERLESS, numbered_by
 from autochron.detect.scan.container_aliases import holders_of
 from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_of_self
 from autochron.detect.scan.flow import last_name, position_of
@@ -106,6 +106,24 @@ class DestinationState:
             self._reach("elsewhere", container, held.escapes)
         elif held.public is not None:
             self._reach_public(container, held.public)
+
+    # --- loops ---------------------------------------------------------------------------------------------------------
+
+    def is_bound_after(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Return whether a name that a loop binds is read elsewhere, where it has what the last turn gave it."""
+        inside = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        return any(
+            getattr(load, "lineno", 0) not in inside
+            for part in ast.walk(loop)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            for load in self.module.loads_of(part)
+        )
+
+    def number(self, body: list[ast.stmt]) -> None:
+        """Follow what the turns of a loop put into containers: it may depend on their number, as `len(table)` does."""
+        for statement in body:
+            if container := numbered_by(statement, body):
+                self.push_container(container, "value")
 
     # --- assignments --------------------------------------------------------------------------------------------------
 

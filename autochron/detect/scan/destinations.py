@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.harmless_uses import HarmlessUses
-from autochron.detect.scan.value_uses import Function
+from autochron.detect.scan.module_index import Function
 
 Kind: TypeAlias = Literal["output", "branch", "call", "own", "error", "elsewhere", "public"]
 """What a value reaches: text that is printed or written, a condition, an argument of code outside the module or of its own

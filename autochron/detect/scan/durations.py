@@ -15,7 +15,8 @@ import ast
 from functools import lru_cache
 
 from autochron.detect.line_hash import source_lines
-from autochron.detect.scan.value_uses import Escape, ValueFlow, ValueUses, line_of
+from autochron.detect.scan.module_index import line_of
+from autochron.detect.scan.value_uses import Escape, ValueFlow, ValueUses
 
 
 def durations(uses: ValueUses) -> frozenset[tuple[int, str]]:

@@ -214,6 +214,21 @@ class ModuleFlow:
                 held.clear()
             scope.node = None
 
+    def bind_attribute(self, scope: FlowScope, name: str, attribute: str, binding: FlowBinding) -> None:
+        """Note the binding of an attribute, also with the class if a method binds it on its first parameter."""
+        self.assigned.setdefault(attribute, []).append(binding)
+        function = scope.body
+        owner, node = function.outer, function.node
+        if (
+            owner is None
+            or owner.kind != "class"
+            or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ):
+            return
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        if arguments and arguments[0].arg == name:
+            owner.attributes.setdefault(attribute, []).append(binding)
+
     def store(self, name: str, key: ast.expr, value: ast.expr, spot: Spot) -> None:
         """Note that something is stored under a key of a container, by the container's last name."""
         self.items.setdefault(name, []).append((value, spot))

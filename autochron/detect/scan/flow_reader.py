@@ -255,7 +255,9 @@ class FlowReader:
                 spot = self._spot_after() if kind in ("value", "unpacked") else self._spot
                 self._scope.bind(name, FlowBinding(kind, spot, value, "", annotation))
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                self._attribute(name, attribute, FlowBinding(kind, self._spot, value, "", annotation))
+                self._flow.bind_attribute(
+                    self._scope, name, attribute, FlowBinding(kind, self._spot, value, "", annotation)
+                )
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(targets, kind, value)
             case ast.Starred(value=inner):
@@ -285,21 +287,6 @@ class FlowReader:
             else:
                 result = value if kind == "value" and isinstance(value, ast.Call | ast.Await) else None
                 self._target(target, "other" if result is None else "unpacked", result)
-
-    def _attribute(self, name: str, attribute: str, binding: FlowBinding) -> None:
-        """Note the binding of an attribute, also with the class if a method binds it on its first parameter."""
-        self._flow.assigned.setdefault(attribute, []).append(binding)
-        function = self._scope.body
-        owner, node = function.outer, function.node
-        if (
-            owner is None
-            or owner.kind != "class"
-            or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ):
-            return
-        arguments = [*node.args.posonlyargs, *node.args.args]
-        if arguments and arguments[0].arg == name:
-            owner.attributes.setdefault(attribute, []).append(binding)
 
     # --- expressions --------------------------------------------------------------------------------------------------
 

@@ -16,13 +16,12 @@ from autochron.detect.catalogue import BY_NAME, LOOP_TIME
 from autochron.detect.line_hash import source_lines
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.log_targets import logs_elsewhere, logs_to_stderr
+from autochron.detect.scan.module_index import LOGGING, line_of
 from autochron.detect.scan.value_uses import (
     FILLING_METHODS,
-    LOGGING,
     Escape,
     ValueFlow,
     ValueUses,
-    line_of,
 )
 from autochron.model import Category
 

@@ -31,7 +31,7 @@ from autochron.detect.scan.abstract_values import (
     tells_of_sets,
     values_of_and,
 )
-from autochron.detect.scan.annotations import SETS, annotated
+from autochron.detect.scan.annotations import annotated
 from autochron.detect.scan.flow import (
     FlowBinding,
     FlowScope,
@@ -56,24 +56,18 @@ from autochron.detect.scan.held_values import (
 from autochron.detect.scan.libraries import (
     ALIASES,
     OPENING,
-    RETURNING_SETS,
     RETURNS,
     SAME_HANDLE,
     SETS_OF_TEXTS,
 )
 from autochron.detect.scan.library_results import (
-    PLAIN_BUILTINS,
     SET_METHODS,
-    SPECIALS,
-    TEXT_BUILTINS,
-    constructed_set,
     function_of_c,
     is_stable,
     joined,
-    listed_objects,
+    known_result,
     of_table,
     operation,
-    settled_result,
     unique,
 )
 from autochron.detect.scan.passed_arguments import passed_arguments
@@ -406,7 +400,7 @@ class Evaluation:
                 bases = self.values(node.args[0], spot)
                 return tuple(value for base in bases for value in self.attribute(base, name, node))
             case Known(name=name):
-                return self._known_result(name, node, spot)
+                return known_result(self, name, node, spot, self._opening)
             case Produced(name=name, opened=opened):
                 return function_of_c(name, node) if opened is None else (called,)
         return UNKNOWN
@@ -429,31 +423,6 @@ class Evaluation:
         return (
             tuple(each for node, spot in routine.scope.returns for each in self.values(node, spot)) or UNKNOWN
         )
-
-    def _known_result(self, name: str, node: ast.Call, spot: Spot) -> Values:
-        """Return the result of calling a class or function that is known by its dotted name."""
-        module, _, last = name.rpartition(".")
-        if name in RETURNING_SETS or (module in SETS and last in SET_METHODS):
-            return (Set(),)
-        if name in SETS:
-            return (constructed_set(self, node, spot),)
-        if module == "builtins":
-            if last in TEXT_BUILTINS:
-                return (Text(),)
-            if last in PLAIN_BUILTINS:
-                held = (
-                    listed_objects(self, node, spot)
-                    if last in ("sorted", "list", "tuple") and node.args
-                    else ()
-                )
-                return (Plain(PLAIN_BUILTINS[last]), *held)
-        special = SPECIALS.get(name)
-        if special is not None:
-            return special(self, node, spot)
-        settled = settled_result(self, name, node, spot)
-        if settled is not None:
-            return settled
-        return (Produced(RETURNS.get(name, name).lstrip("."), node if name in self._opening else None),)
 
     # --- the rest -----------------------------------------------------------------------------------------------------
 

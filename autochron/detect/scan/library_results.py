@@ -22,10 +22,13 @@ from autochron.detect.scan.abstract_values import (
     Text,
     Value,
 )
+from autochron.detect.scan.annotations import SETS
 from autochron.detect.scan.flow import FlowBinding, ModuleFlow, Spot, last_name
 from autochron.detect.scan.libraries import (
     FIELDS,
     OPENING,
+    RETURNING_SETS,
+    RETURNS,
     SETTLING_FIRST,
     SETTLING_OPTIONS,
     TRANSPORT_OPTIONS,
@@ -320,3 +323,31 @@ def is_number(evaluation: Evaluator, node: ast.expr, spot: Spot) -> bool:
     if isinstance(node, ast.Tuple):
         return all(is_number(evaluation, element, spot) for element in node.elts)
     return all(isinstance(value, Plain) and value.type in NUMBERS for value in evaluation.values(node, spot))
+
+
+def known_result(
+    evaluation: Evaluator, name: str, node: ast.Call, spot: Spot, opening: frozenset[str]
+) -> Values:
+    """Return the result of calling a class or function that is known by its dotted name."""
+    module, _, last = name.rpartition(".")
+    if name in RETURNING_SETS or (module in SETS and last in SET_METHODS):
+        return (Set(),)
+    if name in SETS:
+        return (constructed_set(evaluation, node, spot),)
+    if module == "builtins":
+        if last in TEXT_BUILTINS:
+            return (Text(),)
+        if last in PLAIN_BUILTINS:
+            held = (
+                listed_objects(evaluation, node, spot)
+                if last in ("sorted", "list", "tuple") and node.args
+                else ()
+            )
+            return (Plain(PLAIN_BUILTINS[last]), *held)
+    special = SPECIALS.get(name)
+    if special is not None:
+        return special(evaluation, node, spot)
+    settled = settled_result(evaluation, name, node, spot)
+    if settled is not None:
+        return settled
+    return (Produced(RETURNS.get(name, name).lstrip("."), node if name in opening else None),)

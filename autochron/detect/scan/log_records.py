@@ -10,7 +10,7 @@ from typing import NamedTuple
 from autochron.detect.scan.abstract_values import Known, Unknown, Value
 from autochron.detect.scan.flow import ModuleFlow, Spot, last_name
 from autochron.detect.scan.infer import Evaluation
-from autochron.detect.scan.value_uses import LOGGING
+from autochron.detect.scan.module_index import LOGGING
 from autochron.model import Category
 
 _FIELDS: dict[str, tuple[Category, str]] = {

@@ -19,24 +19,20 @@ from autochron.detect.scan.abstract_values import (
     Produced,
     Routine,
     Type,
-    Unknown,
     Value,
-    is_command,
 )
 from autochron.detect.scan.asked_attributes import asked_by_attribute
 from autochron.detect.scan.call_arguments import (
     depends_on_arguments,
     is_called_bare,
-    is_determined,
     lines_that_run,
     may_reach,
     reaching,
-    samples_table,
     waits_for_all,
 )
 from autochron.detect.scan.completion_order import CompletionOrder
 from autochron.detect.scan.determined_calls import may_be_determined
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use
 from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
 from autochron.detect.scan.handles import Handles
@@ -47,25 +43,22 @@ from autochron.detect.scan.libraries import (
     FACTORIES,
     INDEXED,
     INERT,
-    METHODS,
     NOT_CALLING,
     STORING,
     UNORDERED,
-    UNORDERED_METHODS,
 )
 from autochron.detect.scan.library_call import LibraryCall
 from autochron.detect.scan.log_records import logged_fields
+from autochron.detect.scan.module_index import line_of
+from autochron.detect.scan.named_methods import NamedMethods
 from autochron.detect.scan.orderless_loops import loses_order, tables_filled
 from autochron.detect.scan.orderless_threads import OrderlessThreads, joined_at_once
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
-from autochron.detect.scan.sql_statements import SqlStatements
 from autochron.detect.scan.statement_runs import StatementRuns
 from autochron.detect.scan.time_limits import limited_places
-from autochron.detect.scan.value_uses import line_of
-from autochron.detect.scan.written_times import writes_time
 from autochron.model import Category
 
 _RUNNING_LATER = frozenset({"Column", "mapped_column", "select", "order_by", "text"})
@@ -128,7 +121,7 @@ class _ModuleScan:
         """Lines with a source whose value is determined there after all, and its category."""
         self._called: set[int] = set()
         """The ids of expressions that name a callable and pass it to the place that calls it."""
-        self._sql = SqlStatements(flow, self._evaluation)
+        self._named = NamedMethods(flow, self._evaluation, self._found)
         self._calls_of_c = False
         """Whether functions of a C library are seen to be called."""
         self._evaluated_trees: list[ast.AST] = []
@@ -144,7 +137,7 @@ class _ModuleScan:
                     self._unordered(value, use)
                 else:
                     self._call(value, use.node, use.spot, is_used=use.position != "discarded")
-            self._by_last_name(use, use.node)
+            self._named.add(use, use.node)
         for use in self._flow.references:
             self._reference(use)
         self._add_asked_attributes()
@@ -312,44 +305,6 @@ class _ModuleScan:
         self._calls_of_c = True
         if not function.startswith("_"):
             self._found.add(line_of(node), "native", f"ctypes.{function}", None, spot, callee=node.func)
-
-    def _by_last_name(self, use: Use, node: ast.Call) -> None:
-        """Add what a call is a finding of by its last name alone, and what its statement of SQL asks for."""
-        called, spot = node.func, use.spot
-        last = last_name(called)
-        if last in UNORDERED_METHODS and not self._is_known(called, spot):
-            self._found.add(
-                line_of(node), "ordering", "concurrent.futures.as_completed", last, spot, callee=called
-            )
-        method = METHODS.get(last)
-        if method is not None and may_reach(method, self._flow) and self._is_of_any(called, spot):
-            if is_determined(method, node, 0):
-                return
-            self._found.add(line_of(node), method.category, method.call, last, spot, callee=called)
-        if "envvar" in self._flow.keywords and any(map(is_command, self._evaluation.values(called, spot))):
-            self._found.add(line_of(node), "env", ENVIRONMENT, "click", spot, callee=called)
-        if last == "sample" and samples_table(node) and not self._is_known(called, spot):
-            self._found.add(
-                line_of(node), "random", "numpy.random.choice", "pandas.DataFrame.sample", spot, callee=called
-            )
-        if last in ("open", "GzipFile") and writes_time(node, self._evaluation.values(called, spot)):
-            self._found.add(line_of(node), "clock", "time.time", None, spot, callee=called)
-        for category, call in self._sql.asked_by(use):
-            self._found.add(line_of(node), category, call, None, spot, callee=called)
-
-    def _is_of_any(self, called: ast.expr, spot: Spot) -> bool:
-        """Return whether a method may be one of a library: its object is unknown, or a decorator may have made it."""
-        return any(
-            isinstance(value, Unknown | Routine | Produced | Known) for value in self._owners(called, spot)
-        )
-
-    def _is_known(self, called: ast.expr, spot: Spot) -> bool:
-        """Return whether it is known whose method a call calls."""
-        return not any(isinstance(value, Unknown) for value in self._owners(called, spot))
-
-    def _owners(self, called: ast.expr, spot: Spot) -> tuple[Value, ...]:
-        """Return the values whose method a call may call."""
-        return self._evaluation.values(called.value if isinstance(called, ast.Attribute) else called, spot)
 
     def _evaluate_text(self, node: ast.Call, spot: Spot) -> None:
         """Scan text that is evaluated by `eval` or `exec`. Its calls count at the line that evaluates it."""
