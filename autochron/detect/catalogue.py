@@ -201,8 +201,8 @@ def _host() -> Iterator[Source]:
     yield from _of(
         "platform",
         "host",
-        "platform system node release version machine processor uname architecture python_version python_implementation "
-        "python_build python_compiler libc_ver mac_ver win32_ver freedesktop_os_release",
+        "platform system node release version machine processor uname architecture python_version python_version_tuple "
+        "python_implementation python_build python_compiler libc_ver mac_ver win32_ver freedesktop_os_release",
         "direct",
     )
     yield from _of("socket", "host", "gethostname getfqdn if_nameindex", "direct")

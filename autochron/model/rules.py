@@ -259,7 +259,7 @@ class SourceRule(Struct, frozen=True, kw_only=True):
     if_concurrent: bool = False
     """Whether the module has to import what starts threads, tasks or processes, or nothing is asked for."""
     if_call: str | None = None
-    """The last name of a call that the module has to make, or nothing is asked for."""
+    """The last name of a call that the module has to make, or nothing is asked for; several names with `|` between them."""
     unless_call: str | None = None
     """The last name of a call with which the module replaces what would be asked."""
     only_of: tuple[str, ...] = ()

@@ -48,6 +48,8 @@ def _is_asked_just_before(test: Use, name: str, use: Use) -> bool:
 def has_one_element(node: ast.expr, spot: Spot) -> bool:
     """Return whether a function has left, by `if len(found) != 1: raise`, unless a set has just one element."""
     function = spot.scope.body.node
+    if function is not None and _is_in_test(function, node):
+        return True
     body = function.body if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) else []
     name = node.id if isinstance(node, ast.Name) else ""
     is_asked = False
@@ -60,6 +62,22 @@ def has_one_element(node: ast.expr, spot: Spot) -> bool:
             )
         else:
             is_asked = is_asked and not _may_change(statement)
+    return False
+
+
+def _is_in_test(function: ast.AST, node: ast.expr) -> bool:
+    """Return whether an expression is evaluated only where a set has just one element."""
+    wanted = f"len({ast.unparse(node)}) == 1"
+    for part in ast.walk(function):
+        match part:
+            case ast.IfExp(test=test, body=body) if ast.unparse(test) == wanted:
+                if any(inner is node for inner in ast.walk(body)):
+                    return True
+            case ast.If(test=test, body=[ast.Return() | ast.Assign() | ast.Expr() as first, *_]) if (
+                ast.unparse(test) == wanted
+            ):
+                if any(inner is node for inner in ast.walk(first)):
+                    return True
     return False
 
 

@@ -66,7 +66,7 @@ def may_reach(source: LibraryCall, flow: ModuleFlow) -> bool:
         return False
     if source.if_concurrent and not _is_concurrent(flow):
         return False
-    if source.if_call is not None and source.if_call not in flow.sites:
+    if source.if_call is not None and flow.sites.keys().isdisjoint(source.if_call.split("|")):
         return False
     if source.unless_call is not None and source.unless_call in flow.sites:
         return False

@@ -47,7 +47,9 @@ _PURE_BUILTINS_NAMES = (
     "next oct ord pow range repr reversed round set slice sorted str sum super tuple zip vars"
 )
 _PURE_BUILTINS = frozenset(_PURE_BUILTINS_NAMES.split())
-_ORDERLESS_NAMES = "sorted set frozenset len sum min max any all Counter dict bool isinstance"
+_ORDERLESS_NAMES = (
+    "sorted set frozenset len sum min max any all Counter dict bool isinstance startswith endswith"
+)
 ORDERLESS = frozenset(_ORDERLESS_NAMES.split())
 """Functions whose result does not have the order of their argument."""
 _INERT = frozenset({"id", "delattr", "assert_type", "reveal_type"})

@@ -310,6 +310,16 @@ class CompletionOrder:
             for target in targets:
                 if isinstance(target, ast.Subscript) and self.is_growing_table(target.value, scope):
                     yield RacingPlace(target.lineno, _APPEND, self.spot_of(scope), target.value)
+                elif (
+                    isinstance(target, ast.Subscript)
+                    and isinstance(node, ast.Assign)
+                    and isinstance(target.slice, ast.Constant)
+                    and not isinstance(node.value, ast.Constant)
+                    and self.is_shared(target.value, scope)
+                ):
+                    yield RacingPlace(
+                        target.lineno, _TAKE, self.spot_of(scope), target.value
+                    )  # the last one's
 
     def _counted(self, one: StartedRoutine, counted: str) -> Iterator[RacingPlace]:
         """Yield where a function reads what it counts together with others: `self.number += 1; return self.number`."""

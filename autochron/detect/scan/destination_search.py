@@ -235,6 +235,8 @@ class _DestinationSearch(TokenSearch):
                 self.push_container(parent.value, "value" if isinstance(parent.ctx, ast.Del) else "key")
             return
         if self.mode == "object":
+            if parent.value is node:
+                self.push(parent)  # one of the objects that a container has
             return
         if (self._is_order or self.mode == "key") and parent.value is node:
             if self.mode == "order" or isinstance(parent.slice, ast.Slice) or is_index(parent.slice):
@@ -340,7 +342,7 @@ class _DestinationSearch(TokenSearch):
         self.push_all(uses)
         self.is_left_to_others |= name.startswith("_")
         if around is None and not name.startswith("_"):
-            if calls or uses:
+            if (calls or uses) and not module.overrides(function):
                 self._reach_public(function, name)
             else:
                 self._reach("elsewhere", function, name)  # whoever got the object calls it

@@ -74,6 +74,22 @@ _RUNNING = frozenset(
     }
 )
 """Last names of calls that run statements of SQL."""
+_CALLING_NOTHING = frozenset(
+    {
+        "object",
+        "ABC",
+        "Protocol",
+        "Generic",
+        "NamedTuple",
+        "TypedDict",
+        "Enum",
+        "StrEnum",
+        "IntEnum",
+        "Exception",
+        "BaseModel",
+    }
+)
+"""Bases that call no method of a class by a name of its own."""
 _RETURNING = frozenset({ast.Return, ast.Yield, ast.YieldFrom})
 
 
@@ -247,6 +263,14 @@ class Destinations(HarmlessUses):
             if found is function:
                 return [use for use in self.uses.get((scope, name), ()) if isinstance(use.ctx, ast.Load)]
         return []
+
+    def overrides(self, function: Function) -> bool:
+        """Return whether a function may be a method that a base of another module calls."""
+        owner = self.class_around(function)
+        return owner is not None and any(
+            last_name(base) not in self._classes and last_name(base) not in _CALLING_NOTHING
+            for base in (each.value if isinstance(each, ast.Subscript) else each for each in owner.bases)
+        )
 
     def is_assigned(self, node: ast.Name) -> bool:
         """Return whether an assignment binds the variable of a name, so that it is not only a parameter."""

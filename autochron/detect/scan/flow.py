@@ -176,6 +176,7 @@ class ModuleFlow:
         constant_keys: the containers, by their last name, and the written-out keys under which the module itself stores.
         items: what is stored under keys of containers, by the last name of the container.
         attributes: the names of attributes that are read.
+        defaults: the parameter that has an expression as its default, by the expression's id.
         asking: the attributes of `ATTRIBUTES` that are read.
         spots: the spot inside a comprehension, by the id of its node.
     """
@@ -190,6 +191,7 @@ class ModuleFlow:
         self.sites: dict[str, list[Use]] = {}
         self.scopes: dict[int, FlowScope] = {}
         self.spots: dict[int, Spot] = {}
+        self.defaults: dict[int, FlowBinding] = {}
         self.asking: list[tuple[ast.Attribute, Spot]] = []
         self.assigned: dict[str, list[FlowBinding]] = {}
         self.package = package
@@ -423,7 +425,9 @@ def loses_order_of_arguments(node: ast.Call, scope: FlowScope, *, order_lost: bo
     """
     last = last_name(node.func)
     if isinstance(node.func, ast.Attribute):
-        is_lost = last in SET_METHODS and (last != "update" or is_bound_to_set(scope, node.func.value))
+        is_lost = last in SET_METHODS | {"startswith", "endswith"} and (
+            last != "update" or is_bound_to_set(scope, node.func.value)
+        )
     else:
         keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
         is_lost = last in INSENSITIVE and all(map(tells_apart, keys))

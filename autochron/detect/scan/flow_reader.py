@@ -122,10 +122,10 @@ class FlowReader:
         missing = len(positional) - len(arguments.defaults)
         defaults = [*([None] * missing), *arguments.defaults, *arguments.kw_defaults]
         for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True):
-            self._scope.bind(
-                argument.arg,
-                FlowBinding("parameter", outer, default, argument.arg, argument.annotation, node),
-            )
+            binding = FlowBinding("parameter", outer, default, argument.arg, argument.annotation, node)
+            self._scope.bind(argument.arg, binding)
+            if default is not None:
+                self._flow.defaults[id(default)] = binding
         for rest in (arguments.vararg, arguments.kwarg):
             if rest is not None:
                 binding = FlowBinding("rest", outer, None, rest.arg, rest.annotation, node)

@@ -197,6 +197,7 @@ METHODS: dict[str, LibraryCall] = {
     "getsockname": LibraryCall("network", "socket.socket.connect"),
     "getpeername": LibraryCall("network", "socket.socket.connect"),
     "main": LibraryCall("env", ENVIRONMENT, if_keyword="envvar"),
+    "is_expired": LibraryCall("clock", "time.time", if_call="create_cookie|RequestsCookieJar|CookieJar"),
     "set_cookie": LibraryCall("clock", "time.time", only_with=Argument(99, "expires")),
     **{
         name: LibraryCall("clock", "datetime.datetime.now")

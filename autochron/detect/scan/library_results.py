@@ -270,7 +270,7 @@ def operation(evaluation: Evaluator, node: ast.BinOp, spot: Spot) -> Values:
         sets = [value for value in both if isinstance(value, Set)]
         has_keys = any(isinstance(value, Plain) and value.type == "keys" for value in both)
         if sets or has_keys:
-            return (Set(not has_keys and len(sets) > 1 and all(value.is_stable for value in sets)),)
+            return (Set(not has_keys and _is_stable_result(node.op, left, right)),)
     if isinstance(node.op, ast.Div):
         produced = [value for value in left if isinstance(value, Produced)]
         if produced:
@@ -279,7 +279,24 @@ def operation(evaluation: Evaluator, node: ast.BinOp, spot: Spot) -> Values:
         return (Text(sum_of_texts(left, right) if isinstance(node.op, ast.Add) else None),)
     if all(isinstance(value, Plain) and value.type in NUMBERS for value in both):
         return (Plain("float"),)
+    if isinstance(node.op, ast.FloorDiv | ast.Sub | ast.Div | ast.Pow) and _is_written_number(node):
+        return (Plain("float"),)  # of a number: nothing else can be divided by one
     return UNKNOWN
+
+
+def _is_stable_result(operator: ast.operator, left: Values, right: Values) -> bool:
+    """Return whether the result of an operation with sets has only numbers as its elements."""
+    left_stable, right_stable = (
+        bool(values) and all(isinstance(value, Set) and value.is_stable for value in values)
+        for values in (left, right)
+    )
+    if isinstance(operator, ast.BitAnd):
+        return left_stable or right_stable
+    return left_stable if isinstance(operator, ast.Sub) else left_stable and right_stable
+
+
+def _is_written_number(node: ast.BinOp) -> bool:
+    return isinstance(node.right, ast.Constant) and type(node.right.value) in (int, float)
 
 
 def of_table(table: Known, key: str, node: ast.expr) -> Values:

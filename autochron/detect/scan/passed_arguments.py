@@ -84,6 +84,17 @@ def may_be_left_out(flow: ModuleFlow, name: ast.Name, spot: Spot) -> bool:
     return False
 
 
+def is_default_unused(flow: ModuleFlow, node: ast.expr | None) -> bool:
+    """Return whether an expression is the default of a parameter that each call in the module passes."""
+    binding = flow.defaults.get(id(node)) if node is not None else None
+    if binding is None or not isinstance(binding.owner, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    outer = binding.spot.scope
+    name = outer.qualname.rpartition(".")[2] if binding.owner.name == "__init__" else binding.owner.name
+    is_only_called = not any(last_name(use.node) == name for use in flow.references)
+    return is_only_called and _is_always_passed(flow, binding, binding.owner)
+
+
 def _names_none(annotation: ast.expr | None) -> bool:
     """Return whether an annotation allows None: `int | None`, `Optional[int]`."""
     if annotation is None:

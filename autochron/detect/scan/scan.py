@@ -54,6 +54,7 @@ from autochron.detect.scan.named_methods import NamedMethods
 from autochron.detect.scan.orderless_loops import loses_order, tables_filled
 from autochron.detect.scan.orderless_threads import OrderlessThreads, joined_at_once
 from autochron.detect.scan.own_text import reads_own_text, starts_from_own_file
+from autochron.detect.scan.passed_arguments import is_default_unused
 from autochron.detect.scan.set_order import OrderSites
 from autochron.detect.scan.settled import Settled
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
@@ -294,6 +295,8 @@ class _ModuleScan:
             self.excused.add((line_of(node), source.category))
             return
         if source.category == "files" and reads_own_text(self._evaluation, node, spot, is_by_default=True):
+            self._found.set_by_others(line_of(node), source.category, source.call)
+        if is_default_unused(self._flow, value.node):
             self._found.set_by_others(line_of(node), source.category, source.call)
         if source.call.endswith(".wait") and not waits_for_all(node):
             self._found.set_partial(line_of(node), source.category, source.call)

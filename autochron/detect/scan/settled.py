@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from autochron.detect.scan.abstract_values import Container, Known, Produced, Routine, Text, Type, is_none
-from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, is_property, last_name
 from autochron.detect.scan.infer import Evaluation
 from autochron.model import Category
 
@@ -164,6 +164,17 @@ class Settled:
             name = outer.qualname.rpartition(".")[2]
             is_only_called = not any(last_name(use.node) == name for use in self._flow.references)
             return self._flow.sites.get(name, []) if is_only_called else []
+        if is_property(node):
+            reads = [
+                use
+                for use in self._flow.references
+                if isinstance(use.node, ast.Attribute) and use.node.attr == node.name
+            ]
+            every = sum(
+                isinstance(part, ast.Attribute) and part.attr == node.name
+                for part in ast.walk(self._flow.tree)
+            )
+            return reads if len(reads) == every else []
         references = [
             use
             for use in self._flow.references
