@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sysconfig
 import tempfile
@@ -13,6 +14,8 @@ from bench.measure import Figure, Size, medians, turn_about
 
 WARM = 50.0
 """Microseconds per line: 20,000 lines a second."""
+COLD = 2.0
+"""A first check beside parsing and walking the same files."""
 _LEAST, _MOST = 200, 2_000
 """Lines of a module that is taken: neither tables nor stubs."""
 
@@ -39,6 +42,7 @@ def run(size: Size) -> Iterable[Figure]:
                 "cold": lambda: check([folder], rules),
                 "edited": edited,
                 "warm": lambda: check([folder], rules, cache=cache),
+                "walk": lambda: _walk(folder),
             },
             max(1, size.rounds // 4),
         )
@@ -57,6 +61,24 @@ def run(size: Size) -> Iterable[Figure]:
                 target=target,
                 samples={case: middle[case]},
             )
+        yield Figure(
+            benchmark="checking",
+            name="a first check beside parsing and walking the same files",
+            value=middle["cold"] / middle["walk"],
+            unit="×",
+            against=f"{lines / middle['walk']:,.0f} lines a second",
+            target=COLD,
+            samples={"walk": middle["walk"]},
+        )
+
+
+def _walk(folder: str) -> None:
+    """Parse each module, and go through its nodes."""
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name), "rb") as file:
+                for _ in ast.walk(ast.parse(file.read())):
+                    pass
 
 
 def _copy(folder: str, most: int) -> int:

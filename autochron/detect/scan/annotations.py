@@ -139,3 +139,18 @@ def _parsed(node: ast.expr, text: str, texts: dict[int, ast.expr | None]) -> ast
         except (SyntaxError, ValueError):
             texts[id(node)] = None
     return texts[id(node)]
+
+
+def is_plain_annotation(node: ast.expr) -> bool:
+    """Return whether an annotation only names types."""
+    kind = node.__class__
+    if kind is ast.Name or kind is ast.Constant or kind is ast.Attribute:
+        return True
+    match node:
+        case ast.Subscript(value=value, slice=inner):
+            return is_plain_annotation(inner) and is_plain_annotation(value)
+        case ast.BinOp(left=left, right=right):
+            return is_plain_annotation(left) and is_plain_annotation(right)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return all(map(is_plain_annotation, parts))
+    return False

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
+from autochron.detect.scan.annotations import is_plain_annotation
 from autochron.detect.scan.flow import (
     Block,
     Comprehension,
@@ -117,7 +118,7 @@ class FlowReader:
         """Bind a function's parameters, with their defaults and annotations."""
         for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if parameter.annotation is not None:
-                self.expression(parameter.annotation, "operand")
+                self._annotation(parameter.annotation)
         positional = [*arguments.posonlyargs, *arguments.args]
         missing = len(positional) - len(arguments.defaults)
         defaults = [*([None] * missing), *arguments.defaults, *arguments.kw_defaults]
@@ -130,6 +131,11 @@ class FlowReader:
             if rest is not None:
                 binding = FlowBinding("rest", outer, None, rest.arg, rest.annotation, node)
                 self._scope.bind(rest.arg, binding)
+
+    def _annotation(self, node: ast.expr) -> None:
+        """Read an annotation that calls something, as `Annotated[str, Field(default_factory=new_id)]` does."""
+        if not is_plain_annotation(node):
+            self.expression(node, "operand")
 
     def _class(self, node: ast.ClassDef) -> None:
         for outside in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
@@ -172,7 +178,7 @@ class FlowReader:
             self._target(target, "value", node.value)
 
     def _ann_assign(self, node: ast.AnnAssign) -> None:
-        self.expression(node.annotation, "operand")
+        self._annotation(node.annotation)
         if node.value is not None:
             self.expression(node.value, "stored")
         if node.value is not None or self._scope.kind == "class":
