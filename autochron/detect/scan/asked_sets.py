@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autochron.detect.scan.abstract_values import Known, Plain
 from autochron.detect.scan.annotations import SETS
-from autochron.detect.scan.flow import ModuleFlow, Spot, Use, last_name
+from autochron.detect.scan.flow import ModuleFlow, Spot, Use, is_count
 from autochron.detect.scan.infer import Evaluation
 
 
@@ -86,13 +86,11 @@ def _may_change(statement: ast.stmt) -> bool:
     return any(isinstance(part, ast.Call | ast.AugAssign | ast.Assign) for part in ast.walk(statement))
 
 
-def has_float(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:
-    """Return whether an expression is made of a number that is not whole."""
-    if any(isinstance(part, ast.Call) and last_name(part.func) == "float" for part in ast.walk(node)):
+def is_whole(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:
+    """Return whether an expression is a whole number, as far as its form or its values tell."""
+    if is_count(node):
         return True
-    return any(
-        isinstance(value, Plain) and value.type == "float"
-        for part in ast.walk(node)
-        if isinstance(part, ast.Subscript | ast.Name | ast.Constant)
-        for value in evaluation.values(part, spot)
+    values = evaluation.values(node, spot)
+    return bool(values) and all(
+        isinstance(value, Plain) and value.type in ("int", "bool") for value in values
     )

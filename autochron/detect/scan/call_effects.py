@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from autochron.detect.scan.destinations import Destinations
-from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.flow import is_count, last_name
 from autochron.detect.scan.harmless_uses import is_metric, is_sleep
 from autochron.detect.scan.module_index import LOGGING, Function
 from autochron.detect.scan.value_uses import FILLING_METHODS
@@ -275,6 +275,16 @@ def _goes_to_stderr(module: Destinations, call: ast.Call) -> bool:
 
 def _is_pure(module: str) -> bool:
     return module in _PURE_MODULES or any(module.startswith(f"{name}.") for name in _PURE_MODULES)
+
+
+def sums_counts(call: ast.Call) -> bool:
+    """Return whether `sum` adds whole numbers, as far as their form tells: `sum(1 for name in names)`."""
+    match call.args:
+        case [ast.GeneratorExp(elt=each) | ast.ListComp(elt=each)]:
+            return is_count(each)
+        case [ast.Call(func=ast.Name(id="map"), args=[ast.Name(id="len" | "int" | "ord"), *_])]:
+            return True
+    return False
 
 
 def sorts_keys(call: ast.Call) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autochron.detect.scan.abstract_values import Container, Instance, Known, Plain, Produced, Routine
+from autochron.detect.scan.asked_sets import is_whole
 from autochron.detect.scan.flow import FlowScope, ModuleFlow, Spot, Use, is_in_loop, last_name
 from autochron.detect.scan.infer import Evaluation
 
@@ -49,6 +50,8 @@ QUEUES = frozenset(
     }
 )  # fmt: skip
 """Callables whose result is read in the order in which it was written."""
+_GENERATORS = frozenset({"random.Random", "numpy.random.default_rng", "numpy.random.RandomState"})
+"""Callables whose result draws one value after the other."""
 _WORKERS = frozenset(
     {
         "threading.current_thread.name", "threading.current_thread.native_id", "multiprocessing.current_process.name",
@@ -275,6 +278,8 @@ class CompletionOrder:
         called, scope = call.func, one.routine.scope
         if not one.in_any_order:
             return False
+        if isinstance(called, ast.Attribute) and self._takes(called, call, scope):
+            return True
         if isinstance(called, ast.Name):
             return called.id == "next" and bool(call.args) and self.is_shared(call.args[0], scope)
         is_used = any(
@@ -287,6 +292,17 @@ class CompletionOrder:
             and self.is_shared(called.value, scope)  # type: ignore[attr-defined]
         )
 
+    def _takes(self, called: ast.Attribute, call: ast.Call, scope: FlowScope) -> bool:
+        """Return whether a call takes what is next of a shared container, or draws from a shared generator."""
+        if not self.is_shared(called.value, scope):
+            return False
+        if called.attr in ("pop", "popleft", "popitem") and not call.args:
+            return True
+        return any(
+            isinstance(value, Produced) and value.name in _GENERATORS
+            for value in self.evaluation.values(called.value, self.spot_of(scope))
+        )
+
     def _stored(self, one: StartedRoutine) -> Iterator[RacingPlace]:
         """Yield where a function puts something under a key of a shared table, which then has it in that order."""
         scope = one.routine.scope
@@ -296,10 +312,7 @@ class CompletionOrder:
                 targets = node.targets
             elif isinstance(node, ast.AugAssign):
                 targets = [node.target]
-                if self._is_list(node.target, scope):
-                    yield RacingPlace(node.lineno, _APPEND, self.spot_of(scope), node.target)
-                elif isinstance(node.target, ast.Attribute) and self.is_shared(node.target, scope):
-                    yield from self._counted(one, ast.unparse(node.target))
+                yield from self._added(one, node)
             elif isinstance(node, ast.Call) and last_name(node.func) == "update":
                 assert isinstance(node.func, ast.Attribute | ast.Name)  # noqa: S101 - it has a name
                 table = getattr(node.func, "value", node.func)
@@ -321,11 +334,22 @@ class CompletionOrder:
                         target.lineno, _TAKE, self.spot_of(scope), target.value
                     )  # the last one's
 
+    def _added(self, one: StartedRoutine, node: ast.AugAssign) -> Iterator[RacingPlace]:
+        """Yield where a function adds to a list or a number that it shares, and where it reads that number."""
+        scope = one.routine.scope
+        spot = self.spot_of(scope)
+        if self._is_list(node.target, scope):
+            yield RacingPlace(node.lineno, _APPEND, spot, node.target)
+        elif self.is_shared(node.target, scope):
+            yield from self._counted(one, ast.unparse(node.target))
+            if not is_whole(self.evaluation, node.value, spot):
+                yield RacingPlace(node.lineno, _APPEND, spot, node.target)
+
     def _counted(self, one: StartedRoutine, counted: str) -> Iterator[RacingPlace]:
         """Yield where a function reads what it counts together with others: `self.number += 1; return self.number`."""
         for node in ast.walk(one.routine.node):
             if (
-                isinstance(node, ast.Attribute)
+                isinstance(node, ast.Attribute | ast.Name)
                 and isinstance(node.ctx, ast.Load)
                 and ast.unparse(node) == counted
             ):

@@ -26,10 +26,11 @@ from autochron.detect.scan.call_effects import (
     own_functions,
     parameters_given,
     sorts_keys,
+    sums_counts,
 )
 from autochron.detect.scan.destination_state import TOKEN_MODES, Mode
 from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index
-from autochron.detect.scan.flow import is_property, last_name, shows_evaluation, tells_apart
+from autochron.detect.scan.flow import is_property, last_name, names_element, shows_evaluation, tells_apart
 from autochron.detect.scan.module_index import LOGGING, Function
 from autochron.detect.scan.tokens import TokenSearch
 from autochron.detect.scan.value_uses import FILLING_METHODS
@@ -167,13 +168,21 @@ class _DestinationSearch(TokenSearch):
             self._reach("output", whole)
             self.push(whole, "value")
         elif whole is not None and not isinstance(whole, ast.SetComp):
-            self.push(whole, "keys" if self._is_order and isinstance(whole, ast.DictComp) else None)
+            self.push(whole, self._mode_of_table(whole, parent) if self._is_order else None)
+
+    @staticmethod
+    def _mode_of_table(whole: ast.AST, each: ast.comprehension) -> Mode | None:
+        """Return what of a dictionary depends on the order: that of its keys, or also its values, where keys may be equal."""
+        if not isinstance(whole, ast.DictComp):
+            return None
+        names = [part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)]
+        return "keys" if any(names_element(whole.key, name) for name in names) else "value"
 
     def _loop(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
         if parent.iter is node:
             filled = list(filled_in_order(parent)) if self._is_order else []
-            if filled and not self.is_bound_after(parent):
+            if filled and all(map(self.module.is_list, filled)) and not self.is_bound_after(parent):
                 for container in filled:
                     self.push_container(container, "order")
                 return
@@ -266,8 +275,10 @@ class _DestinationSearch(TokenSearch):
             return
         is_returned = parent.attr == "setdefault" and not isinstance(self.module.parents.get(call), ast.Expr)  # type: ignore[arg-type]
         if is_called and parent.attr in FILLING_METHODS and not is_returned:
-            if isinstance(node, ast.Subscript):
+            if isinstance(node, ast.Subscript | ast.Attribute):
                 self.push_container(node, "value")  # which of several is filled
+            elif isinstance(node, ast.Call) and self.mode == "value":
+                self._reach("elsewhere", node, parent.attr)
             return
         if (
             is_called
@@ -427,14 +438,18 @@ class _DestinationSearch(TokenSearch):
         if self.mode == "keys" and sorts_keys(call):
             return
         if self._is_order:
-            if last in ("dict", "Counter"):
+            if last == "Counter":
                 self.push(call, "keys")
+            elif last == "dict" or (last == "sum" and not sums_counts(call)):
+                self.push(
+                    call, "value"
+                )  # of equal keys the last one stays, and sums are rounded in their order
             elif any(word.arg == "key" and not tells_apart(word.value) for word in call.keywords):
                 self.push(call, "order" if last == "sorted" else "value")  # equal keys stay in their order
             elif last not in ORDERLESS:
                 self.push(call, "order" if last in KEEPING_ORDER else "value")
         elif self.mode == "key":
-            if last not in COUNTING:
+            if last not in COUNTING or last == "len":  # two keys may be equal
                 self.push(call, "value")
         elif self.mode == "value" or last not in NOT_ASKING:
             self.push(call, "value")

@@ -134,6 +134,9 @@ class DestinationState:
             case ast.Name():
                 if module.is_in_class(target):
                     self._attribute_bound(target.id, target, mode)
+                    if not target.id.startswith("_"):
+                        # Comparing, hashing and showing an instance reads its fields.
+                        self._reach("elsewhere", target, target.id)
                     return
                 loads = module.loads_of(target)
                 self.push_all(loads, mode)

@@ -264,6 +264,19 @@ class Destinations(HarmlessUses):
                 return [use for use in self.uses.get((scope, name), ()) if isinstance(use.ctx, ast.Load)]
         return []
 
+    def is_list(self, node: ast.expr) -> bool:
+        """Return whether a name is bound to lists alone, as far as the module tells."""
+        values = self.assigned_to(node) if isinstance(node, ast.Name) else []
+        return bool(values) and all(
+            isinstance(value, ast.List | ast.ListComp)
+            or (
+                isinstance(value, ast.Call)
+                and isinstance(value.func, ast.Name)
+                and value.func.id in ("list", "sorted")
+            )
+            for value in values
+        )
+
     def overrides(self, function: Function) -> bool:
         """Return whether a function may be a method that a base of another module calls."""
         owner = self.class_around(function)

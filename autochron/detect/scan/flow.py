@@ -444,3 +444,10 @@ def is_in_loop(spot: Spot) -> bool:
             return True
         block = block.parent
     return False
+
+
+def is_count(value: ast.expr) -> bool:
+    """Return whether an expression is a number by its form."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
+    return isinstance(value, ast.Constant) and isinstance(value.value, int)

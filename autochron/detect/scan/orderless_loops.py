@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from autochron.detect.scan.abstract_values import Container, Plain, Set
+from autochron.detect.scan.abstract_values import Container, Instance, Plain, Set
 from autochron.detect.scan.call_effects import COMPUTING
-from autochron.detect.scan.flow import Spot, Use, last_name
+from autochron.detect.scan.flow import Spot, Use, is_count, last_name
 from autochron.detect.scan.infer import Evaluation
 
 _ASKING = COMPUTING | {"len", "isinstance", "result", "exception", "done", "cancelled", "get"}
@@ -39,7 +39,9 @@ def tables_filled(evaluation: Evaluation, use: Use) -> list[ast.expr]:
             case _:
                 others.append(statement)
                 continue
-        if not all(_only_asks(part, {table.id}) for part in parts):
+        if not all(_only_asks(part, {table.id}) for part in parts) or any(
+            isinstance(value, Instance) for value in evaluation.values(table, use.spot)
+        ):
             return []
         tables.append(table)
     is_rest_orderless = not others or loses_order_in(evaluation, use, others)
@@ -176,12 +178,9 @@ def _is_orderless(evaluation: Evaluation, statement: ast.stmt, use: Use, filled:
         case ast.AugAssign(target=ast.Name() as target, op=operator, value=value):
             return _only_asks(value, filled) and _is_merged(evaluation, target, operator, value, spot)
         case ast.Assign(targets=[ast.Subscript(value=ast.Name() as table, slice=place)], value=value):
-            is_of_element = any(
-                isinstance(part, ast.Name) and _is_element(part, use) for part in ast.walk(place)
-            )  # such as `results[place_of[job]]`
+            is_of_element = _is_element(place, use) or _is_job(evaluation, place, use)
             return (
-                is_of_element
-                and not any(isinstance(part, ast.Call) for part in ast.walk(place))
+                is_of_element  # such as `results[place_of[job]]`
                 and _is_filled_list(table, spot)
                 and all(_only_asks(part, filled) for part in (place, value))
             )
@@ -251,10 +250,3 @@ def _is_filled_list(node: ast.Name, spot: Spot) -> bool:
         and isinstance(binding.node.left, ast.List)
         for binding in bindings
     )
-
-
-def is_count(value: ast.expr) -> bool:
-    """Return whether an expression is a number by its form."""
-    if isinstance(value, ast.Call):
-        return isinstance(value.func, ast.Name) and value.func.id in ("len", "int", "ord")
-    return isinstance(value, ast.Constant) and isinstance(value.value, int)

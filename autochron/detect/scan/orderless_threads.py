@@ -13,8 +13,7 @@ from itertools import pairwise
 from autochron.detect.scan.abstract_values import Plain, Produced, Routine
 from autochron.detect.scan.call_effects import COMPUTING
 from autochron.detect.scan.completion_order import STARTING, CompletionOrder
-from autochron.detect.scan.flow import Function, ModuleFlow, Spot, Use, is_in_loop, last_name
-from autochron.detect.scan.orderless_loops import is_count
+from autochron.detect.scan.flow import Function, ModuleFlow, Spot, Use, is_count, is_in_loop, last_name
 
 _LOCKS = frozenset({"threading.Lock", "threading.RLock"})
 _REFLECTING = ("globals", "locals", "vars", "eval", "exec", "getattr", "asdict", "deepcopy")

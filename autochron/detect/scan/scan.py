@@ -190,14 +190,16 @@ class _ModuleScan:
     def _add_races(self) -> None:
         """Add what depends on which of several comes first, and drop a thread that nothing runs beside."""
         racing = CompletionOrder(self._flow, self._evaluation)
-        for place in (*racing.places(), *limited_places(self._flow)):
+        has_threads = self._found.has_call("threading.Thread.start")
+        is_orderless = has_threads and OrderlessThreads(racing).are_all()
+        for place in (*(() if is_orderless else racing.places()), *limited_places(self._flow)):
             self._found.add(place.line, "ordering", place.call, None, place.spot, start=place.node)
             self._found.add_reads((place.line, "ordering", place.call), racing.reads_of(place))
-        if self._found.has_call("threading.Thread.start"):
+        if has_threads:
             for line in joined_at_once(self._flow):
                 self._found.take_line(line, "threading.Thread.start")
                 self.excused.add((line, "ordering"))
-            if OrderlessThreads(racing).are_all():
+            if is_orderless:
                 self.excused |= self._found.take_away("threading.Thread.start")
 
     # --- calls --------------------------------------------------------------------------------------------------------
@@ -243,9 +245,11 @@ class _ModuleScan:
     def _unordered(self, value: Known, use: Use) -> None:
         """Add a call whose results come in any order, unless the code around it makes nothing of that."""
         assert isinstance(use.node, ast.Call)  # noqa: S101 - calls are
-        if loses_order(self._evaluation, use):
+        # The first error that comes is the one that is handled.
+        is_tried = bool(self._flow.tries)
+        if not is_tried and loses_order(self._evaluation, use):
             self.excused.add((line_of(use.node), "ordering"))
-        elif tables := tables_filled(self._evaluation, use):
+        elif not is_tried and (tables := tables_filled(self._evaluation, use)):
             for table in tables:
                 self._found.add(
                     line_of(use.node),

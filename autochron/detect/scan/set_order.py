@@ -19,9 +19,18 @@ from autochron.detect.scan.abstract_values import (
     Unknown,
     Value,
 )
-from autochron.detect.scan.asked_sets import has_float, has_one_element, listed_sets
+from autochron.detect.scan.asked_sets import has_one_element, is_whole, listed_sets
 from autochron.detect.scan.class_texts import ClassTexts, is_date, is_weak_table, weak_collections
-from autochron.detect.scan.flow import BY_NUMBER, ModuleFlow, Spot, Use, last_name, names_element, tells_apart
+from autochron.detect.scan.flow import (
+    BY_NUMBER,
+    ModuleFlow,
+    Spot,
+    Use,
+    is_count,
+    last_name,
+    names_element,
+    tells_apart,
+)
 from autochron.detect.scan.infer import Evaluation, Values
 from autochron.detect.scan.libraries import (
     ENCODERS,
@@ -30,7 +39,7 @@ from autochron.detect.scan.libraries import (
     RENDERING_METHODS,
     REPR_CALLERS,
 )
-from autochron.detect.scan.orderless_loops import is_count, loses_order_in, tables_filled
+from autochron.detect.scan.orderless_loops import loses_order_in, tables_filled
 from autochron.detect.scan.shown_sets import is_sorted_by_template, is_unsorted, places_that_show_choices
 from autochron.detect.scan.worklists import is_closure
 from autochron.model import Category
@@ -368,8 +377,11 @@ class OrderSites:
         """Yield a place where floats are summed, one for each element of a set: the order decides how it is rounded."""
         spot = self._flow.spots.get(id(node.args[0])) if "builtins.sum" in names and node.args else None
         match node.args[:1]:
-            case [ast.GeneratorExp(elt=each, generators=[first, *_])] if spot is not None:
-                if self._is_unordered(first.iter, spot) and has_float(self._evaluation, each, spot):
+            case [
+                ast.GeneratorExp(elt=each, generators=[first, *_])
+                | ast.ListComp(elt=each, generators=[first, *_])
+            ] if spot is not None:
+                if self._is_unordered(first.iter, spot) and not is_whole(self._evaluation, each, spot):
                     yield OrderSite(line, "set-order", "set.__iter__", spot)
 
     def _vanishing(self, node: ast.expr, spot: Spot, line: int) -> Iterator[OrderSite]:

@@ -20,9 +20,7 @@ TOKEN_CALLS = frozenset(
 )
 """Sources whose value is a token."""
 _EQUALITY = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
-_SAME_TEXT = frozenset(
-    {"hex", "urn", "int", "bytes", "encode", "decode", "upper", "lower", "replace", "strip"}
-)
+_SAME_TEXT = frozenset({"hex", "urn", "int", "bytes", "encode", "decode", "upper", "lower"})
 """Attributes and methods of a token that are one as well."""
 _SAME_VALUE = frozenset({"str", "int", "UUID", "cast", "hex"})
 _SAME_CONTAINER = frozenset(
@@ -83,7 +81,7 @@ class TokenSearch(DestinationState):
         if (isinstance(parent, ast.Dict) and node in parent.keys) or (
             isinstance(parent, ast.DictComp) and parent.key is node
         ):
-            self.push(parent, "key")
+            self.push(parent, "token-set")
         elif isinstance(parent, ast.Tuple) and self.module.paired(parent, node) is not None:
             return False
         else:
@@ -93,6 +91,9 @@ class TokenSearch(DestinationState):
     def _each_token(self, parent: ast.AST, node: ast.AST) -> bool:
         """Follow the variable of a loop over tokens."""
         assert isinstance(parent, ast.comprehension | ast.For | ast.AsyncFor)  # noqa: S101 - see `_token_handlers`
+        if parent.iter is node and self.mode == "token-set":
+            self.push(node, "key")
+            return True
         if parent.iter is not node or self.mode != "tokens":
             return isinstance(parent, ast.comprehension) and node in parent.ifs
         self.bind(parent.target, "token")
@@ -102,8 +103,10 @@ class TokenSearch(DestinationState):
         """Follow a look-up: of what is found under a token, or of a token in a container."""
         assert isinstance(parent, ast.Subscript)  # noqa: S101 - see `_token_handlers`
         if not isinstance(parent.ctx, ast.Load):
-            return False
-        if parent.slice is node:
+            if parent.slice is node and isinstance(parent.ctx, ast.Store):
+                self.push_container(parent.value, "token-set")
+            return parent.slice is node
+        if parent.slice is node or self.mode == "token-set":
             return True  # the same is found in each run
         if self.mode == "tokens":
             self.push(parent, "tokens" if isinstance(parent.slice, ast.Slice) else "token")
@@ -114,11 +117,22 @@ class TokenSearch(DestinationState):
     def _attribute_of_token(self, parent: ast.AST, node: ast.AST) -> bool:
         assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_token_handlers`
         if self.mode == "token":
-            if parent.attr in _SAME_TEXT:
+            call = self.module.parents.get(parent)
+            if parent.attr in _SAME_TEXT or (isinstance(call, ast.Call) and _drops_hyphens(call)):
                 self.push(parent)
                 return True
         elif parent.attr in FILLING_METHODS - {"setdefault"}:
             return True
+        elif self.mode == "token-set" and (
+            parent.attr == "values"
+            or (parent.attr in _GOT - {"popitem"} and _has_key(self.module.parents.get(parent)))
+        ):
+            return True  # what is found under a key
+        elif self.mode == "token-set" and parent.attr in ("items", "keys"):
+            call = self.module.parents.get(parent)
+            if isinstance(call, ast.Call):
+                self.push(call, "key")
+                return True
         elif self.mode == "tokens" and parent.attr in _GOT | _VIEWS:
             call = self.module.parents.get(parent)
             if isinstance(call, ast.Call):
@@ -136,10 +150,13 @@ class TokenSearch(DestinationState):
             return False
         last, effect = last_name(call.func), effect_of(self.module, call)
         is_first = bool(call.args) and call.args[0] is node
-        if effect in ("own", "none", "output") or (last == "setdefault" and is_first):
+        if last == "setdefault" and is_first and isinstance(call.func, ast.Attribute):
+            self.push_container(call.func.value, "token-set")
+            return True
+        if effect in ("own", "none", "output"):
             return False
         if effect == "computes":
-            if last in _ASKING_ONLY:
+            if last in _ASKING_ONLY and not (last == "len" and self.mode == "token"):
                 return True
             if (
                 last in (_SAME_VALUE if self.mode == "token" else _SAME_CONTAINER)
@@ -175,3 +192,17 @@ class TokenSearch(DestinationState):
         ast.Call: _pass_token,
         ast.keyword: _pass_token,
     }  # fmt: skip
+
+
+def _drops_hyphens(call: ast.Call) -> bool:
+    """Return whether a call is `text.replace("-", "")`, after which a token tells the same apart."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="replace"), args=[ast.Constant(value="-"), ast.Constant(value="" | "_")]
+        ):
+            return True
+    return False
+
+
+def _has_key(call: ast.AST | None) -> bool:
+    return isinstance(call, ast.Call) and bool(call.args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autochron.detect.scan.abstract_values import Set
+from autochron.detect.scan.abstract_values import Container, Set
 from autochron.detect.scan.flow import Spot
 from autochron.detect.scan.infer import Evaluation
 
@@ -17,8 +17,8 @@ def is_closure(evaluation: Evaluation, popped: ast.Call, spot: Spot) -> bool:
 
     Such a loop only adds to sets: the one that it takes from, and the one of what it has seen. What is seen is left out.
     """
-    if spot.scope.node is None:
-        return False
+    if spot.scope.node is None or evaluation.flow.tries:
+        return False  # what is missed first, or how far it came, may show
     for loop in ast.walk(spot.scope.node):
         match loop:
             case ast.While(
@@ -67,6 +67,11 @@ class _Closure:
                 return self._is_plain(iterated) and all(map(self._adds, body))
         return False
 
+    def _is_table(self, node: ast.expr) -> bool:
+        """Return whether an expression is a dictionary that makes nothing for a missing key."""
+        values = self._evaluation.values(node, self._spot)
+        return bool(values) and all(isinstance(value, Container) and value.type == "dict" for value in values)
+
     def _is_set(self, name: ast.Name) -> bool:
         values = self._evaluation.values(name, self._spot)
         self._sets.add(name.id)
@@ -93,6 +98,10 @@ class _Closure:
                 return False
             if isinstance(part, ast.Name) and part.id in self._sets:
                 return False
+            if isinstance(part, ast.Subscript) and not self._is_table(part.value):
+                return False
+            if isinstance(part, ast.Attribute) and part.attr not in _LOOKING_UP:
+                return False  # a property may count
         return True
 
 
