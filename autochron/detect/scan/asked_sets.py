@@ -90,6 +90,10 @@ def is_whole(evaluation: Evaluation, node: ast.expr, spot: Spot) -> bool:
     """Return whether an expression is a whole number, as far as its form or its values tell."""
     if is_count(node):
         return True
+    if isinstance(node, ast.BinOp) and isinstance(
+        node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod
+    ):
+        return is_whole(evaluation, node.left, spot) and is_whole(evaluation, node.right, spot)
     values = evaluation.values(node, spot)
     return bool(values) and all(
         isinstance(value, Plain) and value.type in ("int", "bool") for value in values

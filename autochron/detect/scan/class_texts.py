@@ -146,7 +146,7 @@ class ClassTexts:
         """Yield the values that the annotations of a class allow for its fields."""
         for bindings in scope.bindings.values():
             for binding in bindings:
-                if binding.annotation is not None:
+                if binding.annotation is not None and not _is_left_out(binding.node):
                     yield from self._evaluation.annotated(binding.annotation, binding.spot)
 
     @staticmethod
@@ -188,6 +188,13 @@ def _leaves_text(decorator: ast.expr, what: str) -> bool:
             keyword.arg == "repr" and getattr(keyword.value, "value", None) is False
             for keyword in decorator.keywords
         )
+    )
+
+
+def _is_left_out(field: ast.AST | None) -> bool:
+    """Return whether a field is left out of the text of its class: `field(repr=False)`."""
+    return isinstance(field, ast.Call) and any(
+        keyword.arg == "repr" and getattr(keyword.value, "value", None) is False for keyword in field.keywords
     )
 
 

@@ -17,22 +17,20 @@ from autochron.detect.scan.call_effects import (
     NOT_ASKING,
     ORDERLESS,
     effect_of,
-    field_given,
     filled_by,
     filled_in_order,
     handed_on,
-    has_initialiser,
     is_transparent,
     own_functions,
     parameters_given,
     sorts_keys,
     sums_counts,
 )
-from autochron.detect.scan.destination_state import TOKEN_MODES, Mode
+from autochron.detect.scan.destination_state import TOKEN_MODES, Mode, mode_of_table
 from autochron.detect.scan.destinations import Destinations, ReachedPlace, is_index
-from autochron.detect.scan.flow import is_property, last_name, names_element, shows_evaluation, tells_apart
+from autochron.detect.scan.dictionary_fields import FieldSearch
+from autochron.detect.scan.flow import is_property, last_name, shows_evaluation, tells_apart
 from autochron.detect.scan.module_index import LOGGING, Function
-from autochron.detect.scan.tokens import TokenSearch
 from autochron.detect.scan.value_uses import FILLING_METHODS
 
 _MOST = 800
@@ -67,7 +65,7 @@ def is_order_lost(module: Destinations, starts: Iterable[ast.AST]) -> bool:
     return not search.run() and not search.is_left_to_others
 
 
-class _DestinationSearch(TokenSearch):
+class _DestinationSearch(FieldSearch):
     """One search, breadth first, so that the shortest way to each thing is found."""
 
     def run(self) -> tuple[ReachedPlace, ...]:
@@ -92,6 +90,8 @@ class _DestinationSearch(TokenSearch):
     def _onward(self, node: ast.AST) -> None:
         parent = self.module.parents.get(node)
         if self.mode in TOKEN_MODES and parent is not None and self.follow_token(parent, node):
+            return
+        if self.follows_field and parent is not None and self.follow_field(parent, node):
             return
         handler = self._handlers.get(type(parent))
         if parent is not None and handler is not None:
@@ -168,15 +168,7 @@ class _DestinationSearch(TokenSearch):
             self._reach("output", whole)
             self.push(whole, "value")
         elif whole is not None and not isinstance(whole, ast.SetComp):
-            self.push(whole, self._mode_of_table(whole, parent) if self._is_order else None)
-
-    @staticmethod
-    def _mode_of_table(whole: ast.AST, each: ast.comprehension) -> Mode | None:
-        """Return what of a dictionary depends on the order: that of its keys, or also its values, where keys may be equal."""
-        if not isinstance(whole, ast.DictComp):
-            return None
-        names = [part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)]
-        return "keys" if any(names_element(whole.key, name) for name in names) else "value"
+            self.push(whole, mode_of_table(whole, parent) if self._is_order else None)
 
     def _loop(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.For | ast.AsyncFor)  # noqa: S101 - see `_handlers`
@@ -230,7 +222,10 @@ class _DestinationSearch(TokenSearch):
 
     def _dict(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.Dict)  # noqa: S101 - see `_handlers`
-        self.push(parent, "key" if node in parent.keys else None)
+        if node in parent.keys:
+            self.push(parent, "key")
+        elif self.mode != "value" or not self.begin_field(parent, node):
+            self.push(parent)
 
     def _dict_comprehension(self, parent: ast.AST, node: ast.AST) -> None:
         assert isinstance(parent, ast.DictComp)  # noqa: S101 - see `_handlers`
@@ -392,7 +387,7 @@ class _DestinationSearch(TokenSearch):
                     self._reach("elsewhere", call, last)
                 self._give(own_functions(module, call), call, node, keyword)
                 for found in module.classes_of(last):
-                    self._field(found, call, node, keyword)
+                    self.fill_field(found, call, node, keyword)
             case "computes":
                 self._through(call, last_name(call.func))
                 self._change(call, node)
@@ -453,17 +448,6 @@ class _DestinationSearch(TokenSearch):
                 self.push(call, "value")
         elif self.mode == "value" or last not in NOT_ASKING:
             self.push(call, "value")
-
-    def _field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
-        """Follow an argument of a class that has no `__init__` to the field that it fills."""
-        if has_initialiser(found):
-            return
-        name = field_given(found, call, node, keyword)
-        if name is None:
-            self.push(call, "value")
-        else:
-            self.push_all(self.module.loads_of_attribute(name))
-            self.push(call, "object")
 
     _handlers = {  # noqa: RUF012 - it is never changed
         **dict.fromkeys(

@@ -5,17 +5,24 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from autochron.detect.scan.call_effects import ORDERLESS, numbered_by
+from autochron.detect.scan.call_effects import ORDERLESS, field_given, has_initialiser, numbered_by
 from autochron.detect.scan.container_aliases import holders_of
 from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_of_self
-from autochron.detect.scan.flow import last_name, position_of
+from autochron.detect.scan.flow import last_name, names_element, position_of
 from autochron.detect.scan.value_uses import FILLING_METHODS
 
-Mode: TypeAlias = Literal["value", "order", "keys", "key", "object", "token", "tokens", "token-set"]
-"""What of an expression depends on the source: its value, only the order of its elements or of its keys, its keys, or an
-attribute. The last three are a value that only tells things apart, and containers of such: see `tokens`."""
+Mode: TypeAlias = str
+"""What of an expression depends on the source.
+
+- `value`: all of it.
+- `order`: only the order of its elements; `keys`: of its keys.
+- `key`: its keys.
+- `object`: an attribute.
+- `token`: it only tells things apart; `tokens`, `token-set`: it holds such. See `tokens`.
+- `field NAME`: only what a dictionary has under that key, also in a list of such dictionaries. See `dictionary_fields`.
+"""
 TOKEN_MODES = frozenset({"token", "tokens", "token-set"})
 
 _NAMED = 8
@@ -166,3 +173,22 @@ class DestinationState:
         elif not loads and not name.startswith("_"):
             self._reach_public(node, name)
         self.is_left_to_others |= name.startswith("_")
+
+    def fill_field(self, found: ast.ClassDef, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
+        """Follow an argument of a class that has no `__init__` to the field that it fills."""
+        if has_initialiser(found):
+            return
+        name = field_given(found, call, node, keyword)
+        if name is None:
+            self.push(call, "value")
+        else:
+            self.push_all(self.module.loads_of_attribute(name))
+            self.push(call, "object")
+
+
+def mode_of_table(whole: ast.AST, each: ast.comprehension) -> Mode | None:
+    """Return what of a dictionary depends on the order: that of its keys, or also its values, where keys may be equal."""
+    if not isinstance(whole, ast.DictComp):
+        return None
+    names = [part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)]
+    return "keys" if any(names_element(whole.key, name) for name in names) else "value"

@@ -364,6 +364,11 @@ def names_element(node: ast.expr, name: str) -> bool:
             return found == name and key in _NAMING
         case ast.Call(func=ast.Attribute(attr="index"), args=[inner]):
             return names_element(inner, name)
+        case ast.Subscript(
+            value=inner,
+            slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(operand=ast.Constant(value=1))),
+        ):
+            return names_element(inner, name)  # the text backwards
         case ast.Call(func=ast.Attribute(value=inner, attr="as_posix" | "__str__" | "__repr__"), args=[]):
             return names_element(inner, name)
     return False

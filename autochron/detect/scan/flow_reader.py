@@ -58,10 +58,7 @@ class FlowReader:
             self._order += 1
             self._spot = Spot(self._scope, self._order, self._block)
             handler = self._statements.get(statement.__class__)
-            if handler is None:
-                self._parts(statement)
-            else:
-                handler(self, statement)
+            (handler or FlowReader._parts)(self, statement)
         self._move(self._scope, before)
 
     def _move(self, scope: FlowScope, block: Block) -> None:

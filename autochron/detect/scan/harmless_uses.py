@@ -429,16 +429,23 @@ class HarmlessUses(ValueUses):
         """Return whether statements do nothing but sleep and log."""
         return all(
             isinstance(statement, ast.Pass)
+            or (isinstance(statement, ast.AugAssign) and self._is_unread(statement.target))
             or (isinstance(statement, ast.Expr) and self._waits(statement.value))
             for statement in body
         )
 
+    def _is_unread(self, node: ast.expr) -> bool:
+        """Return whether a private name or attribute is counted, and nothing in the module reads it."""
+        return (
+            isinstance(node, ast.Name | ast.Attribute)
+            and self._is_private(node)
+            and not any(isinstance(use.ctx, ast.Load) for use in self.uses[self.variable(node)])
+        )
+
     def _waits(self, node: ast.expr) -> bool:
         call = node.value if isinstance(node, ast.Await) else node
-        if isinstance(call, ast.Constant):
-            return True
         if not isinstance(call, ast.Call):
-            return False
+            return isinstance(call, ast.Constant)
         called = call.func
         is_log = (
             isinstance(called, ast.Attribute)

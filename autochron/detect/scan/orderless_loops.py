@@ -52,7 +52,10 @@ def _is_read_after(evaluation: Evaluation, use: Use) -> bool:
     """Return whether what a loop's variable is bound to at last is read after the loop."""
     end = max((statement.end_lineno or statement.lineno) for statement in use.body) if use.body else 0
     return any(
-        isinstance(read.node, ast.Name) and read.node.lineno > end and _is_element(read.node, use)
+        isinstance(read.node, ast.Name)
+        and read.node.lineno > end
+        and _is_element(read.node, use)
+        and read.spot.scope.find(read.node.id) is use.spot.scope.find(read.node.id)
         for read in evaluation.flow.references
         if read.spot.scope.body is use.spot.scope.body
     )

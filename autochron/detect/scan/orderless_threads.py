@@ -127,7 +127,7 @@ class OrderlessThreads:
                     pass
                 case ast.For(
                     target=ast.Name(),
-                    iter=ast.Call(func=ast.Name(id="range"), args=[ast.Name() | ast.Constant()]),
+                    iter=ast.Name() | ast.Call(func=ast.Name(id="range"), args=[ast.Name() | ast.Constant()]),
                     body=inner,
                     orelse=[],
                 ):

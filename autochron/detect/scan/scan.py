@@ -294,8 +294,7 @@ class _ModuleScan:
             if isinstance(source, LibraryCall):  # a source itself is not called by such a call
                 self.excused.add((line_of(node), source.category))
             return
-        is_own = isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot)
-        if is_own or (source.category == "files" and reads_own_text(self._evaluation, node, spot)):
+        if self._is_of_own(source, node, spot):
             self.excused.add((line_of(node), source.category))
             return
         if source.category == "files" and reads_own_text(self._evaluation, node, spot, is_by_default=True):
@@ -306,6 +305,14 @@ class _ModuleScan:
             self._found.set_partial(line_of(node), source.category, source.call)
         is_itself = value in self._evaluation.values(node.func, spot)
         self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
+
+    def _is_of_own(self, source: Source | LibraryCall, node: ast.Call, spot: Spot) -> bool:
+        """Return whether a call asks for the program's own text or place, or for what the program itself writes."""
+        if isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot):
+            return True
+        if source.call == "tempfile.SpooledTemporaryFile" and "name" not in self._flow.attributes:
+            return True
+        return source.category == "files" and reads_own_text(self._evaluation, node, spot)
 
     def _call_of_c(self, function: str, node: ast.Call, spot: Spot) -> None:
         """Add a call of a function of a C library, whatever its name promises."""

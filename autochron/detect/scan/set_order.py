@@ -50,18 +50,9 @@ _COUNTING_NAMES = "len list tuple set frozenset dict sorted sum min max iter enu
 _COUNTING = frozenset(f"builtins.{name}" for name in _COUNTING_NAMES.split())
 """Builtins that count or iterate a collection's elements."""
 _NEVER_SETS = (
-    *(
-        ast.Constant,
-        ast.JoinedStr,
-        ast.List,
-        ast.Tuple,
-        ast.Dict,
-        ast.ListComp,
-        ast.DictComp,
-        ast.GeneratorExp,
-    ),
-    *(ast.Lambda, ast.Compare),
-)
+    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Lambda,
+    ast.Compare,
+)  # fmt: skip
 """Expressions that are no set, whatever is in them."""
 _TELLING_APART = frozenset({"builtins.str", "builtins.repr", "builtins.ascii", "os.fspath"})
 """Keys of which two that differ have different values."""

@@ -1,0 +1,152 @@
+"""Follow a dictionary of which only one entry depends on the source: `{"text": text, "at": time.time()}`.
+
+Who reads another entry gets the same in each run. A list of such dictionaries is followed like one of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+
+from autochron.detect.scan.call_effects import effect_of
+from autochron.detect.scan.destinations import is_index
+from autochron.detect.scan.flow import last_name
+from autochron.detect.scan.tokens import TokenSearch
+
+_FIELD = "field "
+_ASKING_ONLY = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
+_SAME = frozenset({"list", "tuple", "iter", "reversed"})
+_KEEPING = (
+    ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.Yield, ast.withitem, ast.arguments, ast.Lambda, ast.Expr,
+)  # fmt: skip
+"""What passes a dictionary on as it is."""
+
+
+class FieldSearch(TokenSearch):
+    """The part of a search that follows dictionaries with one entry that depends on the source."""
+
+    @property
+    def follows_field(self) -> bool:
+        """Whether only one entry of a dictionary depends on the source."""
+        return self.mode.startswith(_FIELD)
+
+    def begin_field(self, parent: ast.Dict, node: ast.AST) -> bool:
+        """Follow a dictionary that has the node under a key; return whether that key is written out."""
+        for key, value in zip(parent.keys, parent.values, strict=True):
+            if value is node and isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self.push(parent, f"{_FIELD}{key.value}")
+                return True
+        return False
+
+    def follow_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow a dictionary, or a list of such, to what the expression around it makes of it.
+
+        Returns:
+            Whether that is all. Otherwise the search goes on as with any value, of a mode that may have changed.
+        """
+        handler = self._field_handlers.get(type(parent))
+        is_followed = handler is not None and handler(self, parent, node)
+        if not is_followed and not isinstance(parent, _KEEPING):
+            self.mode = "value"
+        return is_followed
+
+    def _test_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow a test, which only asks whether there is something."""
+        if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.IfExp) and parent.test is not node):
+            self.push(parent)
+        return True
+
+    def _compare_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_field_handlers`
+        asked = parent.ops[-1]
+        is_searched = (
+            isinstance(asked, ast.In | ast.NotIn) and parent.left is not node
+        )  # codespell:ignore notin
+        is_key = is_searched and _is_text(parent.left)
+        return len(parent.ops) == 1 and (is_key or isinstance(asked, ast.Is | ast.IsNot))
+
+    def _hold_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        if isinstance(parent, ast.Tuple) and self.module.paired(parent, node) is not None:
+            return False
+        self.push(parent)
+        return True
+
+    def _each_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow the variable of a loop over a list."""
+        assert isinstance(parent, ast.comprehension | ast.For | ast.AsyncFor)  # noqa: S101 - see `_field_handlers`
+        if parent.iter is not node:
+            return isinstance(parent, ast.comprehension)
+        self.bind(parent.target)
+        return True
+
+    def _read_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow a look-up: of an entry, or of a dictionary in a list."""
+        assert isinstance(parent, ast.Subscript)  # noqa: S101 - see `_field_handlers`
+        if not isinstance(parent.ctx, ast.Load) or parent.value is not node:
+            return False
+        if is_index(parent.slice) or (isinstance(parent.slice, ast.Slice)):
+            self.push(parent)
+            return True
+        return self._is_other(parent.slice)
+
+    def _attribute_of_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_field_handlers`
+        call = self.module.parents.get(parent)
+        if not isinstance(call, ast.Call) or call.func is not parent:
+            return False
+        if parent.attr in ("append", "extend", "insert", "appendleft", "clear", "keys", "setdefault"):
+            return parent.attr != "setdefault"
+        if parent.attr in ("get", "pop") and call.args and isinstance(call.args[0], ast.Constant):
+            if is_index(call.args[0]):
+                self.push(call)
+                return True
+            return self._is_other(call.args[0])
+        if parent.attr in ("pop", "popleft") and not call.args:
+            self.push(call)
+            return True
+        return False
+
+    def _is_other(self, key: ast.expr) -> bool:
+        """Return whether a key is written out and is another one than that of the entry."""
+        return (
+            isinstance(key, ast.Constant)
+            and isinstance(key.value, str)
+            and f"{_FIELD}{key.value}" != self.mode
+        )
+
+    def _pass_field(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow an argument of a call."""
+        if isinstance(parent, ast.keyword) and parent.arg is None:
+            return False
+        call = self.module.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+        if not isinstance(call, ast.Call) or call.func is node:
+            return False
+        last, effect = last_name(call.func), effect_of(self.module, call)
+        if effect == "computes" and last in _ASKING_ONLY:
+            return True
+        if effect == "computes" and last in _SAME:
+            self.push(call)
+            return True
+        if effect in ("own", "fills"):
+            self._argument(call, node, parent.arg if isinstance(parent, ast.keyword) else None)
+            return True
+        return False
+
+    @abstractmethod
+    def _argument(self, call: ast.Call, node: ast.AST, keyword: str | None) -> None:
+        """Follow an argument of a call as that of any value."""
+
+    _field_handlers = {  # noqa: RUF012 - it is never changed
+        **dict.fromkeys((ast.If, ast.While, ast.BoolOp, ast.Assert, ast.IfExp), _test_field),
+        **dict.fromkeys((ast.List, ast.Tuple, ast.Await, ast.ListComp, ast.GeneratorExp), _hold_field),
+        **dict.fromkeys((ast.comprehension, ast.For, ast.AsyncFor), _each_field),
+        ast.Compare: _compare_field,
+        ast.Subscript: _read_field,
+        ast.Attribute: _attribute_of_field,
+        ast.Call: _pass_field,
+        ast.keyword: _pass_field,
+    }
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
