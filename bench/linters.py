@@ -233,7 +233,7 @@ def _check(place: Place) -> Iterable[Finding]:
     for case in place.programs:
         for call in scan(case.source):
             if not call.is_harmless:
-                is_strict = any(reached.kind != "own" for reached in call.reached)
+                is_strict = any(reached.matters for reached in call.reached)
                 yield (case.file, call.line, "strict" if is_strict else "own")
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from autochron.detect.scan.call_effects import ORDERLESS, field_given, has_initialiser, numbered_by
 from autochron.detect.scan.container_aliases import holders_of
-from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_of_self
+from autochron.detect.scan.destinations import Destinations, Kind, ReachedPlace, is_of_self, root_of
 from autochron.detect.scan.flow import last_name, names_element, position_of
 from autochron.detect.scan.value_uses import FILLING_METHODS
 
@@ -108,6 +108,8 @@ class DestinationState:
     def push_container(self, container: ast.AST, mode: Mode) -> None:
         """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
         held = holders_of(self.module, container)
+        root = root_of(container)
+        self.is_left_to_others |= isinstance(root, ast.Name) and self.module.is_global(root)
         self.push_all(held.reads, mode)
         if held.escapes is not None:
             self._reach("elsewhere", container, held.escapes)
