@@ -14,7 +14,7 @@ from autochron.detect.scan.destinations import Destinations, ReachedPlace
 from autochron.detect.scan.durations import durations
 from autochron.detect.scan.flow import FlowScope, Spot, first_line_of, position_of
 from autochron.detect.scan.harmless_uses import FOLLOWED, harmless
-from autochron.detect.scan.tokens import TOKEN_CALLS
+from autochron.detect.scan.tokens import TOKEN_CALLS, is_long
 from autochron.detect.scan.value_uses import ValueUses
 from autochron.model import Category, Tier
 
@@ -243,7 +243,7 @@ class FoundCalls:
         reached: tuple[ReachedPlace, ...] = ()
         if starts and len(known) == len(starts) and not (is_discarded and is_effect):
             is_order = key in self._orders and key not in self._partial
-            is_token = call in TOKEN_CALLS and not self._is_by_library(key)
+            is_token = call in TOKEN_CALLS and not self._is_by_library(key) and all(map(is_long, known))
             reached = reached_from(module, known, "order" if is_order else "token" if is_token else "value")
             is_only_public = not any(one.kind != "public" for one in reached)
             if is_only_public and category == "files" and any(_is_tried(module, start) for start in known):

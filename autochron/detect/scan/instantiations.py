@@ -15,6 +15,8 @@ from autochron.detect.scan.libraries import FACTORIES, FIELDS
 from autochron.detect.scan.library_call import LibraryCall
 from autochron.detect.scan.source_lookup import SourceLookup, is_class
 
+_REFLECTING = ("fields", "asdict", "astuple", "getattr", "vars", "attrgetter", "replace", "deepcopy", "dumps")
+"""Last names of callables that read the fields of an instance without their names."""
 _OWN_MAKING = ("__init__", "__new__", "random", "getrandbits", "seed")
 """Methods of a class by which it need not call its base."""
 
@@ -28,6 +30,7 @@ class CalledSource(NamedTuple):
     """The expression that names it, if it is the factory of a field."""
     field: ast.Call | None = None
     """The call that makes the field."""
+    field_name: str = ""
 
 
 def sources_of_instance(
@@ -40,7 +43,7 @@ def sources_of_instance(
             value = given.values[0] if isinstance(given, PartialCall) and given.values else given
             source = lookup.find(value.name) if isinstance(value, Known) else None
             if isinstance(value, Known) and source is not None:
-                yield CalledSource(source, value.name, value.node, field)
+                yield CalledSource(source, value.name, value.node, field, name)
     if any(name in scope.bindings for name in _OWN_MAKING):
         return
     for base in evaluation.bases(scope):
@@ -81,4 +84,15 @@ def is_always_given(flow: ModuleFlow, use: Use) -> bool:
         bool(made)
         and loads == len(made)
         and all(any(keyword.arg == field for keyword in each.keywords) for each in made)
+    )
+
+
+def is_left_out(flow: ModuleFlow, found: CalledSource) -> bool:
+    """Return whether a field is neither shown nor compared with its instance, and the module reads it by no name."""
+    options = {keyword.arg: keyword.value for keyword in found.field.keywords} if found.field else {}
+    return (
+        all(getattr(options.get(option), "value", None) is False for option in ("repr", "compare"))
+        and found.field_name not in flow.attributes
+        and not any(name in flow.sites for name in _REFLECTING)
+        and "__dict__" not in flow.attributes
     )

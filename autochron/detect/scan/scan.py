@@ -37,7 +37,7 @@ from autochron.detect.scan.flow_reader import read
 from autochron.detect.scan.found_calls import FoundCalls, ScannedCall
 from autochron.detect.scan.handles import Handles
 from autochron.detect.scan.infer import Evaluation
-from autochron.detect.scan.instantiations import is_always_given, sources_of_instance
+from autochron.detect.scan.instantiations import is_always_given, is_left_out, sources_of_instance
 from autochron.detect.scan.libraries import (
     ENVIRONMENT,
     FACTORIES,
@@ -232,6 +232,8 @@ class _ModuleScan:
             case Type():
                 for found in sources_of_instance(self._evaluation, self._lookup, value.scope, node):
                     self._called.add(id(found.named_by))
+                    if is_left_out(self._flow, found):
+                        self._found.set_by_others(line_of(node), found.source.category, found.source.call)
                     self._note(line_of(node), found.source, found.name, spot, node.func, within=found.field)
             case Produced(name=name) if (source := self._lookup.find(f"{name}.__call__")) is not None:
                 self._note(line_of(node), source, f"{name}.__call__", spot, node.func)

@@ -93,7 +93,7 @@ class Schema:
     def __init__(self, texts: Iterable[str], *, is_private: bool = False) -> None:
         """Take the texts of a module, and whether its databases end with the process."""
         texts = list(texts)
-        self._unread = _unread_columns(texts) if is_private else set()
+        self._unread = _given_columns(texts) | _unread_columns(texts) if is_private else set()
         self._uses: list[tuple[re.Pattern[str], str | None, Category, str]] = []
         for text in texts:
             if "create" in text.lower():
@@ -135,6 +135,24 @@ class Schema:
             given = re.match(r"\s*[\"`\]]?\s*\(([^)]*)\)", statement[match.end() :])
             if column is None or given is None or not re.search(rf"\b{column}\b", given[1], re.IGNORECASE):
                 yield category, call
+
+
+def _given_columns(texts: list[str]) -> set[str]:
+    """Return the columns with a default to which each row that a module inserts gives a value, where it inserts some."""
+    given: dict[str, list[bool]] = {}
+    for text in texts:
+        created = _CREATED.search(text)
+        if created is None or created[1].lower() != "table":
+            continue
+        inserts = re.compile(_USES["table"].format(name=re.escape(created[2])), re.IGNORECASE)
+        for column, _ in _columns(text):
+            for statement in texts:
+                match = inserts.search(statement)
+                if match is not None:
+                    named = re.match(r"\s*[\"`\]]?\s*\(([^)]*)\)", statement[match.end() :])
+                    is_given = named is not None and re.search(rf"\b{column}\b", named[1], re.IGNORECASE)
+                    given.setdefault(column, []).append(bool(is_given))
+    return {column for column, each in given.items() if all(each)}
 
 
 def _unread_columns(texts: list[str]) -> set[str]:

@@ -19,6 +19,8 @@ TOKEN_CALLS = frozenset(
     | {f"uuid.uuid{version}" for version in (1, 4, 6, 7)}
 )
 """Sources whose value is a token."""
+_LONG = 8
+"""The bytes from which on a token is unique."""
 _EQUALITY = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _SAME_TEXT = frozenset({"hex", "urn", "int", "bytes", "encode", "decode", "upper", "lower"})
 """Attributes and methods of a token that are one as well."""
@@ -206,3 +208,11 @@ def _drops_hyphens(call: ast.Call) -> bool:
 
 def _has_key(call: ast.AST | None) -> bool:
     return isinstance(call, ast.Call) and bool(call.args)
+
+
+def is_long(node: ast.AST) -> bool:
+    """Return whether a token is too long to be drawn twice, as far as its call tells: `secrets.token_hex(2)` is not."""
+    if not isinstance(node, ast.Call) or not last_name(node.func).startswith("token_") or not node.args:
+        return True
+    length = node.args[0]
+    return isinstance(length, ast.Constant) and isinstance(length.value, int) and length.value >= _LONG

@@ -59,6 +59,13 @@ class _Closure:
                 )
             ):
                 return self._is_set(filled) and all(map(self._is_plain, added))
+            case ast.AugAssign(
+                target=ast.Name() as filled,
+                op=ast.BitOr(),
+                value=ast.BinOp(left=added, op=ast.Sub(), right=ast.Name() as left_out),
+            ):
+                inner = added.args[0] if _makes_set(added) else added  # type: ignore[attr-defined]
+                return self._is_set(filled) and self._is_set(left_out) and self._is_plain(inner)
             case ast.If(test=test, body=[ast.Continue()], orelse=[]):
                 return self._asks(test, ast.In)
             case ast.If(test=test, body=body, orelse=[]):
@@ -103,6 +110,13 @@ class _Closure:
             if isinstance(part, ast.Attribute) and part.attr not in _LOOKING_UP:
                 return False  # a property may count
         return True
+
+
+def _makes_set(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="set"), args=[_], keywords=[]):
+            return True
+    return False
 
 
 def _is_read_after(function: ast.AST, loop: ast.While, name: str) -> bool:
