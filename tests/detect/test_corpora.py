@@ -21,7 +21,8 @@ FOLDER = Path(__file__).parent / "corpora"
 LEAST_FOUND = {
     "first": 213, "second": 219, "third": 243, "fourth": 230, "fifth": 231, "sixth": 262, "seventh": 240, "eighth": 218,
     "ninth": 233, "tenth": 232, "eleventh": 184, "twelfth": 195, "thirteenth": 198, "fourteenth": 212, "fifteenth": 252,
-    "sixteenth": 188, "seventeenth": 207, "eighteenth": 203, "nineteenth": 184, "twentieth": 161, "twentyfirst": 177, "twentysecond": 211,
+    "sixteenth": 188, "seventeenth": 207, "eighteenth": 203, "nineteenth": 184, "twentieth": 161,
+    "twentyfirst": 177, "twentysecond": 211,
 }  # fmt: skip
 MOST_FLAGGED = {
     "first": (9, 6), "second": (11, 8), "third": (7, 5), "fourth": (7, 5), "fifth": (11, 7), "sixth": (8, 7),
