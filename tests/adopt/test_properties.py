@@ -46,6 +46,7 @@ SUBJECTS = ["textwrap.py", "queue.py", "shlex.py", "sched.py"]
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(SUBJECTS), chance=st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_marks_that_are_put_into_a_module_come_out_again_and_leave_it_byte_for_byte(
     tmp_path_factory, name, chance
 ):

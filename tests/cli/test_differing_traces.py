@@ -224,6 +224,7 @@ print(client.chat.completions.create(model=sys.argv[1], messages=messages).choic
 """
 
 
+@pytest.mark.slow
 def test_runs_with_a_real_sdk_differ_only_where_their_requests_do(tmp_path):
     write(tmp_path, {"agent.py": CHAT, "autochron.toml": "version = 1\n"})
     script = provider.Script.from_data(SCRIPT)

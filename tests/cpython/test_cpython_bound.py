@@ -1,6 +1,7 @@
 """CPython's own tests with every call bound: only tests that fail with an AST probe too fail, and `bound.toml` lists them."""
 
 import importlib.util
+import sys
 import tomllib
 
 import pytest
@@ -14,7 +15,8 @@ pytestmark = pytest.mark.skipif(
 LISTED = tomllib.loads((comparison.HERE / "bound.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
+# A build runs it on one interpreter: it takes long.
+@(pytest.mark.slow if sys.version_info >= (3, 13) else pytest.mark.thorough)
 @pytest.mark.timeout(3 * comparison.LIMIT)
 def test_binding_every_call_breaks_only_tests_that_an_ast_probe_breaks(tmp_path):
     plain, bound, probed = (comparison.run(mode, "calls", tmp_path) for mode in ("plain", "bound", "probed"))

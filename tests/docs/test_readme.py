@@ -210,6 +210,7 @@ def _plain(text: str) -> str:
 JUDGE = "autochron judge "
 
 
+@pytest.mark.slow
 def test_the_pytest_example_fails_and_then_passes(tmp_path):
     for name in ("agent.py", "tools.py", "autochron.toml", "provider.json"):
         shutil.copy(ROOT / "incidents" / "refund" / name, tmp_path)

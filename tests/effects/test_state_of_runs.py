@@ -711,6 +711,7 @@ def test_a_replay_refuses_to_change_the_mode_of_a_file_without_a_snapshot(projec
     assert (after.st_mode, after.st_ctime_ns) == (before.st_mode, before.st_ctime_ns)
 
 
+@pytest.mark.slow
 def test_the_baseline_of_an_incident_contains_no_rows(project):
     run(project)
     done = autochron(project, "incident", "new", "last", "x")

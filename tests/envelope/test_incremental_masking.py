@@ -7,6 +7,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +88,7 @@ def _nodes(value: Any) -> Any:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
+@pytest.mark.slow
 def test_incremental_masking_of_changing_bodies_equals_full_masking(seed: int) -> None:
     maker = ValueMaker(random.Random(seed))
     redactor = Redactor()

@@ -524,6 +524,7 @@ STAYING = {
 """The result of a call, by the last message that the application expects and the answer after which it stays."""
 
 
+@pytest.mark.slow
 def test_an_application_that_stays_after_its_last_word_is_ended(service):
     asserted = '    assert scope["type"] == "http"\n'
     write(service, {"app.py": APP.replace(asserted, STAYS)})
@@ -734,6 +735,7 @@ def new_and_red(request):
     return make
 
 
+@pytest.mark.slow
 def test_incidents_tests_are_red_until_the_fix_is_in(service, traces, new_and_red):
     for name in ("charge", "sell"):
         new_and_red(service, ids(traces, name)[0], name, tried=name == "charge")
@@ -752,6 +754,7 @@ def test_incidents_tests_are_red_until_the_fix_is_in(service, traces, new_and_re
     assert (status, "2 passed" in out) == (0, True), out
 
 
+@pytest.mark.slow
 def test_calls_that_failed_have_to_end_well(service, traces, new_and_red):
     for name, at in (("fail", 0), ("sell", 1)):
         new_and_red(service, ids(traces, name)[at], f"{name}_failed", tried=name == "sell")

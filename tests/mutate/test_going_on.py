@@ -82,6 +82,7 @@ def test_a_journal_of_other_code_of_autochron_is_not_used(tmp_path, monkeypatch)
     assert Journal(path, "study").agreed("mutant") is None
 
 
+@pytest.mark.thorough
 def test_a_journal_of_another_study_is_not_used(desk, complete, tmp_path):
     """A study with other operators, or of a changed guard, is another study."""
     folder, out = copy_incident(desk, tmp_path / "refund"), tmp_path / "out"

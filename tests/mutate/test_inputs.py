@@ -279,6 +279,7 @@ INPUTS = (
 )
 
 
+@pytest.mark.slow
 def test_drawn_inputs_do_not_depend_on_the_modules_that_are_loaded(tmp_path):
     """Of loaded modules, hypothesis would read the constants, and keep them in a folder of its own."""
     program = """

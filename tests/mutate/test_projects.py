@@ -144,7 +144,7 @@ def killers_of(result):
     return {method for method, verdict in result.verdicts.items() if verdict.is_killed}
 
 
-IN_THE_BUILD = {"methods", "in_place"}
+IN_THE_BUILD = {"in_place"}
 
 
 @pytest.mark.parametrize(

@@ -378,6 +378,7 @@ def refund(order: str, cents: int) -> dict:
     assert "2 passed" in other
 
 
+@pytest.mark.slow
 def test_a_thread_that_still_runs_is_named(tried):
     fix = f"{HEAD}\n\ndef refund(order: str, cents: int):\n    threading.Timer(5, print).start()\n"
     assert "the thread" in tried(fix, "def unsafe(before, after, effects, result): return None")

@@ -102,6 +102,7 @@ def test_a_graph_with_few_shared_parts_is_kept_whole(kind):
     assert (encoded.opaque, codec.decode(encoded.body)) == ((), value)
 
 
+@pytest.mark.slow
 def test_a_large_value_without_shared_parts_is_kept_whole():
     value = [(number, {"at": (number,)}) for number in range(30_000)]
     body = canonical(["many"], [value])

@@ -3,6 +3,8 @@
 import json
 import pathlib
 
+import pytest
+
 from tests.cli import processes
 from tests.recording.woven import RULES
 
@@ -53,6 +55,7 @@ print(json.dumps(noting.noted(lib)))
 KINDS = pathlib.Path(__file__).with_name("noting.py")
 
 
+@pytest.mark.slow
 def test_a_recording_runs_no_further_hook_of_any_kind_of_value_in_any_place(tmp_path):
     files = {"lib.py": LIB, "agent.py": AGENT, "noting.py": KINDS.read_text(), "autochron.toml": RULES}
     processes.write(tmp_path, files)

@@ -150,6 +150,7 @@ def program(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_recording_keeps_no_object_of_the_program_alive(program):
     plain = processes.python(program, "agent.py")
     recorded = processes.autochron(program, "run", "agent.py")

@@ -238,6 +238,7 @@ def expect_refused(shape, name, replayed):
     assert REASONS.get(shape, f"did to to of {name}[1]") in message, (shape, message)
 
 
+@pytest.mark.slow
 def test_programs_that_wait_for_ever_end_and_the_remedy_that_is_named_works(tmp_path):
     loops = {f"{shape} in a loop": (ASYNC_TOOLS, program) for shape, (program, _) in IN_LOOPS.items()}
     threads = {

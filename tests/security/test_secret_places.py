@@ -124,6 +124,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 def test_an_incident_and_its_reports_hold_no_secret(tmp_path: Path) -> None:
     _project(tmp_path, "", INCIDENT)
     output = _command(tmp_path, "run", "--name", "it", "agent.py")

@@ -118,6 +118,10 @@ class OrderlessThreads:
         depth: int = _DEPTH,
     ) -> Iterator[str]:
         for statement in body:
+            repeated = _repeated(statement)
+            if repeated:
+                yield from self._counted_in(repeated, spot, whole, is_locked=is_locked, depth=depth)
+                continue
             match statement:
                 case ast.Pass() | ast.Global() | ast.Expr(value=ast.Constant()):
                     pass
@@ -125,28 +129,6 @@ class OrderlessThreads:
                     ast.unparse(called) == "time.sleep"
                 ):
                     pass
-                case ast.For(
-                    target=ast.Name(),
-                    iter=ast.Name() | ast.Call(func=ast.Name(id="range"), args=[ast.Name() | ast.Constant()]),
-                    body=inner,
-                    orelse=[],
-                ):
-                    yield from self._counted_in(inner, spot, whole, is_locked=is_locked, depth=depth)
-                case ast.Expr(
-                    value=ast.ListComp(
-                        elt=ast.Call() as inner,
-                        generators=[
-                            ast.comprehension(
-                                target=ast.Name(),
-                                iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant()]),
-                                ifs=[],
-                            )
-                        ],
-                    )
-                ):
-                    yield from self._counted_in(
-                        [ast.Expr(inner)], spot, whole, is_locked=is_locked, depth=depth
-                    )
                 case ast.Expr(value=ast.Call(func=called, args=[], keywords=[])) if depth:
                     yield from self._counted_by(called, spot, is_locked=is_locked, depth=depth - 1)
                 case ast.With(items=[ast.withitem(context_expr=lock, optional_vars=None)], body=inner) if (
@@ -467,6 +449,32 @@ def _called_on(statement: ast.stmt, method: str) -> ast.expr | None:
         ):
             return owner
     return None
+
+
+def _repeated(statement: ast.stmt) -> list[ast.stmt]:
+    """Return what a loop repeats, a written comprehension's call too; nothing for another statement."""
+    match statement:
+        case ast.For(
+            target=ast.Name(),
+            iter=ast.Name() | ast.Call(func=ast.Name(id="range"), args=[ast.Name() | ast.Constant()]),
+            body=body,
+            orelse=[],
+        ):
+            return body
+        case ast.Expr(
+            value=ast.ListComp(
+                elt=ast.Call() as call,
+                generators=[
+                    ast.comprehension(
+                        target=ast.Name(),
+                        iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant()]),
+                        ifs=[],
+                    )
+                ],
+            )
+        ):
+            return [ast.Expr(call)]
+    return []
 
 
 def _computes_or_counts(node: ast.expr) -> bool:
