@@ -50,12 +50,6 @@ class FieldSearch(TokenSearch):
             self.mode = "value"
         return is_followed
 
-    def _test_field(self, parent: ast.AST, node: ast.AST) -> bool:
-        """Follow a test, which only asks whether there is something."""
-        if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.IfExp) and parent.test is not node):
-            self.push(parent)
-        return True
-
     def _compare_field(self, parent: ast.AST, node: ast.AST) -> bool:
         assert isinstance(parent, ast.Compare)  # noqa: S101 - see `_field_handlers`
         asked = parent.ops[-1]
@@ -137,7 +131,7 @@ class FieldSearch(TokenSearch):
         """Follow an argument of a call as that of any value."""
 
     _field_handlers = {  # noqa: RUF012 - it is never changed
-        **dict.fromkeys((ast.If, ast.While, ast.BoolOp, ast.Assert, ast.IfExp), _test_field),
+        **dict.fromkeys((ast.If, ast.While, ast.BoolOp, ast.Assert, ast.IfExp), TokenSearch.pass_test),
         **dict.fromkeys((ast.List, ast.Tuple, ast.Await, ast.ListComp, ast.GeneratorExp), _hold_field),
         **dict.fromkeys((ast.comprehension, ast.For, ast.AsyncFor), _each_field),
         ast.Compare: _compare_field,

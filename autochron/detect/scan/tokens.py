@@ -54,8 +54,8 @@ class TokenSearch(DestinationState):
             self.mode = "value"
         return is_followed
 
-    def _test_token(self, parent: ast.AST, node: ast.AST) -> bool:
-        """Follow a test, which decides the same in each run: there is a token."""
+    def pass_test(self, parent: ast.AST, node: ast.AST) -> bool:
+        """Follow a test, which decides the same in each run: there is something."""
         if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.IfExp) and parent.test is not node):
             self.push(parent)
         return True
@@ -177,7 +177,7 @@ class TokenSearch(DestinationState):
 
     _token_handlers = {  # noqa: RUF012 - it is never changed
         **dict.fromkeys(
-            (ast.If, ast.While, ast.BoolOp, ast.Assert, ast.Match, ast.match_case, ast.IfExp), _test_token
+            (ast.If, ast.While, ast.BoolOp, ast.Assert, ast.Match, ast.match_case, ast.IfExp), pass_test
         ),
         **dict.fromkeys((ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Await, ast.Starred), _keep_token),
         **dict.fromkeys(
