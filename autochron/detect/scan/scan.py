@@ -309,10 +309,8 @@ class _ModuleScan:
         self._note(line_of(node), source, value.name, spot, node.func, value.name if is_itself else None)
 
     def _is_of_own(self, source: Source | LibraryCall, node: ast.Call, spot: Spot) -> bool:
-        """Return whether a call asks for the program's own text or place, or for what the program itself writes."""
+        """Return whether a call asks for the program's own text or place."""
         if isinstance(source, LibraryCall) and starts_from_own_file(self._evaluation, node, spot):
-            return True
-        if source.call == "tempfile.SpooledTemporaryFile" and "name" not in self._flow.attributes:
             return True
         return source.category == "files" and reads_own_text(self._evaluation, node, spot)
 
