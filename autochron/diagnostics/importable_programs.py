@@ -31,16 +31,23 @@ def importable(programs: Iterable[str], paths: Iterable[str]) -> set[str]:
             by_name.setdefault(os.fsencode(name), []).append(program)
     if not by_name:
         return found
-    names = re.compile(rb"\b(?:" + b"|".join(map(re.escape, sorted(by_name))) + rb")\b")
+    words = {name: re.compile(rb"\b" + re.escape(name) + rb"\b") for name in by_name}
     folders = {os.path.dirname(program) for each in by_name.values() for program in each}
-    beside = [
-        os.path.join(folder, name)
-        for folder in sorted(folders)
-        for name in sorted(os.listdir(folder))
-        if name.endswith(".py") or name in _SETTINGS
-    ]
+    beside = [file for folder in sorted(folders) for file in _beside(folder)]
     for file in dict.fromkeys([*beside, *map(os.path.abspath, python_files(tuple(paths)))]):
-        source = read_source(file) if os.path.isfile(file) else None
-        for name in set(names.findall(source or b"")):
-            found.update(program for program in by_name[name] if program != file)
+        source = (read_source(file) if os.path.isfile(file) else None) or b""
+        for word, pattern in words.items():
+            if word in source and pattern.search(
+                source
+            ):  # looking for a text is much faster than for a pattern
+                found.update(program for program in by_name[word] if program != file)
     return found
+
+
+def _beside(folder: str) -> list[str]:
+    """Return the files of a folder that may name a program in it; none where it can't be listed."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(".py") or name in _SETTINGS]
