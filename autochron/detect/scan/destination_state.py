@@ -21,8 +21,10 @@ Mode: TypeAlias = str
 - `key`: its keys.
 - `object`: an attribute.
 - `token`: it only tells things apart; `tokens`, `token-set`: it holds such. See `tokens`.
-- `field NAME`: only what a dictionary has under that key, also in a list of such dictionaries. See `dictionary_fields`.
+- `field NAME`, `token-field NAME`: only what a dictionary has under that key, also in a list of such dictionaries; with the
+  second one a token. See `dictionary_fields`.
 """
+FIELD, TOKEN_FIELD = "field ", "token-field "
 TOKEN_MODES = frozenset({"token", "tokens", "token-set"})
 
 _NAMED = 8
@@ -105,6 +107,14 @@ class DestinationState:
         """Note that other modules may use a name. A program is seldom imported; whether it is, the module doesn't tell."""
         self._reach("public" if self.module.is_program else "elsewhere", node, name)
 
+    def begin_field(self, parent: ast.Dict, node: ast.AST) -> bool:
+        """Follow a dictionary that has the node under a key; return whether that key is written out."""
+        for key, value in zip(parent.keys, parent.values, strict=True):
+            if value is node and isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self.push(parent, f"{TOKEN_FIELD if self.mode == 'token' else FIELD}{key.value}")
+                return True
+        return False
+
     def push_container(self, container: ast.AST, mode: Mode) -> None:
         """Follow a container that gets the value; as a key, it shows only where the container is iterated or shown."""
         held = holders_of(self.module, container)
@@ -158,6 +168,8 @@ class DestinationState:
                     self._reach("elsewhere", target, target.attr)
             case ast.Subscript():
                 mode = mode or self.mode
+                if mode.startswith((FIELD, TOKEN_FIELD)):
+                    mode = "value"  # the table may have the dictionary under any key
                 self.push_container(target, "tokens" if mode == "token" else mode)
             case ast.Tuple() | ast.List():
                 for part in target.elts:

@@ -9,11 +9,11 @@ import ast
 from abc import abstractmethod
 
 from autochron.detect.scan.call_effects import effect_of
+from autochron.detect.scan.destination_state import FIELD, TOKEN_FIELD
 from autochron.detect.scan.destinations import is_index
 from autochron.detect.scan.flow import last_name
 from autochron.detect.scan.tokens import TokenSearch
 
-_FIELD = "field "
 _ASKING_ONLY = frozenset({"len", "bool", "isinstance", "type", "callable", "any", "all"})
 _SAME = frozenset({"list", "tuple", "iter", "reversed"})
 _KEEPING = (
@@ -28,15 +28,7 @@ class FieldSearch(TokenSearch):
     @property
     def follows_field(self) -> bool:
         """Whether only one entry of a dictionary depends on the source."""
-        return self.mode.startswith(_FIELD)
-
-    def begin_field(self, parent: ast.Dict, node: ast.AST) -> bool:
-        """Follow a dictionary that has the node under a key; return whether that key is written out."""
-        for key, value in zip(parent.keys, parent.values, strict=True):
-            if value is node and isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self.push(parent, f"{_FIELD}{key.value}")
-                return True
-        return False
+        return self.mode.startswith((FIELD, TOKEN_FIELD))
 
     def follow_field(self, parent: ast.AST, node: ast.AST) -> bool:
         """Follow a dictionary, or a list of such, to what the expression around it makes of it.
@@ -81,7 +73,7 @@ class FieldSearch(TokenSearch):
         if is_index(parent.slice) or (isinstance(parent.slice, ast.Slice)):
             self.push(parent)
             return True
-        return self._is_other(parent.slice)
+        return self._entry(parent.slice, parent)
 
     def _attribute_of_field(self, parent: ast.AST, node: ast.AST) -> bool:
         assert isinstance(parent, ast.Attribute)  # noqa: S101 - see `_field_handlers`
@@ -94,19 +86,20 @@ class FieldSearch(TokenSearch):
             if is_index(call.args[0]):
                 self.push(call)
                 return True
-            return self._is_other(call.args[0])
+            return self._entry(call.args[0], call)
         if parent.attr in ("pop", "popleft") and not call.args:
             self.push(call)
             return True
         return False
 
-    def _is_other(self, key: ast.expr) -> bool:
-        """Return whether a key is written out and is another one than that of the entry."""
-        return (
-            isinstance(key, ast.Constant)
-            and isinstance(key.value, str)
-            and f"{_FIELD}{key.value}" != self.mode
-        )
+    def _entry(self, key: ast.expr, read: ast.expr) -> bool:
+        """Follow what is read under a key: nothing if it is written out and another one than that of the entry."""
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return False
+        if self.mode == f"{TOKEN_FIELD}{key.value}":
+            self.push(read, "token")
+            return True
+        return self.mode != f"{FIELD}{key.value}"
 
     def _pass_field(self, parent: ast.AST, node: ast.AST) -> bool:
         """Follow an argument of a call."""
@@ -121,7 +114,7 @@ class FieldSearch(TokenSearch):
         if effect == "computes" and last in _SAME:
             self.push(call)
             return True
-        if effect in ("own", "fills"):
+        if effect in ("own", "fills") and last != "setdefault":
             self._argument(call, node, parent.arg if isinstance(parent, ast.keyword) else None)
             return True
         return False

@@ -84,6 +84,8 @@ class TokenSearch(DestinationState):
             isinstance(parent, ast.DictComp) and parent.key is node
         ):
             self.push(parent, "token-set")
+        elif isinstance(parent, ast.Dict) and self.mode == "token" and self.begin_field(parent, node):
+            pass
         elif isinstance(parent, ast.Tuple) and self.module.paired(parent, node) is not None:
             return False
         else:
