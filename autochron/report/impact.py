@@ -68,9 +68,9 @@ def _write_fix(fixed: ImpactFix, page: Page) -> None:
         return
     replays = plural(fixed.replays, "replay")
     if fixed.left:
-        page.line(
-            f"autochron: with them {plural(len(fixed.left), 'site')} harmful, in {replays}:", "bold red"
-        )
+        verb = "is" if len(fixed.left) == 1 else "are"
+        harmful = f"{plural(len(fixed.left), 'site')} {verb} harmful"
+        page.line(f"autochron: with them {harmful}, in {replays}:", "bold red")
         for site in fixed.left:
             page.line(f"    {site}")
     else:

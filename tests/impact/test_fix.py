@@ -59,7 +59,7 @@ def test_what_no_rule_can_record_is_left_and_said(project):
     recorded(project, AGENT + SET)
     done = run(project, "impact", "last", "--fix")
     assert done.status == 1
-    assert "autochron: with them 1 site harmful" in done.stdout.decode()
+    assert "autochron: with them 1 site is harmful" in done.stdout.decode()
     assert done.stdout.decode().splitlines()[-2].strip() == "agent.py:10 set.__iter__"
 
 
