@@ -10,9 +10,9 @@ from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, seconds
 from autochron.errors import UsageError
 from autochron.impact.analysis import ImpactRequest, find_impact
-from autochron.impact.fixing import fix
+from autochron.impact.fixing import add_rules, tried
 from autochron.program.run import Options
-from autochron.report.impact import folder_of, save, write_impacts
+from autochron.report.impact import added, folder_of, save, write_impacts
 from autochron.report.text import is_terminal
 
 _LEAST, _MOST = 4, 100
@@ -49,7 +49,12 @@ def impact(arguments: list[str]) -> int:
         if options.fix and is_harmful:
             progress.show(impacts.replays, "the program with the new rules")
             words = [word for word in arguments if word not in ("--fix", "--json")]
-            fixed = fix(impacts, rule_file, folder, words, environment)
+            fixed = add_rules(impacts, rule_file, folder)
+            try:
+                fixed = tried(fixed, folder, words, environment) if fixed.added else fixed
+            except KeyboardInterrupt:
+                sys.stderr.write(f"autochron: {added(fixed)}, and not tried\n")
+                raise
     problem = save(impacts, folder_of(options.store, rule_file, folder))
     write_impacts(impacts, sys.stdout, as_json=options.json, fixed=fixed)
     if problem is not None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autochron._runtime.unpatched import os
 from autochron.config import RULE_FILE
@@ -16,21 +16,13 @@ from autochron.report.impact import recording_rule
 from autochron.rules.editing import replace_rules, with_tables
 
 
-def fix(
-    impacts: Impacts,
-    rule_file: str | None,
-    folder: str,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-) -> ImpactFix:
-    """Add a rule for each harmful value that can be recorded, and perturb what is left in a process that has these rules.
+def add_rules(impacts: Impacts, rule_file: str | None, folder: str) -> ImpactFix:
+    """Add a rule for each harmful value that can be recorded.
 
     Args:
         impacts: the result without these rules.
         rule_file: the file to add them to; None to make one.
         folder: the folder in which the command was started.
-        arguments: those of the command, without `--fix` and `--json`.
-        environment: the variables that the command was started with.
 
     Raises:
         RuleError: the file can't be written, or would not load with the rules. Then nothing was changed.
@@ -42,6 +34,20 @@ def fix(
         return ImpactFix(file=path, added=0, left=tuple(map(_named, harmful)))
     _, content = with_tables(path, tables)
     replace_rules(path, content, os.path.dirname(os.path.abspath(path)))
+    return ImpactFix(file=path, added=len(tables))
+
+
+def tried(
+    fixed: ImpactFix, folder: str, arguments: Sequence[str], environment: Mapping[str, str]
+) -> ImpactFix:
+    """Perturb what is left in a process that has the new rules, and return what that showed.
+
+    Args:
+        fixed: the rules that were added.
+        folder: the folder in which the command was started.
+        arguments: those of the command, without `--fix` and `--json`.
+        environment: the variables that the command was started with.
+    """
     answer = subprocess.run(
         [sys.executable, "-m", "autochron", "impact", "--json", *arguments],
         cwd=folder,
@@ -55,9 +61,9 @@ def fix(
     except msgspec.DecodeError:
         said = answer.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         problem = said.removeprefix("autochron: ") or f"the process ended with status {answer.returncode}"
-        return ImpactFix(file=path, added=len(tables), problem=problem)
+        return structs.replace(fixed, problem=problem)
     left = tuple(_named(site) for site in after.sites if site.effect is not None)
-    return ImpactFix(file=path, added=len(tables), left=left, replays=after.replays)
+    return structs.replace(fixed, left=left, replays=after.replays)
 
 
 class _After(Struct):

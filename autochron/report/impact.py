@@ -62,7 +62,7 @@ def _write_fix(fixed: ImpactFix, page: Page) -> None:
             "autochron: no rule can record what is harmful; what to do is said at each site", "bold red"
         )
         return
-    page.line(f"autochron: {plural(fixed.added, 'rule')} added to {os.path.relpath(fixed.file)}")
+    page.line(f"autochron: {added(fixed)}")
     if fixed.problem is not None:
         page.line(f"autochron: the trace could not be tried with them: {fixed.problem}", "bold red")
         return
@@ -76,6 +76,11 @@ def _write_fix(fixed: ImpactFix, page: Page) -> None:
     else:
         page.line(f"autochron: with them no other value changes the run, in {replays}", "bold green")
     page.line("autochron: the trace has no values for them: record the program again")
+
+
+def added(fixed: ImpactFix) -> str:
+    """Return which rules were added, in a few words."""
+    return f"{plural(fixed.added, 'rule')} added to {os.path.relpath(fixed.file)}"
 
 
 def mending(impact: Impact) -> str:

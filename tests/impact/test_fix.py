@@ -1,6 +1,10 @@
 """`autochron impact --fix` adds the rules that record harmful values; the report shows the smallest change of each."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -105,3 +109,23 @@ def test_values_that_only_change_a_run_together_are_counted(project):
     done = run(project, "impact", "last", "--json")
     sites = {site["call"]: site for site in json.loads(done.stdout.decode())["sites"]}
     assert sites["random.random"]["change"]["calls"] == 6
+
+
+@pytest.mark.slow
+def test_an_interrupt_says_that_the_rules_were_added(project):
+    slow = "deadline = time.process_time() + 0.5\nwhile time.process_time() < deadline:\n    pass\n"
+    recorded(project, AGENT + slow)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autochron", "impact", "last", "--fix", "--site", "agent.py:7"],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and (project / "autochron.toml").read_text() == RULES:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert errors == "autochron: 1 rule added to autochron.toml, and not tried\nautochron: interrupted\n"
+    assert process.returncode == 130
