@@ -11,7 +11,9 @@ from pathlib import Path
 import tomli
 
 ROOT = Path(__file__).resolve().parent.parent
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
+WITH_PACKS_ON = ("3.11", "3.12", "3.13")
+"""The versions that the packs are tested on: not all of their libraries have wheels for the newer ones."""
 HEADER = """\
 # What tests, checks, demo and benchmarks run with.
 # Made by `make lock` from pyproject.toml; not edited by hand.
@@ -41,7 +43,9 @@ def wanted() -> list[str]:
 def interpreter(version: str) -> str:
     """Find a Python of that version, on PATH or among pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    names = [f"python{version}", *map(str, pyenv.glob(f"{version}.*/bin/python"))]
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "autochron/pythons"
+    own = cache / version / f"usr/bin/python{version}"  # see `.ci/pythons`
+    names = [f"python{version}", *map(str, pyenv.glob(f"{version}.*/bin/python")), str(own)]
     found = subprocess.run(
         ["sh", ".ci/python", *names], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -51,27 +55,31 @@ def interpreter(version: str) -> str:
 
 
 def resolve(python: str, requirements: Path) -> dict[str, str]:
-    """Ask that Python's pip which version of each package it would install."""
+    """Ask that Python's own pip, in an empty venv, which version of each package it would install."""
     options = ["--dry-run", "--ignore-installed", "-qq", "--prefer-binary", "--report", "-"]
-    command = [python, "-m", "pip", "install", *options, "-r", str(requirements)]
-    report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    with tempfile.TemporaryDirectory() as venv:
+        subprocess.run([python, "-m", "venv", venv], check=True)
+        command = [f"{venv}/bin/python", "-m", "pip", "install", *options, "-r", str(requirements)]
+        report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     packages = (item["metadata"] for item in report["install"])
     return {package["name"].lower().replace("_", "-"): package["version"] for package in packages}
 
 
-def lock(requirements: list[str], known: frozenset[str] = frozenset()) -> list[str]:
-    """Resolve on each supported Python and join what they say, with a marker where they differ; without what is known."""
+def lock(
+    requirements: list[str], known: frozenset[str] = frozenset(), versions: tuple[str, ...] = SUPPORTED
+) -> list[str]:
+    """Resolve on each of these Pythons and join what they say, with a marker where they differ; without what is known."""
     pins: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "requirements.in")
         file.write_text("\n".join(requirements), encoding="utf-8")
-        for python_version in SUPPORTED:
+        for python_version in versions:
             for pin in resolve(interpreter(python_version), file).items():
                 pins[pin].append(python_version)
     lines = []
     for (name, version), pythons in sorted(pins.items()):
         marker = " or ".join(f'python_version == "{python}"' for python in pythons)
-        line = f"{name}=={version}" + ("" if len(pythons) == len(SUPPORTED) else f" ; {marker}")
+        line = f"{name}=={version}" + ("" if len(pythons) == len(versions) else f" ; {marker}")
         if line not in known:
             lines.append(line)
     return lines
@@ -89,7 +97,7 @@ def main() -> None:
     if "--packs" not in sys.argv:
         write(first.name, HEADER, lock(wanted()))
     pinned = [line for line in first.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    packs = lock([*pinned, *GROUPS["packs"]], frozenset(pinned))
+    packs = lock([*pinned, *GROUPS["packs"]], frozenset(pinned), WITH_PACKS_ON)
     write("requirements-packs.txt", PACKS_HEADER, sorted([*packs, *GROUPS["packs-apart"]]))
 
 

@@ -26,10 +26,24 @@ import sys
 
 TYPE_CHECKING = False
 
-_running = sys.version_info[:2]
-if not (3, 11) <= _running <= (3, 13):
-    # Weaving edits bytecode, which differs between minor versions of Python.
-    _refusal = f"autochron runs on Python 3.11, 3.12 and 3.13, and this is {_running[0]}.{_running[1]}; use one of those"
+
+def _refuse() -> str:
+    """Return why this Python can't be used; an empty string if it can."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if sys.implementation.name != "cpython":
+        # Weaving edits CPython's bytecode.
+        return f"autochron runs on CPython only, and this is {sys.implementation.name} {version}; use CPython 3.11 or newer"
+    if sys.version_info < (3, 11):  # noqa: UP036 - it may be imported there, too
+        return f"autochron runs on Python 3.11 and newer, and this is {version}; use one of those"
+    if "t" in getattr(sys, "abiflags", ""):
+        return f"this Python {version} is built without the GIL, where autochron has not been verified; use the usual build"
+    if hasattr(sys, "gettotalrefcount"):
+        return f"this Python {version} is a debug build, where autochron has not been verified; use the usual build"
+    return ""
+
+
+_refusal = _refuse()
+if _refusal:
     if sys.argv[:1] == ["-m"]:  # `python -m autochron`: one line, no traceback
         sys.stderr.write(f"{_refusal}\n")
         raise SystemExit(2)

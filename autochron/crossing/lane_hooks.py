@@ -57,6 +57,8 @@ class _InLane:
 
 
 _ROOT_ATTRIBUTE = "_autochron_root"
+_HAVE_CONTEXTS = sys.version_info >= (3, 14)
+"""Whether a thread's `run` has a context of its own, or one that the program has passed."""
 
 _current_of: list[Current | None] = [None]
 """Returns what is current; None while no handler is in force."""
@@ -135,7 +137,11 @@ _HOOKED = (
     "trio._core._run",
     "queue",
     "asyncio.queues",
+    "concurrent.interpreters",
 )
+
+MADE_INTERPRETERS: list[bool] = []
+"""Not empty once the program has made an interpreter in this process, in which nothing is woven."""
 
 
 class LaneHooks:
@@ -170,6 +176,8 @@ class LaneHooks:
         elif module == "asyncio.queues":
             self._put(sys.modules[module].Queue, "put_nowait", _put_into, is_order=True)
             self._put(sys.modules[module].Queue, "get_nowait", _get_from, is_order=True)
+        elif module == "concurrent.interpreters":
+            self._put(sys.modules["_interpreters"], "create", _create_interpreter, is_order=True)
         elif module == "uvloop":
             self._put(sys.modules[module].Loop, "create_task", _create_task)
         elif module == "trio._core._run" and hasattr(sys.modules[module].Runner, "spawn_impl"):
@@ -219,9 +227,16 @@ def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
 
 def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
     def _bootstrap_inner(thread: Any) -> None:
-        root = thread.__dict__.pop(_ROOT_ATTRIBUTE, None)
+        root, token = thread.__dict__.pop(_ROOT_ATTRIBUTE, None), None
+        context = thread._context if _HAVE_CONTEXTS else None  # noqa: SLF001 - there is no other way to it
         if root is not None:
-            CURRENT.set(root)
+            if context is None:
+                CURRENT.set(root)
+            else:
+                with contextlib.suppress(
+                    RuntimeError
+                ):  # if another thread is in it, which `original` raises, too
+                    token = context.run(CURRENT.set, root)
             if is_context_run(getattr(thread, "_target", None)):
                 HELD.root = root
         try:
@@ -229,8 +244,24 @@ def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
         except BaseException as error:
             drop_frame(error)
             raise
+        finally:
+            if context is not None and token is not None:
+                context.run(CURRENT.reset, token)  # the program may have passed it, and go on to use it
 
     return _bootstrap_inner
+
+
+def _create_interpreter(original: Any, carried: Callable[[], Current | None]) -> Any:
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if carried() is not None:
+            MADE_INTERPRETERS.append(True)
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return create
 
 
 def _thread_join(original: Any, carried: Callable[[], Current | None]) -> Any:
@@ -281,7 +312,7 @@ def _shutdown(original: Any, carried: Callable[[], Current | None]) -> Any:
 def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
     def submit(pool: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         current_of, given, token, root = carried(), fn, None, None
-        if current_of is not None:
+        if current_of is not None and not _is_of_interpreters(pool):
             root = spawn(current_of(), label_of(functools.partial(fn, *args) if is_context_run(fn) else fn))
             before = LAST_OF.get(pool) if getattr(pool, "_max_workers", 0) == 1 else None
             given = _InLane(fn, root, before)
@@ -303,6 +334,12 @@ def _submit(original: Any, carried: Callable[[], Current | None]) -> Any:
         return future
 
     return submit
+
+
+def _is_of_interpreters(pool: Any) -> bool:
+    """Return whether a pool's workers are interpreters of their own (3.14), to which only data and plain functions go."""
+    module = sys.modules.get("concurrent.futures.interpreter")
+    return module is not None and isinstance(pool, module.InterpreterPoolExecutor)
 
 
 class _Feed:

@@ -11,7 +11,7 @@ import msgspec
 
 from autochron._runtime.bare import dictionary_of, mapping_of, of_error, slot, text
 from autochron._runtime.class_table import ClassTable, lasts
-from autochron.envelope import arrays, bodies, objects, protobuf, shapes
+from autochron.envelope import arrays, bodies, newer_types, objects, protobuf, shapes
 from autochron.envelope import types as names
 from autochron.envelope.cycles import Cycles
 
@@ -147,6 +147,12 @@ def _library_form(cls: type) -> Any:
         return lambda value: [value.start, value.stop, value.step]
     if cls is types.MappingProxyType:
         return mapping_of
+    if cls is newer_types.FROZEN_DICT:
+        return dict
+    if cls is newer_types.TEMPLATE:
+        return list
+    if cls is newer_types.INTERPOLATION:
+        return newer_types.interpolation_of
     if cls is types.ModuleType:
         return lambda value: {"$module": str(value.__name__)}
     for module, name, shape in (

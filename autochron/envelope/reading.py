@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from autochron.envelope import admission, channels, exceptions, protobuf, rpc_states, shapes, transport
+from autochron.envelope import (
+    admission,
+    channels,
+    exceptions,
+    newer_types,
+    protobuf,
+    rpc_states,
+    shapes,
+    transport,
+)
 from autochron.envelope import types as names
 from autochron.errors import CodecError, OpaqueError
 
@@ -60,6 +69,30 @@ def _int(node: Node) -> int:
 
 def _proxy(node: Node) -> Any:
     return types.MappingProxyType(read(node["$mappingproxy"]))
+
+
+def _frozen_dict(node: Node) -> Any:
+    if newer_types.FROZEN_DICT is None:
+        raise CodecError(
+            "it holds a frozendict, which Python has since 3.15; replay it there, or record it again"
+        )
+    return newer_types.FROZEN_DICT(read(node["$frozendict"]))
+
+
+def _template(node: Node) -> Any:
+    if newer_types.TEMPLATE is None:
+        raise CodecError(
+            "it holds a template string, which Python has since 3.14; replay it there, or record it again"
+        )
+    return newer_types.TEMPLATE(*_items(node["$template"]))
+
+
+def _interpolation(node: Node) -> Any:
+    if newer_types.INTERPOLATION is None:
+        raise CodecError(
+            "it holds a part of a template string, which Python has since 3.14; replay it there, or record it again"
+        )
+    return newer_types.INTERPOLATION(*_items(node["$interpolation"]))
 
 
 def _constant(node: Node) -> Any:
@@ -370,6 +403,9 @@ _READERS: dict[str, Callable[[Node], Any]] = {
     "$range": lambda node: range(*_items(node["$range"])),
     "$slice": lambda node: slice(*_items(node["$slice"])),
     "$mappingproxy": _proxy,
+    "$frozendict": _frozen_dict,
+    "$template": _template,
+    "$interpolation": _interpolation,
     "$constant": _constant,
     "$opaque": _opaque,
     "$ref": _reference,

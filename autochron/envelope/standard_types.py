@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from autochron._runtime import bare
 from autochron._runtime.frame_locals import locals_of
-from autochron.envelope import objects
+from autochron.envelope import newer_types, objects
 from autochron.envelope import types as names
 from autochron.envelope.type_labels import label
 
@@ -127,6 +127,18 @@ def _mapping_proxy(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
     return walk.mapping(bare.mapping_of(value), depth)
 
 
+def _frozen_dict(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
+    return walk.mapping(dict(value), depth)
+
+
+def _template(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
+    return walk.items(list(value), depth)
+
+
+def _interpolation(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
+    return walk.items(newer_types.interpolation_of(value), depth)
+
+
 def _deque(walk: Walk, value: Any, depth: int) -> dict[str, Any]:
     tree = walk.items(list(value), depth)
     return tree if value.maxlen is None else {**tree, "$maxlen": value.maxlen}
@@ -172,6 +184,15 @@ READERS: dict[type, Reader] = {
     defaultdict: _default,
     OrderedDict: _ordered,
     **dict.fromkeys(ITERATORS, _iterator),
+    **{
+        kind: reader
+        for kind, reader in (
+            (newer_types.FROZEN_DICT, _frozen_dict),
+            (newer_types.TEMPLATE, _template),
+            (newer_types.INTERPOLATION, _interpolation),
+        )
+        if kind is not None
+    },
 }
 """Readers for exact types."""
 BASES: tuple[tuple[type, Reader], ...] = (

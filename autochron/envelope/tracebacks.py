@@ -166,14 +166,29 @@ def _code(file: str, line: int, columns: Sequence[Any]) -> types.CodeType:
     name = ast.Name("_", ast.Load())
     statement = ast.Expr(name)
     where: dict[str, Any] = {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}
+    has_columns = False
     if len(columns) == 3 and all(isinstance(n, int) and n >= 0 for n in columns) and columns[0] >= line:
         where.update(end_lineno=columns[0], col_offset=columns[1], end_col_offset=columns[2])
+        has_columns = True
     for node in (name, statement):
         for key, value in where.items():
             setattr(node, key, value)
     try:
-        return compile(ast.Module([statement], []), file, "exec")
+        code = compile(ast.Module([statement], []), file, "exec")
+        return code if has_columns else _without_columns(code, line)
     except (ValueError, OverflowError):  # someone has edited the position in the trace
         for node in (name, statement):
             node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
         return compile(ast.Module([statement], []), "?", "exec")
+
+
+def _without_columns(code: types.CodeType, line: int) -> types.CodeType:
+    """Return a code object whose instructions are all on a line, at no known column, as with `-X no_debug_ranges`."""
+    units, table = len(code.co_code) // 2, bytearray()
+    while units > 0:
+        part = min(units, 8)
+        table += bytes(
+            (0x80 | 13 << 3 | part - 1, 0)
+        )  # an entry of the kind without columns, no line further
+        units -= part
+    return code.replace(co_firstlineno=line, co_linetable=bytes(table))

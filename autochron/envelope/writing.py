@@ -20,7 +20,7 @@ import msgspec
 from autochron._runtime import bare
 from autochron._runtime.bare import identity
 from autochron._runtime.class_table import ClassTable
-from autochron.envelope import admission, exceptions, protobuf, shapes, transport
+from autochron.envelope import admission, exceptions, newer_types, protobuf, shapes, transport
 from autochron.envelope import types as names
 from autochron.envelope.budget import TooLargeError
 from autochron.envelope.library_plans import LIBRARY
@@ -241,7 +241,25 @@ def _module(_: ValueWriter, value: Any) -> Any:
     return {"$module": name}
 
 
+def _frozen_dict(writer: ValueWriter, value: Any) -> Any:
+    return {"$frozendict": _dict(writer, dict(value))}
+
+
+def _template(writer: ValueWriter, value: Any) -> Any:
+    return {"$template": [writer.write(part) for part in value]}
+
+
+def _interpolation(writer: ValueWriter, value: Any) -> Any:
+    return {"$interpolation": [writer.write(part) for part in newer_types.interpolation_of(value)]}
+
+
+_NEWER: dict[Any, Plan] = {
+    newer_types.FROZEN_DICT: _frozen_dict,
+    newer_types.TEMPLATE: _template,
+    newer_types.INTERPOLATION: _interpolation,
+}
 _BUILTIN: dict[type, Plan] = {
+    **{kind: plan for kind, plan in _NEWER.items() if kind is not None},
     type(None): _same,
     bool: _same,
     int: _int,

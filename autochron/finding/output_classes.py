@@ -64,7 +64,9 @@ def _fields_of(cls: type) -> tuple[frozenset[str], ...]:
     if shapes.is_record(cls):
         return (shapes.field_names(cls),)
     if text(type(cls), "__name__") == "_TypedDictMeta":
-        return (frozenset(space_of(cls).get("__annotations__") or ()),)
+        # Not its annotations: from Python 3.14 on, to read them runs code of the program.
+        keys = (space_of(cls).get("__required_keys__"), space_of(cls).get("__optional_keys__"))
+        return (frozenset().union(*[names for names in keys if type(names) is frozenset]),)
     return ()
 
 

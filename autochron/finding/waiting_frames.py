@@ -49,6 +49,10 @@ def _coroutines() -> list[Any]:
     known = getattr(asyncio.tasks, "_all_tasks", None) if known is None else known
     kind = asyncio.Task
     tasks = [reference() for reference in list(getattr(known, "data", ()))]
+    if (
+        sys.version_info >= (3, 14) and not tasks
+    ):  # these are in a list of C code, which asks only other tasks
+        tasks = list(asyncio.tasks._c_all_tasks(loop))  # type: ignore[attr-defined]  # noqa: SLF001 - as above
     waiting = [task for task in tasks if type(task) is kind and kind.get_loop(task) is loop]
     return [kind.get_coro(task) for task in waiting[:_MOST_TASKS]]
 

@@ -75,7 +75,10 @@ def _module(intended: IntendedTest) -> ast.Module:
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - the source above is a function
     function.decorator_list = [decorator]
     function.body = [ast.Expr(first), ast.Expr(check)]
-    body = [ast.Expr(ast.Constant(intended.docstring)), ast.Import([ast.alias("pytest")]), function]
+    imported = ast.parse("import pytest").body[
+        0
+    ]  # from 3.15 on it has a field more, which is not what it is by default
+    body = [ast.Expr(ast.Constant(intended.docstring)), imported, function]
     return ast.Module(body, [])
 
 

@@ -21,6 +21,7 @@ from autochron.isolation import network
 from autochron.isolation.event_loops import LOOPS, can_be_watched, watch_loops
 from autochron.model import Rules
 from autochron.project import Project
+from autochron.weaving.assembler_choice import IS_VERIFIED
 from autochron.weaving.code_cache import CodeCache, default_folder, version_of_code
 from autochron.weaving.hook import Hook
 from autochron.weaving.ledger import Ledger
@@ -47,6 +48,10 @@ class Activation:
     """
 
     def __init__(self, rules: Rules, program: str | None = None) -> None:
+        if not IS_VERIFIED:
+            from autochron.weaving import probing  # lazy: only on a Python that is newer than this autochron
+
+            probing.refused()  # now, before anything is watched, since it starts processes
         self._own_rules = rules
         self.program = program
         self.project = Project(program_paths(rules, program), rules.root)

@@ -38,6 +38,7 @@ _SPAWNING = frozenset(
     {
         "concurrent.futures.thread",
         "asyncio.base_events",
+        "concurrent.interpreters",
         "uvloop",
         "trio._core._run",
         "queue",

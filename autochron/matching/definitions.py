@@ -20,6 +20,8 @@ Shape: TypeAlias = Literal["function", "generator", "coroutine", "async_generato
 
 _FUNCTION = CO_OPTIMIZED | CO_NEWLOCALS
 _HAS_ANNOTATION_SCOPES = sys.version_info >= (3, 12)
+_HAS_FORMATS = sys.version_info >= (3, 14)
+"""Whether annotation scopes are told apart by their only parameter."""
 
 
 def definitions(code: CodeType) -> Iterator[tuple[str, CodeType]]:
@@ -89,11 +91,15 @@ def _is_function(code: CodeType, parent: CodeType) -> bool:
 
 
 def _is_annotation_scope(code: CodeType, parent: CodeType) -> bool:
-    """Return whether a code object is the value of a `type` statement or the bound of a type parameter (3.12).
+    """Return whether a code object has annotations, or the value of a `type` statement or the bound of a type parameter.
 
-    These look like functions without arguments. They differ in that their name is a constant of the parent, which is cheap
-    to check first, and in that the parent puts the function into a tuple or passes it to an intrinsic.
+    Since 3.14 these are functions of the format in which they are asked for. Before, they look like functions without
+    arguments. They differ in that their name is a constant of the parent, which is cheap to check first, and in that the
+    parent puts the function into a tuple or passes it to an intrinsic.
     """
+    if _HAS_FORMATS:
+        expected = "format" if code.co_name == "__annotate__" else ".format"
+        return code.co_posonlyargcount == code.co_argcount == 1 and code.co_varnames[0] == expected
     if code.co_argcount or code.co_kwonlyargcount or code.co_name not in parent.co_consts:
         return False
     import dis  # lazy: almost no module has such code

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import gc
 import importlib.machinery
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
 from autochron import project
-from autochron._runtime import unpatched
+from autochron._runtime import live_objects, unpatched
 from autochron._runtime.unpatched import os
 from autochron.errors import AutochronError, RuleError, UsageError
 from autochron.instrument import code_runners
@@ -61,7 +60,7 @@ class Program:
             RuleError: two rules contradict each other. It shows only when a module is loaded.
         """
         # All objects so far are ours. Neither the program's garbage collector nor Python at its end has to visit them.
-        gc.freeze()
+        live_objects.freeze_ours()
         error = self._error(weave)
         if error is None:
             return 0
@@ -70,7 +69,7 @@ class Program:
             if hook_exit is None:
                 self.uncaught = type(error).__qualname__
                 self.error = error
-                return INTERRUPTED if type(error) is KeyboardInterrupt else 1
+                return INTERRUPTED if _interrupts(error) else 1
             error = hook_exit
         self.exit = error
         return _status_of(error)
@@ -156,7 +155,8 @@ class Program:
         module = _main_module()
         namespace = vars(module)
         namespace["__file__"] = name
-        namespace["__cached__"] = None
+        if sys.version_info < (3, 15):
+            namespace["__cached__"] = None
         namespace["__loader__"] = importlib.machinery.SourceFileLoader("__main__", name)
         code = compile(source, name, "exec", dont_inherit=True)
         try:
@@ -188,7 +188,8 @@ def _main_module() -> ModuleType:
     """Make the module that the program runs as, and put it into `sys.modules`."""
     module = ModuleType("__main__")
     namespace = vars(module)
-    namespace["__annotations__"] = {}
+    if sys.version_info < (3, 14):  # since then they are made when they are asked for
+        namespace["__annotations__"] = {}
     namespace["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     return module
@@ -219,6 +220,15 @@ def _which(name: str) -> str | None:
 
 INTERRUPTED = -2
 """Status of a program that SIGINT ended. A negative status is a signal."""
+
+
+def _interrupts(error: BaseException) -> bool:
+    """Return whether Python ends as by SIGINT for an uncaught exception: since 3.14 also for one of a derived class."""
+    return (
+        isinstance(error, KeyboardInterrupt)
+        if sys.version_info >= (3, 14)
+        else type(error) is KeyboardInterrupt
+    )
 
 
 def _status_of(error: SystemExit) -> int:

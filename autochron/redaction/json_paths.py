@@ -18,7 +18,7 @@ from autochron.rules.paths import PathStep, index_of, parse_path, spelled
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
-_HOLDING = frozenset({"$tuple", "$set", "$frozenset", "$dict", "$mappingproxy"})
+_HOLDING = frozenset({"$tuple", "$set", "$frozenset", "$dict", "$mappingproxy", "$frozendict", "$template"})
 """Tags whose list or object is the content of the tagged value."""
 _THROUGH = _HOLDING | {"$type"}
 

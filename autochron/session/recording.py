@@ -18,6 +18,7 @@ from autochron._runtime.std_streams import listen_to_prints_anywhere
 from autochron._runtime.unpatched import os
 from autochron.crossing.crossing import Crossing
 from autochron.crossing.kernel import Kernel
+from autochron.crossing.lane_hooks import MADE_INTERPRETERS
 from autochron.crossing.lanes import MAIN, LaneRoot, Remote
 from autochron.effects.undisturbed import undisturbed
 from autochron.errors import AutochronError, MaskKeyError
@@ -335,6 +336,11 @@ class Recording(Session):
         for address in self.recorder.close():
             reason = "it had not ended when the run did, so it is not in the trace"
             self.effects.noted[Unwoven(address, reason, "open")] = None
+        if MADE_INTERPRETERS:
+            reason = (
+                "what ran in other interpreters of this process is not recorded, and a replay does it again"
+            )
+            self.effects.noted[Unwoven("subinterpreters", reason, "subinterpreter")] = None
         self.writer.end(self._preparation.ending(status, error, transcript))
 
     @property

@@ -17,13 +17,18 @@ import sys
 from opcode import stack_effect
 from types import CodeType
 
+from autochron._runtime.instruction_set import cache_units
 from autochron.errors import WeavingError
 
 OPCODES = opcode.opmap
 _NAMES = opcode.opname
 _EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
 _JUMPS = frozenset(opcode.hasjrel)
-_BACKWARD = frozenset(op for name, op in opcode.opmap.items() if "JUMP_BACKWARD" in name)
+_END_ASYNC_FOR = opcode.opmap["END_ASYNC_FOR"]
+_BACKWARD = frozenset(
+    op for name, op in opcode.opmap.items() if "JUMP_BACKWARD" in name or name == "END_ASYNC_FOR"
+)
+"""The jumps whose distance is counted backward. From 3.14 on END_ASYNC_FOR names the END_SEND of its loop; it never jumps."""
 _NO_FALL_THROUGH = frozenset(
     op
     for name, op in opcode.opmap.items()
@@ -35,15 +40,7 @@ _MERGES_LOCATIONS = sys.version_info >= (3, 12)
 """Whether the compiler writes one entry of the location table for adjacent instructions with the same location."""
 
 
-def _cache_units() -> list[int]:
-    """Return the number of inline cache units behind each opcode."""
-    entries = opcode._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001 - dis has no public form
-    if isinstance(entries, dict):  # 3.13: by name
-        return [entries.get(name, 0) for name in _NAMES]
-    return list(entries)
-
-
-_CACHES = _cache_units()
+_CACHES = cache_units()
 
 Location = tuple[int | None, int | None, int | None, int | None]
 """(line, end line, column, end column)"""
@@ -356,7 +353,7 @@ def stack_depths(assembly: Assembly, start: int) -> dict[int, int]:
                 instruction.opcode,
                 instruction.argument if instruction.opcode >= _HAVE_ARGUMENT else None,
             )
-            if instruction.target is not None:
+            if instruction.target is not None and op != _END_ASYNC_FOR:
                 taken = depth + stack_effect(op, argument, jump=True)
                 waiting.append((index_of[id(instruction.target)], taken))
             if op in _NO_FALL_THROUGH:

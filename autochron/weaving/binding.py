@@ -11,34 +11,28 @@ slot; and the depths of exception handlers shift.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+from autochron._runtime.instruction_set import SINCE_3_12, SINCE_3_13, is_subscript
 from autochron.errors import WeavingError
 from autochron.matching.sites import CallSite, Position, label_of
-from autochron.weaving.assembly import Assembly, Instruction, assemble, disassemble, operation
+from autochron.weaving.assembler import assemble, disassemble, refuse_shape
+from autochron.weaving.assembly import Assembly, Instruction, operation
 from autochron.weaving.emitter import Emitter
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.sites import CodeSite, SiteRule
 
-_3_12 = sys.version_info >= (3, 12)
-_3_13 = sys.version_info >= (3, 13)
-
-_PUSHES = {
-    "name": frozenset(
-        {
-            *("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"),
-            *("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF"),
-        }
-    ),
-    "attribute": frozenset({"LOAD_ATTR", "LOAD_METHOD"}),
-    "subscript": frozenset({"BINARY_SUBSCR"}),
-}
-_FUSED = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST"})
-_CONSUMES = _PUSHES["attribute"] | _PUSHES["subscript"]
+_NAMES = frozenset(
+    {
+        *("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"),
+        *("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF", "LOAD_FAST_BORROW"),
+    }
+)
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_FUSED = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _LOAD_ATTR = operation("LOAD_ATTR")
 _EXTRA_STACK = 4
@@ -200,12 +194,12 @@ class _Binder:
         called = {instruction.location for instruction in instructions if instruction.name in _CALLS}
         joined: dict[Binding, tuple[list[Instruction], list[Instruction]]] = {}
         for binding in self._bindings:
-            if called.isdisjoint(binding.calls):
+            if called.isdisjoint(binding.calls) or self._is_refused(binding):
                 continue
             pushes = self._fused(binding) + [
                 instruction
                 for instruction in instructions
-                if instruction.location in binding.callee and instruction.name in _PUSHES[binding.form]
+                if instruction.location in binding.callee and _form_of(instruction) == binding.form
             ]
             if not pushes:
                 continue
@@ -213,18 +207,27 @@ class _Binder:
             consumers = [
                 instruction
                 for instruction in instructions
-                if instruction.location in places and instruction.name in _CONSUMES
+                if instruction.location in places and _form_of(instruction) in ("attribute", "subscript")
             ]
             if self._is_plain(binding, pushes, consumers):
                 joined[binding] = (pushes, consumers)
         return joined
+
+    def _is_refused(self, binding: Binding) -> bool:
+        """Refuse a call of a form that does not work on this interpreter."""
+        try:
+            refuse_shape(binding.form)
+        except WeavingError as error:
+            self._refuse(binding, error.message)
+            return True
+        return False
 
     def _fused(self, binding: Binding) -> list[Instruction]:
         """Return the fused instructions of Python 3.13 that push the callee after another value.
 
         They have the other value's position, but the PUSH_NULL behind them has the callee's.
         """
-        if not (_3_13 and binding.form == "name"):
+        if not (SINCE_3_13 and binding.form == "name"):
             return []
         instructions = self._assembly.instructions
         return [
@@ -275,8 +278,17 @@ class _Binder:
         _call_bind(emitter, site.bind_received if is_pair else site.bind_saved if count else site.bind)
         if is_method:
             emitter.put("PUSH_NULL")
-            if not _3_13:
+            if not SINCE_3_13:
                 emitter.put("SWAP", 2)
+
+
+def _form_of(instruction: Instruction) -> str:
+    """Return what an instruction loads: a `name`, an `attribute` or a `subscript`; an empty string for another one."""
+    if instruction.name in _NAMES:
+        return "name"
+    if instruction.name in _ATTRIBUTES:
+        return "attribute"
+    return "subscript" if is_subscript(instruction.opcode, instruction.argument) else ""
 
 
 def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> Instruction:
@@ -285,10 +297,10 @@ def _save(emitter: Emitter, instruction: Instruction, saves: Sequence[str]) -> I
     The given instruction object becomes the first of the copying ones, so that jumps to it stay valid.
     """
     consumer = Instruction(instruction.opcode, instruction.argument, None, instruction.location)
-    is_subscript = instruction.name == "BINARY_SUBSCR"
+    has_key = _form_of(instruction) == "subscript"
     before = len(emitter.instructions)
     for role in sorted(saves, key=lambda role: role == "key"):
-        if not is_subscript:
+        if not has_key:
             emitter.put("COPY", 1)  # r -> r, r
         elif role == "receiver":
             emitter.put("COPY", 2)  # c, k -> c, k, c
@@ -308,8 +320,8 @@ def _make_plain(instruction: Instruction) -> bool:
     if instruction.name == "LOAD_METHOD":
         instruction.opcode = _LOAD_ATTR
         return True
-    pushes_receiver = instruction.name == "LOAD_ATTR" and _3_12 and instruction.argument & 1
-    if pushes_receiver or (instruction.name == "LOAD_GLOBAL" and _3_13 and instruction.argument & 1):
+    pushes_receiver = instruction.name == "LOAD_ATTR" and SINCE_3_12 and instruction.argument & 1
+    if pushes_receiver or (instruction.name == "LOAD_GLOBAL" and SINCE_3_13 and instruction.argument & 1):
         instruction.argument &= ~1
         return True
     return False
@@ -317,7 +329,7 @@ def _make_plain(instruction: Instruction) -> bool:
 
 def _call_bind(emitter: Emitter, bind: Any) -> None:
     """Replace the top of the stack by the result of calling `bind` with it."""
-    if _3_13:
+    if SINCE_3_13:
         emitter.constant(bind)
         emitter.put("SWAP", 2)
         emitter.put("PUSH_NULL")

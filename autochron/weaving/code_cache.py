@@ -31,6 +31,7 @@ from autochron._runtime import unpatched
 from autochron._runtime.unpatched import os
 from autochron.effects.undisturbed import undisturbed
 from autochron.weaving import gate
+from autochron.weaving.assembler_choice import KEY
 from autochron.weaving.gate import GATE, Point
 
 _FORMAT = b"autochron-plan-2"
@@ -111,7 +112,7 @@ class CodeCache:
             folder: where the entries are.
             key: all that the entries depend on besides module and source; its `repr` identifies it.
         """
-        self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize, _HAS_COLUMNS)
+        self._key = (*key, MAGIC_NUMBER.hex(), sys.flags.optimize, _HAS_COLUMNS, KEY)
         self._top = folder
         self._secret: bytes | None = None
         self.refusal: str | None = None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+from autochron._runtime.instruction_set import (
+    COMMON_NONE,
+    JUMP_IF,
+    SINCE_3_12,
+    SINCE_3_13,
+    SINCE_3_15,
+    SUBSCRIPT,
+    SUBSCRIPT_ARGUMENT,
+)
 from autochron.weaving.assembly import NO_LOCATION, Instruction, Location, operation
-
-_3_12 = sys.version_info >= (3, 12)
-_3_13 = sys.version_info >= (3, 13)
 
 
 class Emitter:
@@ -50,6 +55,13 @@ class Emitter:
             self.constants.append(value)
         self.put("LOAD_CONST", index)
 
+    def none(self) -> None:
+        """Push None."""
+        if SINCE_3_15:
+            self.put("LOAD_COMMON_CONSTANT", COMMON_NONE)
+        else:
+            self.constant(None)
+
     def call_on(self, function: object, *depths: int) -> None:
         """Call a function with copies of stack items; `depths` count from the top, which is 1, before the call."""
         self.function(function)
@@ -59,17 +71,21 @@ class Emitter:
 
     def jump_if_none(self, target: Instruction) -> None:
         """Pop the top of the stack and jump forward if it is None."""
-        self.put("POP_JUMP_IF_NONE" if _3_12 else "POP_JUMP_FORWARD_IF_NONE", 0, target)
+        self.put(f"{JUMP_IF}NONE", 0, target)
 
     def jump_if_true(self, target: Instruction) -> None:
         """Pop the top of the stack and jump forward if it is true."""
-        if _3_13:
+        if SINCE_3_13:
             self.put("TO_BOOL")
-        self.put("POP_JUMP_IF_TRUE" if _3_12 else "POP_JUMP_FORWARD_IF_TRUE", 0, target)
+        self.put(f"{JUMP_IF}TRUE", 0, target)
+
+    def subscript(self) -> None:
+        """Replace a container and a key by the item."""
+        self.put(SUBSCRIPT, SUBSCRIPT_ARGUMENT)
 
     def function(self, value: object) -> None:
         """Push a callable and a NULL in the order that CALL requires, which takes two slots."""
-        if _3_13:
+        if SINCE_3_13:
             self.constant(value)
             self.put("PUSH_NULL")
         else:
@@ -78,7 +94,7 @@ class Emitter:
 
     def call(self, count: int) -> None:
         """Call the callable below `count` arguments."""
-        if not _3_12:
+        if not SINCE_3_12:
             self.put("PRECALL", count)
         self.put("CALL", count)
 
@@ -91,13 +107,15 @@ class Emitter:
         Returns:
             The instruction that yields and the one at the end.
         """
-        self.constant(None)
+        if SINCE_3_15:
+            self.put("PUSH_NULL")
+        self.none()
         send = Instruction(operation("SEND"))
         self.place(send)
-        yielding = self.put("YIELD_VALUE", (1 if _3_13 else 2) if _3_12 else 0)
+        yielding = self.put("YIELD_VALUE", (1 if SINCE_3_13 else 2) if SINCE_3_12 else 0)
         self.put("RESUME", resume)
         self.put("JUMP_BACKWARD_NO_INTERRUPT", 0, send)
-        end = Instruction(operation("END_SEND") if _3_12 else operation("NOP"))
+        end = Instruction(operation("END_SEND") if SINCE_3_12 else operation("NOP"))
         self.place(end)
         send.target = end
         return yielding, end

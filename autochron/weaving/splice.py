@@ -20,33 +20,36 @@ Comments and docstrings write the evaluation stack as `[bottom, …, top]`.
 
 from __future__ import annotations
 
-import sys
 from types import CodeType
 from typing import Any
 
 from autochron._runtime import codeflags
+from autochron._runtime.instruction_set import (
+    AFTER_AWAIT,
+    AFTER_YIELD,
+    AFTER_YIELD_FROM,
+    AT_START,
+    DEPTH_ONE,
+    JUMP_IF,
+    RESUME_KIND,
+    SENT_SLOTS,
+    SINCE_3_12,
+    SINCE_3_13,
+)
 from autochron.errors import WeavingError
 from autochron.weaving import gate
+from autochron.weaving.assembler import assemble, disassemble, refuse_shape
 from autochron.weaving.assembly import (
     NO_LOCATION,
     OPCODES,
     Handler,
     Instruction,
     Location,
-    assemble,
-    disassemble,
     operation,
     stack_depths,
 )
 from autochron.weaving.emitter import Emitter
 
-_3_12 = sys.version_info >= (3, 12)
-_3_13 = sys.version_info >= (3, 13)
-
-_RESUME_KIND = 3
-_AT_START, _AFTER_YIELD, _AFTER_YIELD_FROM, _AFTER_AWAIT = range(4)
-_DEPTH_ONE = 4
-"""3.13: a bit of RESUME that lets `close` drop a frame without running it."""
 _STOP_ITERATION_ERROR = 3
 _ASYNC_GENERATOR_WRAP = 4
 
@@ -77,6 +80,7 @@ class _Splice:
         self.code = code
         self.point = point
         self.kind = codeflags.function_kind(code)
+        refuse_shape(self.kind)
         self.assembly = disassemble(code)
         self.constants: list[Any] = list(code.co_consts)
         self.cover: dict[int, _Cover] = {}
@@ -109,7 +113,7 @@ class _Splice:
         resume = OPCODES["RESUME"]
         for index, instruction in enumerate(self.assembly.instructions):
             if instruction.opcode == resume:
-                if instruction.argument & _RESUME_KIND != _AT_START:
+                if instruction.argument & RESUME_KIND != AT_START:
                     break
                 return index
         raise WeavingError("its code does not begin as the compiler's code does")
@@ -189,11 +193,11 @@ class _Splice:
         emit = self._emitter()
         emit.constant(gate.GATE)
         emit.constant(_ZERO)
-        emit.put("BINARY_SUBSCR")
+        emit.subscript()
         emit.put("COPY", 1)
         emit.jump_if_none(body)
         emit.put("PUSH_NULL")
-        if not _3_13:
+        if not SINCE_3_13:
             emit.put("SWAP", 2)
         emit.constant(self.point)
         self._arguments(emit)
@@ -206,7 +210,7 @@ class _Splice:
         getattr(self, f"_serve_{self.kind}")(emit)
         if substitution is not body:
             self._substitute(emit, substitution)
-        if not _3_13:
+        if not SINCE_3_13:
             # A signal handler may raise where a loop jumps back to the body's start. Up to 3.12 CPython then looks up the
             # instruction before the jump's target in the table, so that must be covered as the body is.
             self.guarded.append(emit.put("NOP"))
@@ -264,36 +268,36 @@ class _Splice:
     def _serve_coroutine(self, emit: Emitter) -> None:
         emit.call_on(gate.serve_async, 1)
         emit.put("GET_AWAITABLE", 0)
-        self._delegate_to(emit, _AFTER_AWAIT)
+        self._delegate_to(emit, AFTER_AWAIT)
         emit.put("UNPACK_SEQUENCE", 2)
         self._return_or_raise(emit)
 
     def _serve_generator(self, emit: Emitter) -> None:
         emit.call_on(gate.serve_items, 1)
-        self._delegate_to(emit, _AFTER_YIELD_FROM)
+        self._delegate_to(emit, AFTER_YIELD_FROM)
         emit.put("UNPACK_SEQUENCE", 2)
         self._return_or_raise(emit)
 
     def _serve_async_generator(self, emit: Emitter) -> None:
         step = Instruction(operation("NOP"))
-        emit.constant(None)
+        emit.none()
         emit.place(step)  # [serving, sent]
         emit.call_on(gate.serve_step, 2, 1)
         emit.put("SWAP", 2)
         emit.put("POP_TOP")
         emit.put("GET_AWAITABLE", 0)
-        self._delegate_to(emit, _AFTER_AWAIT)
+        self._delegate_to(emit, AFTER_AWAIT)
         emit.put("UNPACK_SEQUENCE", 3)  # [serving, item, error, done]
         item = Instruction(operation("POP_TOP"))
-        emit.put("POP_JUMP_IF_FALSE" if _3_12 else "POP_JUMP_FORWARD_IF_FALSE", 0, item)
+        emit.put(f"{JUMP_IF}FALSE", 0, item)
         self._return_or_raise(emit)
         emit.place(item)
-        if _3_12:
+        if SINCE_3_12:
             emit.put("CALL_INTRINSIC_1", _ASYNC_GENERATOR_WRAP)
         else:
             emit.put("ASYNC_GEN_WRAP")
-        yielding = emit.put("YIELD_VALUE", 1 if _3_12 and not _3_13 else 0)
-        resume = emit.put("RESUME", _AFTER_YIELD)
+        yielding = emit.put("YIELD_VALUE", 1 if SINCE_3_12 and not SINCE_3_13 else 0)
+        resume = emit.put("RESUME", AFTER_YIELD)
         emit.put("JUMP_BACKWARD", 0, step)
         self._catch_thrown_at_serving(yielding, resume, step)
 
@@ -305,7 +309,7 @@ class _Splice:
         emit.jump_if_true(reraise)
         emit.put("POP_TOP")
         emit.put("POP_TOP")
-        emit.constant(None)
+        emit.none()
         emit.put("JUMP_BACKWARD", 0, step)
         emit.place(reraise)
         self._add_tail(emit, None)
@@ -314,13 +318,13 @@ class _Splice:
     def _delegate_to(self, emit: Emitter, resume: int) -> None:
         """Drive an iterator to its end: [serving, iterator] becomes [serving, the iterator's value]."""
         yielding, end = emit.delegate_to(resume)
-        if _3_12:
+        if SINCE_3_12:
             # CLEANUP_THROW turns the StopIteration of a `throw` into the value; 3.11 does so in C.
             tail = self._emitter()
             first = tail.put("CLEANUP_THROW")
             tail.put("JUMP_BACKWARD", 0, end)
             self._add_tail(tail, None)
-            self.cover[id(yielding)] = (first, 3, False)  # [serving, iterator, sent]
+            self.cover[id(yielding)] = (first, 1 + SENT_SLOTS, False)  # [serving, iterator, (NULL,) sent]
 
     # --- the body --------------------------------------------------------------------------------------------------
 
@@ -338,7 +342,7 @@ class _Splice:
                 edited += self._leave(instruction)
             elif size := self._item_size(body, index):
                 edited += self._hand_out(body[index : index + size], depth)
-            elif name == "GET_YIELD_FROM_ITER" and self.kind == "generator" and not _3_12:
+            elif name == "GET_YIELD_FROM_ITER" and self.kind == "generator" and not SINCE_3_12:
                 edited.append(instruction)
                 edited += self._delegate(instruction, depth)
                 size = 1
@@ -352,8 +356,8 @@ class _Splice:
         """Return how many instructions from here on yield an item; 0 if none is yielded here."""
         name = body[index].name
         if self.kind == "generator" and name == "YIELD_VALUE":
-            after = body[index + 1].argument & _RESUME_KIND
-            return 2 if after == _AFTER_YIELD or (after == _AFTER_YIELD_FROM and _3_12) else 0
+            after = body[index + 1].argument & RESUME_KIND
+            return 2 if after == AFTER_YIELD or (after == AFTER_YIELD_FROM and SINCE_3_12) else 0
         if self.kind == "async_generator" and (
             name == "ASYNC_GEN_WRAP"
             or (name == "CALL_INTRINSIC_1" and body[index].argument == _ASYNC_GENERATOR_WRAP)
@@ -409,9 +413,9 @@ class _Splice:
         moved = Instruction(first.opcode, first.argument, None, first.location)
         yielded = [moved, *old[1:]]
         yielding = yielded[-2]
-        if _3_13:
-            resume.argument &= ~_DEPTH_ONE  # else `close` would drop the frame without running `fail`
-        elif _3_12:
+        if SINCE_3_13:
+            resume.argument &= ~DEPTH_ONE  # else `close` would drop the frame without running `fail`
+        elif SINCE_3_12:
             yielding.argument += 1
         emit = self._emitter(first.location)
         emit.put("COPY", token)

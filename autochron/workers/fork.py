@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, NoReturn, TypeAlias
@@ -66,7 +67,11 @@ def fork_process() -> int:
     """Fork this process by the original `os.fork`, which the program can't have replaced; return as that does."""
     fork = unpatched.fork
     assert fork is not None  # noqa: S101 - the caller has checked that forks exist
-    process: int = fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # of other threads, which what is forked does not need
+        process: int = fork()
     return process
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from autochron.envelope import codec
+from autochron.envelope.tracebacks import with_traceback_frames
 
 
 def error_of(call):
@@ -41,3 +42,11 @@ def test_a_frame_of_a_package_is_stored_without_its_folder_and_restored_with_the
     assert os.path.dirname(msgspec.__file__).encode() not in body
     restored = traceback.extract_tb(codec.decode(body).__traceback__)
     assert all(os.path.exists(frame.filename) for frame in restored if "hypothesis" in frame.filename)
+
+
+def test_a_frame_without_columns_is_shown_without_marks_below_its_line(tmp_path):
+    file = tmp_path / "lib.py"
+    file.write_text("def fail():\n    raise ValueError('no')\n")
+    error = with_traceback_frames(ValueError("no"), [[str(file), 2, "fail"]])
+    expected = f"  File \"{file}\", line 2, in fail\n    raise ValueError('no')\n"
+    assert traceback.format_tb(error.__traceback__) == [expected]

@@ -580,9 +580,10 @@ def messages_of(*calls):
 FACTORIES = {
     "none": lambda: sqlite3.connect("data.db"),
     "by name": lambda: sqlite3.connect("data.db", factory=CountingConnection),
-    "by place": lambda: sqlite3.connect("data.db", 5.0, 0, None, True, CountingConnection),
     "the database by name": lambda: sqlite3.connect(database="data.db", factory=CountingConnection),
 }
+if sys.version_info < (3, 15):
+    FACTORIES["by place"] = lambda: sqlite3.connect("data.db", 5.0, 0, None, True, CountingConnection)
 
 
 @pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")  # since 3.13

@@ -35,7 +35,9 @@ def facts_of_code(code):
     return {
         **{name: getattr(code, name) for name in SAME},
         "docstring": code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else None,
-        "constants": [repr(constant) for constant in plain if type(constant) is not int],
+        "constants": [
+            repr(constant) for constant in plain if constant is not None and type(constant) is not int
+        ],
         "positions": without_repeats(constant for constant in code.co_positions() if constant != (None,) * 4),
         "lines": without_repeats(line for _, _, line in code.co_lines() if line is not None),
         "line starts": without_repeats(line for _, line in dis.findlinestarts(code) if line is not None),

@@ -132,7 +132,7 @@ def test_a_profiler_sees_the_same_calls_and_returns(way):
 
 
 @pytest.mark.xfail(
-    sys.version_info >= (3, 13),
+    sys.version_info[:2] == (3, 13),
     reason="3.13 drops a generator outside every try without running it; a woven one runs, to tell the handler",
     strict=True,
 )

@@ -27,8 +27,8 @@ _REFLECTING = frozenset({"locals", "globals", "eval", "exec", "vars"})
 """Builtins that reach a value without its name."""
 _NO_NODES = frozenset(
     {
-        "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "op", "ops",
-        "rest", "simple", "tag", "type_comment", "type_ignores"
+        "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "is_lazy", "kind", "level", "module", "name", "op",
+        "ops", "rest", "simple", "tag", "type_comment", "type_ignores"
     }
 )  # fmt: skip
 """Fields of nodes that hold no expression or statement."""

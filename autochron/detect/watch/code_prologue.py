@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import functools
 import opcode
-import sys
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
+
+from autochron._runtime.instruction_set import JUMP_IF, SINCE_3_12, SINCE_3_13, cache_units
+
+_CACHES = cache_units()
 
 _NO_LOCATION = 15
 """The kind of an entry in a line table whose code is on no line."""
@@ -67,10 +70,7 @@ def with_answer(
     parts = [
         _call_operations(len(code.co_consts), parameters),
         _operation("COPY", 1),
-        # On 3.11 the name of a jump includes its direction.
-        _operation(
-            "POP_JUMP_FORWARD_IF_NONE" if sys.version_info < (3, 12) else "POP_JUMP_IF_NONE", len(answer) // 2
-        ),
+        _operation(f"{JUMP_IF}NONE", len(answer) // 2),
         answer,
         _operation("POP_TOP"),
     ]
@@ -88,10 +88,10 @@ def _call_operations(constant: int, parameters: tuple[int, ...]) -> bytes:
     count = len(parameters)
     load = _operation("LOAD_CONST", constant)
     parts = [load, _operation("PUSH_NULL")]
-    if sys.version_info < (3, 13):
+    if not SINCE_3_13:
         parts.reverse()
     parts += [_operation("LOAD_FAST", index) for index in parameters]
-    if sys.version_info < (3, 12):
+    if not SINCE_3_12:
         parts.append(_operation("PRECALL", count))
     parts.append(_operation("CALL", count))
     return b"".join(parts)
@@ -104,14 +104,7 @@ def _operation(name: str, argument: int = 0) -> bytes:
         for shift in (24, 16, 8)
         if argument >> shift
     )
-    return extended + bytes((opcode.opmap[name], argument & 0xFF)) + b"\0\0" * _caches(name)
-
-
-def _caches(name: str) -> int:
-    """Return the number of code units of an instruction that are inline caches."""
-    entries: Any = opcode._inline_cache_entries  # type: ignore[attr-defined]  # noqa: SLF001 - `dis` reads it, too
-    # A list by opcode until 3.12, a dict by name since.
-    return int(entries.get(name, 0) if isinstance(entries, dict) else entries[opcode.opmap[name]])
+    return extended + bytes((opcode.opmap[name], argument & 0xFF)) + b"\0\0" * _CACHES[opcode.opmap[name]]
 
 
 @functools.cache

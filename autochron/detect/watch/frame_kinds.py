@@ -51,7 +51,9 @@ PROCESS = frozenset({("multiprocessing.process", "BaseProcess.run")})
 RUNNERS = _THREAD | POOL | LOOP | PROCESS
 """The functions that call what was handed over to them elsewhere, as (module, qualified name)."""
 
-_THIN = frozenset({("asyncio.base_events", "BaseEventLoop.time")})
+_THIN = frozenset(
+    {("asyncio.base_events", "BaseEventLoop.time"), ("concurrent.futures.thread", "WorkerContext.run")}
+)
 """Plumbing that returns a source's value to its caller. To patch it as well would cost each turn of a loop more."""
 
 
