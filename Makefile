@@ -1,9 +1,9 @@
-# Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11, 3.12 or 3.13).
+# Every target works first in a fresh clone: it makes .venv as needed. PYTHON= names the interpreter (3.11 to 3.15).
 PY := .venv/bin/python
 # anyio's plugin imports trio in each worker, and no test uses it.
 PYTEST_ARGS ?= -n auto -p no:anyio
 
-.PHONY: test demo check bench study frameworks pythons release-check lock clean venv
+.PHONY: test demo check bench study frameworks pythons pythons-test release-check lock clean venv
 
 test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -33,8 +33,13 @@ frameworks: venv
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
 	$(PY) -m pytest $(PYTEST_ARGS) --thorough --results frameworks tests/packs tests/rules/test_packs.py tests/frameworks
 
+# What Debian has of the newer Pythons, in the user's cache: half a minute.
 pythons:
-	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run
+	.ci/pythons
+
+# Every test on every Python that is here, and the table of docs/pythons.md: two hours.
+pythons-test: pythons
+	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run; $(PY) -m bench.pythons --write docs/pythons.md
 
 release-check: check
 	$(PY) -m build --no-isolation

@@ -205,6 +205,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": ".".join(map(str, sys.version_info[:3])),
         "tests": {kind: len(reports) for kind, reports in outcomes.items()},
+        "folders": by_folder(outcomes),
         "failed": sorted({report.nodeid for kind in ("failed", "error") for report in outcomes[kind]}),
         "libraries": libraries_of_packs(config.rootpath / "rules"),
     }
@@ -214,6 +215,22 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     terminalreporter.write_line(f"results: {file.relative_to(config.rootpath)}")
+
+
+def by_folder(outcomes: dict[str, list[Any]]) -> dict[str, dict[str, int]]:
+    """Return how many tests of each folder passed and failed; of those that ran."""
+    counts: dict[str, dict[str, int]] = {}
+    for kind, counted in (
+        ("passed", "passed"),
+        ("xfailed", "passed"),
+        ("failed", "failed"),
+        ("error", "failed"),
+    ):
+        for report in outcomes[kind]:
+            folder = "/".join(report.nodeid.partition("::")[0].split("/")[1:-1]) or "."
+            count = counts.setdefault(folder, {"passed": 0, "failed": 0})
+            count[counted] += 1
+    return dict(sorted(counts.items()))
 
 
 def libraries_of_packs(folder: Path) -> dict[str, str]:

@@ -198,8 +198,11 @@ class _Binder:
                 continue
             pushes = self._fused(binding) + [
                 instruction
-                for instruction in instructions
-                if instruction.location in binding.callee and _form_of(instruction) == binding.form
+                for instruction, after in pairwise(instructions)
+                if instruction.location in binding.callee
+                and _form_of(instruction) == binding.form
+                # What an annotation in a class looks a name up in has the name's position, too.
+                and not after.name.startswith("LOAD_FROM_DICT_OR_")
             ]
             if not pushes:
                 continue

@@ -251,8 +251,16 @@ FORMS = {
     "partial": Form("add(...)", "add", "import functools\ndef plus(a, b): return a + b\nadd = functools.partial(plus, 1)\ndef main(): return add(2)\n", "add"),
     "callable object": Form("tool(...)", "Tool", "class Tool:\n    def __call__(self, x): return x\ntool = Tool()\ndef main(): return tool(1)\n"),
     "made in a loop": Form("made(...)", "made made", "import broker\ndef main():\n    out = []\n    for n in 'ab':\n        made = broker.maker(n)\n        out.append(made(1))\n    return out\n"),
+    "annotation in a class": Form("f(...)", "f", "def f(x): return x\ndef main():\n    class C:\n        y: f(1)\n    return C.__annotations__\n"),
+    "dataclass with a call in an annotation": Form("f(...)", "f", "import dataclasses\ndef f(x): return int\ndef main():\n    @dataclasses.dataclass\n    class C:\n        y: f(1) | None = None\n    return repr(C())\n"),
     # --- within ---
     "within a function": Form("f(...)", "f", "def f(x): return x\ndef one(): return f(1)\ndef main(): return one(), f(2)\n", within="agent:one"),
     "within a class": Form("f(...)", "f f", "def f(x): return x\nclass A:\n    def one(self): return f(1)\n    def two(self): return f(2)\ndef main(): return A().one(), A().two(), f(3)\n", within="agent:A.*"),
     "not within another module": Form("f(...)", "", "def f(x): return x\ndef main(): return f(2)\n", within="other"),
 }  # fmt: skip
+if sys.version_info >= (3, 12):
+    FORMS["type statement in a class"] = Form(
+        "f(...)",
+        "f",
+        "def f(x): return x\ndef main():\n    class C:\n        type Y = f(1)\n    return C.Y.__value__\n",
+    )
