@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any
 
 from autochron.matching.calls import call_sites
 from autochron.matching.sites import call_rule
 from autochron.model import BoundaryRule, CallSelector, Place
 from autochron.ports import WovenHandler
-from autochron.weaving import gate
+from autochron.weaving import assembly, gate, portable
 from autochron.weaving.binding import bind_calls, bindings_of
 from autochron.weaving.ledger import Ledger
 from autochron.weaving.weave import Mark, weave_function
@@ -20,13 +23,18 @@ PASSING = 200.0
 ELSEWHERE = 100.0
 
 _SITES = """
-class Other:
-    def sell(self, number):
-        return number
 def calls(receiver, count):
     for _ in range(count):
         receiver.sell(1)
 """
+
+
+class _Other:
+    """A class that lasts as a program's do: what is known of it is kept."""
+
+    def sell(self, number: int) -> int:
+        """Return the number."""
+        return number
 
 
 class _Through:
@@ -105,6 +113,34 @@ def run(size: Size) -> Iterable[Figure]:
         samples=medians(times),
     )
 
+    codes = [
+        constant
+        for constant in compile(inspect.getsource(argparse), "argparse.py", "exec").co_consts
+        if isinstance(constant, CodeType)
+    ]
+    functions = [each for code in codes for each in (code, *code.co_consts) if isinstance(each, CodeType)]
+    times = turn_about(
+        {"own": _built(functions, assembly), "portable": _built(functions, portable)}, size.rounds
+    )
+    yield Figure(
+        benchmark="weaving",
+        name="the portable assembler, a function of argparse",
+        value=medians(times)["portable"] / len(functions) * 1e6,
+        unit="µs",
+        against=f"our own takes {medians(times)['own'] / len(functions) * 1e6:.0f} µs",
+        samples=medians(times),
+    )
+
+
+def _built(functions: list[CodeType], assembler: Any) -> Callable[[], None]:
+    """Take each function apart and put it together again."""
+
+    def run() -> None:
+        for code in functions:
+            assembler.assemble(assembler.disassemble(code))
+
+    return run
+
 
 def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
     """Make calls of a method that may be another class's, as far as the source tells."""
@@ -126,7 +162,7 @@ def _sites(calls: int, *, bound: bool) -> Callable[[], None]:
         assert [binding.bound for binding in bindings] == [1]
     space: dict[str, Any] = {}
     exec(code, space)
-    receiver = space["Other"]()
+    receiver = _Other()
 
     def run() -> None:
         gate.switch_on(_Passing())
