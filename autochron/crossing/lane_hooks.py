@@ -228,14 +228,13 @@ def _thread_start(original: Any, carried: Callable[[], Current | None]) -> Any:
 def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
     def _bootstrap_inner(thread: Any) -> None:
         root, token = thread.__dict__.pop(_ROOT_ATTRIBUTE, None), None
-        context = thread._context if _HAVE_CONTEXTS else None  # noqa: SLF001 - there is no other way to it
+        context = getattr(thread, "_context", None) if _HAVE_CONTEXTS else None
         if root is not None:
             if context is None:
                 CURRENT.set(root)
             else:
-                with contextlib.suppress(
-                    RuntimeError
-                ):  # if another thread is in it, which `original` raises, too
+                # It raises RuntimeError if another thread is in the context, as `original` does then.
+                with contextlib.suppress(RuntimeError):
                     token = context.run(CURRENT.set, root)
             if is_context_run(getattr(thread, "_target", None)):
                 HELD.root = root
@@ -251,10 +250,9 @@ def _thread_run(original: Any, _carried: Callable[[], Current | None]) -> Any:
     return _bootstrap_inner
 
 
-def _create_interpreter(original: Any, carried: Callable[[], Current | None]) -> Any:
+def _create_interpreter(original: Any, _carried: Callable[[], Current | None]) -> Any:
     def create(*args: Any, **kwargs: Any) -> Any:
-        if carried() is not None:
-            MADE_INTERPRETERS.append(True)
+        MADE_INTERPRETERS.append(True)
         try:
             return original(*args, **kwargs)
         except BaseException as error:
