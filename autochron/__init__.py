@@ -49,6 +49,11 @@ if _refusal:
         raise SystemExit(2)
     raise ImportError(_refusal)
 
+if sys.version_info >= (3, 15):
+    from autochron._runtime import lazy_imports
+
+    lazy_imports.keep_ours()
+
 if (
     TYPE_CHECKING
 ):  # not `typing`'s: its import takes 5 ms, and `autochron run` may import this module in two processes

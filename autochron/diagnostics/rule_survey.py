@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -133,6 +134,8 @@ def compiled(path: str) -> CodeType | None:
     if source is None:
         return None
     try:
-        return compile(source, path, "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python gives them where the program imports it
+            return compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib._bootstrap_external as external
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib._bootstrap import _call_with_frames_removed  # type: ignore[attr-defined]
 from types import CodeType, ModuleType
@@ -492,7 +493,8 @@ def _code_of(name: str, module: ModuleType) -> CodeType | None:
     if not file or not file.endswith(".py"):
         return None
     try:
-        with open(file, "rb") as source:
+        with open(file, "rb") as source, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has given them already, when it was imported
             return compile(source.read(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
         return None

@@ -109,3 +109,52 @@ def test_a_module_that_is_imported_lazily_is_woven_where_it_is_first_used(run):
     assert recorded.text.startswith("False\n")
     assert recorded.text.endswith(" 6 True\n")
     assert "add ×1, double ×1" in recorded.said
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="the mode is new in 3.15")
+def test_a_program_whose_imports_are_all_lazy_is_recorded(run):
+    recorded = run(
+        "import sys, lib, colorsys\n"
+        "print(sys.get_lazy_imports(), 'lib' in sys.modules, 'colorsys' in sys.modules)\n"
+        "print(lib.add(1, 2) > 0, 'lib' in sys.modules)\n",
+        PYTHON_LAZY_IMPORTS="all",
+    )
+    assert recorded.text == "all False False\nTrue True\n"
+    assert "add ×1" in recorded.said
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="filters are new in 3.15")
+def test_a_filter_of_the_programs_hears_of_its_own_imports_only(run):
+    recorded = run(
+        "import sys\n"
+        "def heard(importing, imported, names):\n"
+        "    print(importing, imported)\n"
+        "    return imported != 'lib'\n"
+        "sys.set_lazy_imports_filter(heard)\n"
+        "lazy import lib\n"
+        "lazy import colorsys\n"
+        "print('lib' in sys.modules, 'colorsys' in sys.modules, sys.get_lazy_imports_filter() is heard)\n"
+        "print(lib.add(1, 2) > 0)\n"
+        "sys.set_lazy_imports_filter(None)\n"
+        "try:\n"
+        "    sys.set_lazy_imports_filter(3)\n"
+        "except (TypeError, ValueError) as error:\n"
+        "    print(type(error).__name__, sys.get_lazy_imports_filter())\n"
+    )
+    assert recorded.text.splitlines()[:4] == ["__main__ lib", "__main__ colorsys", "True False True", "True"]
+    assert recorded.text.endswith(" None\n")
+
+
+def test_a_warning_of_the_compiler_is_given_as_often_as_without(tmp_path):
+    agent = "import lib\nx = 5 is 1\nprint(lib.double(2))\n"
+    rules = 'version = 1\n\n[[boundary]]\nname = "double"\nkind = "tool"\ncall = "lib.double($n)"\n'
+    processes.write(tmp_path, {"lib.py": LIB, "agent.py": agent, "autochron.toml": rules})
+    counts = [
+        command.said.count("SyntaxWarning")
+        for command in (
+            processes.python(tmp_path, "agent.py", fresh=True),
+            processes.autochron(tmp_path, "run", "agent.py", fresh=True),
+            processes.autochron(tmp_path, "replay", "last", fresh=True),
+        )
+    ]
+    assert counts == [1, 1, 1]
