@@ -49,7 +49,7 @@ if _refusal:
         raise SystemExit(2)
     raise ImportError(_refusal)
 
-if sys.version_info >= (3, 15):
+if hasattr(sys, "set_lazy_imports_filter"):  # since Python 3.15
     from autochron._runtime import lazy_imports
 
     lazy_imports.keep_ours()
