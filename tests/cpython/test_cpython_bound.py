@@ -16,7 +16,7 @@ LISTED = tomllib.loads((comparison.HERE / "bound.toml").read_text(encoding="utf-
 
 
 # A build runs it on one interpreter: it takes long.
-@(pytest.mark.slow if sys.version_info >= (3, 13) else pytest.mark.thorough)
+@(pytest.mark.slow if sys.version_info >= (3, 14) else pytest.mark.thorough)
 @pytest.mark.timeout(3 * comparison.LIMIT)
 def test_binding_every_call_breaks_only_tests_that_an_ast_probe_breaks(tmp_path):
     plain, bound, probed = (comparison.run(mode, "calls", tmp_path) for mode in ("plain", "bound", "probed"))
