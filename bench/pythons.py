@@ -66,12 +66,22 @@ def table(kept: Sequence[dict[str, Any]]) -> str:
     rows = [
         ("", "", *(each["python"] for each in kept)),
         ("---", "---", *("---:" for _ in kept)),
-        *((f"`{name}`", about, *(_cell(each, [name]) for each in kept)) for name, about in _CORPORA.items()),
-        ("the others", "", *(_cell(each, _others(each)) for each in kept)),
+        *_ran(
+            [
+                (f"`{name}`", about, *(_cell(each, [name]) for each in kept))
+                for name, about in _CORPORA.items()
+            ]
+        ),
+        *_ran([("the others", "", *(_cell(each, _others(each)) for each in kept))]),
         ("**all**", "", *(_cell(each, each["folders"]) for each in kept)),
         ("run on", "", *(each["date"] for each in kept)),
     ]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _ran(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows in which a test ran on some version."""
+    return [row for row in rows if any(cell != "-" for cell in row[2:])]
 
 
 def _others(result: dict[str, Any]) -> list[str]:

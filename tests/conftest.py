@@ -251,7 +251,7 @@ def tried_frameworks(outcomes: dict[str, list[pytest.TestReport]]) -> dict[str, 
     for outcome in ("skipped", "passed", "failed", "error"):
         for report in outcomes[outcome]:
             for name, version, python in (
-                value for key, value in report.user_properties if key == "framework"
+                value for key, value in getattr(report, "user_properties", ()) if key == "framework"
             ):
                 frameworks.setdefault(name, {"version": version})[python] = outcome
     return dict(sorted(frameworks.items()))

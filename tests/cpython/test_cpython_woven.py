@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 )
 WHOLE = [name for name in GROUPS if name not in {"few", "on", "calls"}]
 WAITING = {"concurrent", "threads"}
-EACH_BUILD = ["first"]
+EACH_BUILD = ["first", "concurrent"]
 """The groups that every build runs, on one interpreter; `--thorough` runs all."""
 
 
