@@ -111,7 +111,7 @@ print(large.messages.create(model="claude", max_tokens=9, messages=messages).con
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_wrapped_clients_record_under_their_names_and_replay_without_a_provider(tmp_path):
     write(tmp_path, {"agent.py": CLIENTS})
     adopted(tmp_path)

@@ -291,7 +291,7 @@ _edit = st.tuples(
     _text,
 )
 @example([{"": None}], [("rename", 0, {"": None}, "token")], {}, "")
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_incremental_masking_equals_full_masking(messages, edits, tail, name: str) -> None:
     redactor = Redactor()
     messages = list(messages)

@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from bench import impact
 from tests.impact.test_impact import verdict
 from tests.packs.harness import needs
@@ -19,6 +21,7 @@ LABELS = {
 KINDS = {"clock", "random", "uuid", "env", "host", "files", "set-order"}
 
 
+@pytest.mark.thorough
 def test_each_site_of_a_langgraph_agent_gets_the_verdict_of_its_label(tmp_path):
     impact.record(str(tmp_path))
     report, seconds = impact.perturb(str(tmp_path))

@@ -201,7 +201,7 @@ BY_CHANCE = QUIET.replace("import os\n", "import os\nimport uuid\n\nASKED = {}\n
 )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("test", [TEST, RERUN], ids=["in process", "own process"])
 def test_a_mutant_that_answers_the_same_is_told_by_what_it_does(test, tmp_path):
     """It pays on another input, and answers that it did not; the next input starts from the state of before."""

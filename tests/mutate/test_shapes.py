@@ -204,6 +204,7 @@ def test_a_fix_in_place_is_studied(tmp_path):
     assert study_of_folder(folder, "--tool", "tools.py:refund").results == incident.results
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(400)
 def test_a_folder_made_from_a_trace_is_studied(tmp_path, monkeypatch):
     """Its test runs the agent with `replay.run()`, in which each mutant replaces the file."""
