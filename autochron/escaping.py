@@ -107,7 +107,9 @@ def html_text(text: str) -> str:
 
 def html_json(text: str) -> str:
     """Return JSON text for a `script` element. No end tag and no comment can begin in it."""
-    return "".join(_IN_JSON.get(character, character) for character in text)
+    for character, escape in _IN_JSON.items():  # fast, for texts of many megabytes
+        text = text.replace(character, escape)
+    return text
 
 
 def shell_word(text: str) -> str:

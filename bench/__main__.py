@@ -31,6 +31,7 @@ BENCHMARKS = (
     "masking",
     "graphs",
     "finding",
+    "viewing",
 )
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 

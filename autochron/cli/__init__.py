@@ -23,6 +23,7 @@ usage: autochron COMMAND ...
   replay    run it again from a trace:  autochron replay last
   incident  make a regression test:     autochron incident new last incidents/refund
   traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
+  view      look at a trace, or at two:  autochron view last
   check     calls that escape a record:  autochron check src
   impact    which of these calls matter: autochron impact last
   mutate    what a test of an incident notices: autochron mutate incidents/refund
@@ -37,7 +38,20 @@ _INTERRUPTED = 130
 """The status that a shell reports for a program which ctrl-C ended."""
 
 _COMMANDS = (
-    *("init", "run", "replay", "incident", "traces", "check", "impact", "mutate", "rules", "judge", "adopt"),
+    *(
+        "init",
+        "run",
+        "replay",
+        "incident",
+        "traces",
+        "view",
+        "check",
+        "impact",
+        "mutate",
+        "rules",
+        "judge",
+        "adopt",
+    ),
 )
 """Each is a module here with a function of its name, which takes the words after the command and returns the status."""
 

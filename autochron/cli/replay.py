@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
@@ -33,6 +34,7 @@ record disagree.
                     SQLite databases that it changes there are on a scratch copy in any case
   --trust DIGEST    run the command that the trace names, though it was not recorded here: the digest that the refusal names
   --strict          fail (1) also where something was too large to be compared
+  --html FILE       write a page of the replay beside its record, with the first difference marked
   --json            the result as JSON, on standard error
   --quiet           no report when all is the same
 """
@@ -40,7 +42,7 @@ record disagree.
 _OPTIONS = {
     "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
     "--rules": VALUE, "--store": VALUE, "--no-watch": FLAG, "--allow-unwoven": FLAG, "--strict": FLAG, "--json": FLAG,
-    "--allow-effects": FLAG, "--trust": VALUE,
+    "--allow-effects": FLAG, "--trust": VALUE, "--html": VALUE,
     "--quiet": FLAG, "-q": FLAG, "--help": FLAG, "-h": FLAG,
 }  # fmt: skip
 
@@ -69,12 +71,20 @@ def replay(arguments: list[str]) -> int:
         Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch),
         words[0],
         program,
-        reporter(quiet=bool(parsed.flags & {"--quiet", "-q"}), as_json="--json" in parsed.flags),
+        reporter(
+            quiet=bool(parsed.flags & {"--quiet", "-q"}), as_json="--json" in parsed.flags, page=_page(parsed)
+        ),
         wanted=_request(parsed),
         allow_unwoven="--allow-unwoven" in parsed.flags,
         words=("replay", *arguments),
         trusted=parsed.values.get("--trust"),
     )
+
+
+def _page(parsed: Parsed) -> str | None:
+    """Return the path of the page, which the program's own folder doesn't change; None if none is wanted."""
+    path = parsed.values.get("--html")
+    return None if path is None else os.path.abspath(path)
 
 
 def _split_program(words: list[str]) -> tuple[list[str], Command | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -15,6 +16,9 @@ from autochron.escaping import terminal_lines
 from autochron.model import Footer, Trace
 from autochron.ports import Store
 from autochron.store import open_store
+
+if TYPE_CHECKING:
+    from autochron.diff.crossings import Inputs
 
 _SYNOPSIS = """\
 list                          what is in the store
@@ -121,7 +125,7 @@ def store_url(options: Namespace) -> str:
     return options.store or default_store(options.rules or find_rule_file())
 
 
-def _open(options: Namespace, reference: str) -> tuple[Store, str]:
+def open_trace(options: Namespace, reference: str) -> tuple[Store, str]:
     """Open the store of a trace, or a trace file, and return it with the trace's reference in it."""
     if reference.endswith(".jsonl"):
         if not os.path.exists(reference):
@@ -130,6 +134,22 @@ def _open(options: Namespace, reference: str) -> tuple[Store, str]:
             )
         return open_store(reference), "last"
     return store_of(options), reference
+
+
+def inputs_option(options: Namespace, command: str) -> Inputs:
+    """Return the value of `--inputs`.
+
+    Raises:
+        UsageError: there is no such value.
+    """
+    from autochron.diff.crossings import INPUTS  # lazy: for a comparison alone
+
+    inputs = next((known for known in INPUTS if known == options.inputs), None)
+    if inputs is None:
+        raise UsageError(
+            f"{command}: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {options.inputs}"
+        )
+    return inputs
 
 
 def _list(options: Namespace) -> int:
@@ -142,7 +162,7 @@ def _list(options: Namespace) -> int:
 def _show(options: Namespace, reference: str) -> int:
     from autochron.report.traces import write_trace, write_tree
 
-    store, name = _open(options, reference)
+    store, name = open_trace(options, reference)
     as_json = options.json
     if as_json or options.full:
         write_trace(store.load(name), sys.stdout, as_json=as_json)
@@ -152,16 +172,11 @@ def _show(options: Namespace, reference: str) -> int:
 
 
 def _diff(options: Namespace, first: str, second: str) -> int:
-    from autochron.diff.crossings import INPUTS
     from autochron.diff.traces import differ
     from autochron.report.comparison import write_comparison
 
-    inputs = next((known for known in INPUTS if known == options.inputs), None)
-    if inputs is None:
-        raise UsageError(
-            f"autochron traces: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {options.inputs}"
-        )
-    places = (_open(options, reference) for reference in (first, second))
+    inputs = inputs_option(options, "autochron traces")
+    places = (open_trace(options, reference) for reference in (first, second))
     first_trace, second_trace = (store.load(name) for store, name in places)
     comparison = differ(first_trace, second_trace, inputs=inputs)
     write_comparison(comparison, sys.stdout, as_json=options.json)
@@ -171,7 +186,7 @@ def _diff(options: Namespace, first: str, second: str) -> int:
 def _export(options: Namespace, reference: str, file: str) -> int:
     from autochron.store.tracefile import write_stream
 
-    store, name = _open(options, reference)
+    store, name = open_trace(options, reference)
     trace_id = store.find(name)
     header, footer = store.outline(trace_id)
     words = ""

@@ -396,6 +396,7 @@ class _IncidentText:
             id=markdown_text(header.id),
             ended=self._ending(),
             tree=markdown_block("\n".join(tree)),
+            view=markdown_code(f"autochron view {shell_word(f'{self._folder}/{TRACE}')}"),
             show=markdown_code(f"autochron traces show --full {shell_word(f'{self._folder}/{TRACE}')}"),
             pytest=markdown_block(f"$ pytest {shell_word(self._folder)}", "console"),
             how=self._how_it_runs(),

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from autochron.report.tree import Drawing
 
 
-def reporter(*, quiet: bool, as_json: bool = False) -> ReportReplay:
+def reporter(*, quiet: bool, as_json: bool = False, page: str | None = None) -> ReportReplay:
     """Return a function that writes the report to standard error after the replay.
 
     Args:
         quiet: whether to write nothing if replay and record agree; has no effect on JSON.
         as_json: whether to write JSON, not text.
+        page: the path of an HTML page of the replay; None for none.
     """
 
     def report(summary: ReplaySummary, replayer: Replayer) -> None:
@@ -33,5 +34,35 @@ def reporter(*, quiet: bool, as_json: bool = False) -> ReportReplay:
             return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
 
         write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
+        if page is not None:
+            _write_page(page, summary, replayer, quiet=quiet or as_json)
 
     return report
+
+
+def _write_page(path: str, summary: ReplaySummary, replayer: Replayer, *, quiet: bool) -> None:
+    """Write the page of a replay beside its record, and say where, or why it could not be written."""
+    from autochron.errors import UsageError  # lazy: after the program
+    from autochron.report.replay import verdict
+    from autochron.viewing.page import write_page
+    from autochron.viewing.side_by_side import replay_page
+
+    record = replayer.record
+    try:
+        data = replay_page(
+            record.header,
+            record.footer,
+            record,
+            list(replayer.replayed()),
+            summary.divergences,
+            title=f"replay of {record.header.name or record.header.id}",
+            verdict=verdict(summary),
+            is_same=summary.same,
+        )
+        write_page(data, path)
+    except UsageError as error:
+        message = str(error)
+    else:
+        message = "" if quiet else f"the page is {path}"
+    if message:
+        sys.stderr.write(f"autochron: {message}\n")

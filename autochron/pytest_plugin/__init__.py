@@ -44,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="REACHES",
         help="what live crossings may not use, in every test: network, subprocess, files; separated by commas",
     )
+    group.addoption(
+        "--autochron-html",
+        metavar="FOLDER",
+        help="write a page of each marked test that fails to this folder: the replay beside its record",
+    )
     parser.addini("autochron_mode", "replay, record or rewrite; as --autochron", default="")
 
 
@@ -239,6 +244,16 @@ def pytest_runtest_makereport(
         if report.longrepr is not None and call.excinfo is not None and session.raised is call.excinfo.value:
             report.longrepr = without_traceback(call.excinfo, item)
         report.sections.append(("autochron replay", section_of(session)))
+        folder = item.config.getoption("--autochron-html")
+        if folder and report.failed:
+            from autochron.pytest_plugin.failure_pages import (
+                write_failure_page,
+            )  # lazy: only where pages are wanted
+
+            said = write_failure_page(
+                session, item.nodeid, report, os.path.join(item.config.invocation_params.dir, folder)
+            )
+            report.sections.append(("autochron page", said))
     report.autochron = lines_of(session)  # type: ignore[attr-defined]  # an attribute of the report travels from an xdist worker
     return report
 

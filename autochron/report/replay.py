@@ -52,7 +52,7 @@ def _write(
 ) -> None:
     errors = [divergence for divergence in summary.divergences if divergence.severity == "error"]
     warnings = [divergence for divergence in summary.divergences if divergence.severity == "warning"]
-    _write_verdict(summary, page, errors, warnings)
+    _write_verdict(summary, page, errors)
     if summary.crossings and (summary.live or errors):
         draw([divergence for divergence in summary.divergences if divergence.severity != "notice"]).write(
             page, limit=_LINES
@@ -82,31 +82,40 @@ def _write(
         page.line(f"  {problem}", "yellow")
 
 
-def _write_verdict(
-    summary: ReplaySummary, page: Page, errors: Sequence[Divergence], warnings: Sequence[Divergence]
-) -> None:
+def verdict(summary: ReplaySummary) -> str:
+    """Return in one line whether replay and record agree, and what was served and live."""
+    errors = any(divergence.severity == "error" for divergence in summary.divergences)
+    if errors:
+        return f"diverged: {_counted(summary)}, exit status {summary.status}"
+    words = "as planned" if summary.live else "the same"
+    words += "" if summary.complete else " as far as it was recorded"
+    words += f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
+    return f"{words}: {_counted(summary)}, exit status {summary.status}"
+
+
+def _counted(summary: ReplaySummary) -> str:
     served = summary.crossings - len(summary.live)
     counted = f"{plural(served, 'crossing')} of trace {summary.trace} served"
     if summary.live:
         more = len(summary.live) - _FEW
         named = ", ".join(summary.live[:_FEW]) + (f" and {more} more" if more > 0 else "")
         counted += f", {len(summary.live)} live ({named})"
-    elif not errors and not any(divergence.kind == "child" for divergence in warnings):
+    elif not any(
+        divergence.severity == "error" or (divergence.severity == "warning" and divergence.kind == "child")
+        for divergence in summary.divergences
+    ):
         counted += ", none live"
     if summary.effects:
         counted += f", {plural(summary.effects, 'changed file')} outside every boundary on a scratch copy"
     if summary.allowed:
         counted += f", {plural(summary.allowed, 'effect')} let be"
+    return counted
+
+
+def _write_verdict(summary: ReplaySummary, page: Page, errors: Sequence[Divergence]) -> None:
+    page.line(f"autochron: {verdict(summary)}", "bold red" if errors else "green")
     if errors:
-        page.line(f"autochron: diverged: {counted}, exit status {summary.status}", "bold red")
         page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
-    else:
-        verdict = "as planned" if summary.live else "the same"
-        verdict += "" if summary.complete else " as far as it was recorded"
-        verdict += (
-            f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
-        )
-        page.line(f"autochron: {verdict}: {counted}, exit status {summary.status}", "green")
 
 
 def _write_list(

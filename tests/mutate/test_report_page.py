@@ -3,8 +3,8 @@
 import pytest
 
 from autochron.mutate.report.page import write_page
-from tests.mutate import browser
 from tests.mutate.studies import GUARD, METHODS, complete_study, empty, refund, study
+from tests.viewing import browser
 
 BROWSER = browser.find()
 pytestmark = [

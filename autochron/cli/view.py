@@ -1,0 +1,132 @@
+"""The command `autochron view`: its options, and the calls that do the work."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from autochron.cli.command_parser import CommandParser
+from autochron.cli.traces import inputs_option, open_trace
+from autochron.errors import UsageError
+
+if TYPE_CHECKING:
+    from autochron.viewing.page_data import PageData
+
+_SYNOPSIS = """\
+TRACE [--out FILE]         a trace as a page in the browser, or in a file
+       autochron view TRACE TRACE [--out FILE]   two traces side by side"""
+_LAST_PORT = 65_535
+
+
+def view(arguments: list[str]) -> int:
+    """Run `autochron view`: show one or two traces as a page.
+
+    Returns:
+        The exit status, which is 0.
+
+    Raises:
+        UsageError: an option or a word is wrong, the port is taken, or the file can't be written.
+        StoreError, TraceFormatError: a store or a trace file can't be read.
+    """
+    options = _parser().read(arguments)
+    words = options.words
+    if len(words) not in (1, 2):
+        raise UsageError(
+            "autochron view wants a trace, or two to compare: a name, an id or its prefix, `last`, or an exported file"
+        )
+    data = (
+        _trace_data(options, words[0]) if len(words) == 1 else _comparison_data(options, words[0], words[1])
+    )
+    from autochron.viewing.page import encode_page, write_page  # lazy: not for the help
+
+    if options.out is not None:
+        write_page(data, options.out)
+        sys.stdout.write(f"{options.out}: {data.title}\n")
+        return 0
+    return _serve(encode_page(data), options)
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        "view",
+        _SYNOPSIS,
+        "Show a trace as a page: its crossings as a tree and on a time line, the conversation with the model, inputs and"
+        " outcomes. With two traces both are shown side by side. The page is served on loopback until ctrl-C, at an address"
+        " that nobody can guess.",
+    )
+    parser.add_value("--out", "FILE", "write one HTML file instead; it needs no network and no server")
+    parser.add_value("--port", "PORT", "serve on this port; default a free one", read=_port, default=0)
+    parser.add_flag("--no-browser", "print the address, and open no browser")
+    parser.add_value(
+        "--inputs",
+        "HOW",
+        "of two traces: what a changed input of the same crossing is: strict, warn or ignore; default strict",
+        default="strict",
+    )
+    parser.add_value("--store", "URL", "the store; default .autochron/traces.db beside the rules")
+    parser.add_value("--rules", "FILE", "the rules, beside which the store is")
+    return parser
+
+
+def _port(text: str, option: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) <= _LAST_PORT:
+        return int(text)
+    raise UsageError(f"{option} wants a number up to {_LAST_PORT}, not {text!r}")
+
+
+def _trace_data(options: Namespace, reference: str) -> PageData:
+    from autochron.viewing.page_data import trace_page  # lazy: not for the help
+
+    store, name = open_trace(options, reference)
+    trace = store.find(name)
+    header, footer = store.outline(trace)
+    return trace_page(header, footer, store.envelopes(trace))
+
+
+def _comparison_data(options: Namespace, first: str, second: str) -> PageData:
+    from autochron.diff.traces import differ  # lazy: as above
+    from autochron.viewing.side_by_side import comparison_page
+
+    inputs = inputs_option(options, "autochron view")
+    first_trace, second_trace = (
+        store.load(name) for store, name in (open_trace(options, each) for each in (first, second))
+    )
+    comparison = differ(first_trace, second_trace, inputs=inputs)
+    return comparison_page(
+        comparison, (first_trace.envelopes, second_trace.envelopes), (first_trace.footer, second_trace.footer)
+    )
+
+
+def _serve(page: bytes, options: Namespace) -> int:
+    """Serve the page until ctrl-C."""
+    from autochron.viewing.server import PageServer  # lazy: as above
+
+    with PageServer(page, options.port) as server:
+        try:
+            _announce(server.url, opens_browser=not options.no_browser)
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+    return 0
+
+
+def _announce(url: str, *, opens_browser: bool) -> None:
+    """Print the address, and open a browser there."""
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    sys.stderr.write("autochron: the page is at the address above until ctrl-C\n")
+    if opens_browser and not _opened(url):
+        sys.stderr.write(
+            "autochron: no browser could be opened; open the address yourself, or give --out FILE\n"
+        )
+
+
+def _opened(url: str) -> bool:
+    """Return whether a browser was opened. It is started in the background, and what it says is not shown."""
+    import webbrowser  # lazy: as above
+
+    try:
+        return webbrowser.open(url)
+    except (OSError, webbrowser.Error):
+        return False
