@@ -90,7 +90,14 @@ def test_numbers_are_shown_as_they_were_recorded(opened):
     ("name", "texts"),
     [
         ("charge[1]", ["tools:GatewayTimeout: no answer within 10 s", "tools.py:50 in charge"]),
-        ("count[1]", ["STREAM OF 2 ITEMS, READ TO ITS END", "items.0: threading:Lock"]),
+        (
+            "count[1]",
+            [
+                "STREAM OF 2 ITEMS, READ TO ITS END",
+                "items.0: threading:Lock",
+                "after 1.0 ms, the last after 4.0 ms; the longest wait was 3.0 ms",
+            ],
+        ),
         ("fetch[1]", ["MASKED", "token", "0/worker.1"]),
     ],
 )

@@ -111,7 +111,8 @@ def small():
             crossing(3, "fetch", given={"url": "http://shop/1"}, result="page", lane="0/worker.1", parent=2,
                      masked=("token",)),
             crossing(4, "charge", given={"cents": 3990}, outcome=Raised(to_json(error))),
-            crossing(5, "count", outcome=Streamed((b"1", b"2"), Returned(b'"end"')), opaque=("items.0: threading:Lock",)),
+            crossing(5, "count", outcome=Streamed((b"1", b"2"), Returned(b'"end"')), opaque=("items.0: threading:Lock",),
+                     meta=b'{"moments":[51000000,54000000]}' ),
             model_call(6, 2, [SYSTEM, USER, ASKS, FOUND], DONE),
         ),
         Footer(

@@ -27,7 +27,7 @@ function crossingView(side, at, open) {
   ]));
   const conversation = side.kind(at) === "model" ? conversationOf(details) : null;
   if (conversation) box.append(section("Conversation", conversationView(conversation, (call) => callLink(side, at, call, open))));
-  const raw = [section("Input", jsonView(details.input, "input")), ...outcomeSections(details)];
+  const raw = [section("Input", jsonView(details.input, "input")), ...outcomeSections(details), paceSection(side, at, meta)];
   if (conversation) append(box, [h("details", { class: "raw" }, h("summary", {}, "input and outcome as JSON"), raw)]);
   else append(box, raw);
   append(box, moreSections(details, meta));
@@ -62,6 +62,21 @@ function outcomeSections(details) {
   if ("raised" in outcome) return [section("Raised", errorView(outcome.raised))];
   if ("argument" in outcome) return [section("Returned", h("p", {}, "its argument ", h("code", {}, outcome.argument)))];
   return "returned" in outcome ? [section("Returned", jsonView(outcome.returned, "outcome"))] : [];
+}
+
+/** Draw when the items of a stream came, where the trace has their times: of dialogs, such as a session with a model. */
+function paceSection(side, at, meta) {
+  const moments = isContainer(meta) && Array.isArray(meta.moments) ? meta.moments.map((each) => Number(each) / 1000 - side.columns.started[at]) : [];
+  if (!moments.length) return null;
+  const waits = moments.map((moment, number) => moment - (number ? moments[number - 1] : 0));
+  const longest = Math.max(...waits);
+  const rows = waits.slice(0, STEP).map((wait, number) => {
+    const bar = h("span", { class: "wait" });
+    bar.style.width = `${(wait / Math.max(1, longest)) * 100}%`;
+    return h("li", {}, h("span", { class: "took" }, durationText(Math.round(moments[number]))), h("span", { class: "waits" }, bar));
+  });
+  return section("Pace", h("p", {}, `The first item came after ${durationText(Math.round(moments[0]))}, the last after ${durationText(Math.round(moments.at(-1)))}; the longest wait was ${durationText(Math.round(longest))}.`),
+    h("details", { class: "raw" }, h("summary", {}, "each item"), h("ol", { class: "pace" }, rows), moments.length > STEP && h("p", {}, `and ${countText(moments.length - STEP, "more item")}`)));
 }
 
 function endText(end) {
