@@ -1,11 +1,13 @@
-"""The table of what the tests say on each version of Python: `python -m bench.pythons --write docs/pythons.md`.
+"""The tables of what tests and benchmarks say on each version of Python: `python -m bench.pythons --write docs/pythons.md`.
 
-`make pythons-test` runs them on each Python that is there, and keeps what came of it in `tests/results/pythons-*.json`. This
-puts these files side by side.
+`make pythons-test` runs the tests on each Python that is there, and keeps what came of it in `tests/results/pythons-*.json`.
+`python -m bench.pythons --measure` runs the benchmarks of cost on each, and keeps them in `bench/results`. This puts these
+files side by side.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -33,6 +35,25 @@ What the tests say on each version, by folder of `tests/`: how many passed, and 
 lacks the libraries or the syntax are not counted. The numbers differ where a version has tests of its own.
 
 """
+_COSTS = {
+    "weaving": (
+        "a woven function, nothing recorded",
+        "a woven function, a handler that passes through",
+        "a call site whose check at run time fails",
+        "the portable assembler, a function of argparse",
+    ),
+    "startup": ("autochron run empty.py", "the .pth file, in an interpreter that is not recorded"),
+    "recording": ("a crossing, in a session of 600, in memory",),
+}
+"""By benchmark: the figures that are shown."""
+_COST_HEAD = """
+## Cost
+
+What `python -m bench` measures on each, in one run on one machine: a call of a woven function over the plain call, the start
+of an empty program over Python's own, and a recorded crossing over the plain one. The limits are for a machine that does
+nothing else.
+
+"""
 _TAIL = """
 Written by `python -m bench.pythons --write docs/pythons.md` from what `make pythons-test` has kept in `tests/results`.
 
@@ -48,6 +69,11 @@ weaves is said once (`portable-weaving`). `AUTOCHRON_ASSEMBLER=portable` forces 
 debug builds. `-X jit` works. What runs in subinterpreters is not recorded, and a recording says so (`subinterpreter`).
 
 `make pythons` gets 3.14 and 3.15 on Debian: its packages, with the libraries that they need, unpacked into the user's cache.
+
+**`sys.monitoring`** is used to find tools by value: it sees calls of functions that nothing has woven, and is on only while a
+call of an unknown tool is under way. It is not used to weave, since a callback can't replace what a call returns. It is not
+used to watch for calls that escape the record, either: it would see every call of the project, at 25 to 66 ns each, without
+its arguments and its result, and 3.11 lacks it. A function of the catalogue that is patched costs nothing until it is called.
 """
 
 
@@ -79,6 +105,62 @@ def table(kept: Sequence[dict[str, Any]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def costs() -> str:
+    """Return the table of costs, as Markdown; empty where nothing was measured."""
+    kept = {
+        file.name: json.loads(file.read_text(encoding="utf-8"))
+        for file in (_ROOT / "bench" / "results").glob("*.json")
+    }
+    versions = sorted(
+        {name.rpartition("-")[2][: -len(".json")] for name in kept if name.startswith("weaving-")},
+        key=_numbers,
+    )
+    rows = [("", "limit", *versions), ("---", "---:", *("---:" for _ in versions))]
+    for benchmark, names in _COSTS.items():
+        measured = [_figures(kept.get(f"{benchmark}-{version}.json")) for version in versions]
+        for name in names:
+            figures = [each.get(name) for each in measured]
+            limit = next(
+                (
+                    _amount(figure["target"], figure["unit"])
+                    for figure in figures
+                    if figure and figure["target"]
+                ),
+                "",
+            )
+            cells = (_amount(figure["value"], figure["unit"]) if figure else "-" for figure in figures)
+            rows.append((name, limit, *cells))
+    days = (kept[f"weaving-{version}.json"]["day"] for version in versions)
+    rows.append(("measured on", "", *days))
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows) if versions else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def _figures(result: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if result is None else {figure["name"]: figure for figure in result["figures"]}
+
+
+def _amount(value: float, unit: str) -> str:
+    digits = 0 if value >= 20 else 1 if value >= 2 else 2
+    return f"{value:,.{digits}f} {unit}"
+
+
+def measure_costs() -> int:
+    """Run the benchmarks on each version whose venv is there; return 0 where all could be run."""
+    failed = 0
+    for python in sorted(_ROOT.glob(".venv*/bin/python")):
+        command = [str(python), "-m", "bench", *_COSTS]
+        print(f"{python.parent.parent.name}: python -m bench {' '.join(_COSTS)}", flush=True)
+        failed += subprocess.run(command, cwd=_ROOT, check=False).returncode not in (
+            0,
+            1,
+        )  # 1: a limit is missed
+    return int(failed > 0)
+
+
 def _ran(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the rows in which a test ran on some version."""
     return [row for row in rows if any(cell != "-" for cell in row[2:])]
@@ -104,15 +186,20 @@ def main() -> int:
     """Print the table, or write the page."""
     parser = argparse.ArgumentParser(prog="python -m bench.pythons", description=__doc__)
     parser.add_argument("--write", metavar="FILE", help="write the page there instead of printing the table")
+    parser.add_argument(
+        "--measure", action="store_true", help="run the benchmarks of cost first, on each version's venv"
+    )
     arguments = parser.parse_args()
+    if arguments.measure and measure_costs():
+        return 1
     kept = results()
     if not kept:
         print("there are no results; run make pythons-test first", file=sys.stderr)
         return 2
     if arguments.write is None:
-        print(table(kept), end="")
+        print(f"{table(kept)}\n{costs()}", end="")
     else:
-        Path(arguments.write).write_text(_HEAD + table(kept) + _TAIL, encoding="utf-8")
+        Path(arguments.write).write_text(_HEAD + table(kept) + _COST_HEAD + costs() + _TAIL, encoding="utf-8")
     return 0
 
 
