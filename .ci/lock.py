@@ -1,4 +1,7 @@
-"""Write requirements.txt and requirements-packs.txt: locks that install alike on every supported Python."""
+"""Write the locks requirements.txt, requirements-packs.txt and requirements-docs.txt, which hold for every supported Python.
+
+Without an option it writes all three; `--packs` or `--docs` writes that one alone.
+"""
 
 import json
 import os
@@ -22,6 +25,14 @@ HEADER = """\
 
 PACKS_HEADER = """\
 # What the packs are tested with, beside requirements.txt; installed without looking for further requirements.
+# Made by `make lock` from pyproject.toml; not edited by hand.
+"""
+DOCS_HEADER = """\
+# What the documentation is built with, in a venv of its own: `make docs`.
+# Made by `make lock` from pyproject.toml; not edited by hand.
+"""
+RELEASE_HEADER = """\
+# What a release is made and checked with, in a venv of its own: `make release`.
 # Made by `make lock` from pyproject.toml; not edited by hand.
 """
 DOCUMENT = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -54,9 +65,10 @@ def interpreter(version: str) -> str:
     return found
 
 
-def resolve(python: str, requirements: Path) -> dict[str, str]:
+def resolve(python: str, requirements: Path, constraints: Path | None) -> dict[str, str]:
     """Ask that Python's own pip, in an empty venv, which version of each package it would install."""
     options = ["--dry-run", "--ignore-installed", "-qq", "--prefer-binary", "--report", "-"]
+    options += [] if constraints is None else ["-c", str(constraints)]
     with tempfile.TemporaryDirectory() as venv:
         subprocess.run([python, "-m", "venv", venv], check=True)
         command = [f"{venv}/bin/python", "-m", "pip", "install", *options, "-r", str(requirements)]
@@ -66,7 +78,10 @@ def resolve(python: str, requirements: Path) -> dict[str, str]:
 
 
 def lock(
-    requirements: list[str], known: frozenset[str] = frozenset(), versions: tuple[str, ...] = SUPPORTED
+    requirements: list[str],
+    known: frozenset[str] = frozenset(),
+    versions: tuple[str, ...] = SUPPORTED,
+    constraints: Path | None = None,
 ) -> list[str]:
     """Resolve on each of these Pythons and join what they say, with a marker where they differ; without what is known."""
     pins: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -74,7 +89,7 @@ def lock(
         file = Path(folder, "requirements.in")
         file.write_text("\n".join(requirements), encoding="utf-8")
         for python_version in versions:
-            for pin in resolve(interpreter(python_version), file).items():
+            for pin in resolve(interpreter(python_version), file, constraints).items():
                 pins[pin].append(python_version)
     lines = []
     for (name, version), pythons in sorted(pins.items()):
@@ -91,14 +106,36 @@ def write(name: str, header: str, lines: list[str]) -> None:
     print(f"{name}: {len(lines)} packages")
 
 
-def main() -> None:
-    """Write both; the second one adds to the first, which it takes as it is."""
-    first = ROOT / "requirements.txt"
-    if "--packs" not in sys.argv:
-        write(first.name, HEADER, lock(wanted()))
+def write_packs(first: Path) -> None:
+    """Write the lock of the packs, which adds to the first lock and takes that as it is."""
     pinned = [line for line in first.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     packs = lock([*pinned, *GROUPS["packs"]], frozenset(pinned), WITH_PACKS_ON)
     write("requirements-packs.txt", PACKS_HEADER, sorted([*packs, *GROUPS["packs-apart"]]))
+
+
+def write_docs(first: Path) -> None:
+    """Write the lock of the documentation: what the project needs, as the first lock pins it, and what builds the site."""
+    requirements = [*DOCUMENT["project"]["dependencies"], *GROUPS["docs"]]
+    write("requirements-docs.txt", DOCS_HEADER, lock(requirements, constraints=first))
+
+
+def write_release() -> None:
+    """Write the lock of the tools of a release."""
+    write("requirements-release.txt", RELEASE_HEADER, lock(GROUPS["release"]))
+
+
+def main() -> None:
+    """Write the locks that the options name; without any, all of them."""
+    named = sys.argv[1:]
+    first = ROOT / "requirements.txt"
+    if not named:
+        write(first.name, HEADER, lock(wanted()))
+    if not named or "--packs" in named:
+        write_packs(first)
+    if not named or "--docs" in named:
+        write_docs(first)
+    if not named or "--release" in named:
+        write_release()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 
+import autochron
 from autochron import provider
 from tests.cli.processes import ROOT, environment
 
@@ -66,7 +67,12 @@ def test_the_wheel_contains_the_packs_and_nothing_from_outside_the_package(wheel
         files = {
             name.rpartition("/")[2] for name in names if name.startswith(f"autochron/mutate/report/{folder}/")
         }
-        assert files == set(os.listdir(os.path.join(ROOT, "autochron", "mutate", "report", folder)))
+        licences_apart = {"LICENSE", "THIRD-PARTY.txt"}  # they are in the metadata
+        assert (
+            files
+            == set(os.listdir(os.path.join(ROOT, "autochron", "mutate", "report", folder))) - licences_apart
+        )
+    assert "autochron/py.typed" in names
     licences = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
     assert licences == {
         "LICENSE",
@@ -116,6 +122,18 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
         run(installed / "python", "-m", "autochron", "replay", "t.jsonl", cwd=tmp_path, env=env).stdout
         == recorded.stdout
     )
+
+
+def test_the_metadata_of_the_installed_wheel_has_the_version_of_the_package(installed, tmp_path):
+    program = (
+        "import autochron, importlib.metadata as m; print(autochron.__version__, m.version('autochron'))"
+    )
+    assert (
+        run(installed / "python", "-I", "-c", program, cwd=tmp_path).stdout.split()
+        == [autochron.__version__] * 2
+    )
+    shown = run(installed / "autochron", "--version", cwd=tmp_path).stdout
+    assert shown == f"autochron {autochron.__version__}\n"
 
 
 STARTS = "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True)\n"
