@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # anyio's plugin imports trio in each worker, and no test uses it.
 PYTEST_ARGS ?= -n auto -p no:anyio
 
-.PHONY: test demo check bench study frameworks pythons pythons-test release-check lock clean venv
+.PHONY: test demo check bench study frameworks pythons pythons-test release release-check lock clean venv
 
 test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -26,8 +26,9 @@ study: venv
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
 	$(PY) -m mutation
 
-# The next three take longer than a build may. Each writes what came of it, with the date, to tests/results; the build has a smoke
-# of each: the tests of tests/packs and tests/frameworks marked slow, the folders that .ci/run names, and tests/cli/test_wheel.py.
+# `frameworks`, `pythons-test` and `release` take longer than a build may. Each writes what came of it, with the date, to
+# tests/results; the build has a smoke of each: the tests of tests/packs and tests/frameworks marked slow, the folders that .ci/run
+# names, and tests/release.
 # `frameworks` makes a venv of each framework on Python 3.11 and 3.12 in the user's cache: the first time it takes an hour.
 frameworks: venv
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps -r requirements-packs.txt
@@ -41,15 +42,21 @@ pythons:
 pythons-test: pythons
 	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run; $(PY) -m bench.pythons --write docs/pythons.md
 
+# Build, check and try a release on every supported Python, by pip, pipx and uv: ten minutes. Nothing is uploaded. It refuses a tree
+# with changes, and a machine that lacks a Python, unless RELEASE_ARGS='--without 3.15' says so.
+release: venv
+	@sh .ci/venv .venv-release requirements-release.txt
+	.venv-release/bin/python .ci/release.py $(RELEASE_ARGS)
+
+# The checks of it that need no other Python: the metadata, the wheel, the action, the hook, the forms.
 release-check: check
-	$(PY) -m build --no-isolation
-	$(PY) -m pytest --slow --results release tests/test_release.py tests/cli/test_wheel.py
+	$(PY) -m pytest --thorough $(PYTEST_ARGS) tests/test_release.py tests/release tests/cli/test_wheel.py
 
 lock: venv
 	$(PY) .ci/lock.py
 
 clean:
-	rm -rf .venv .venv-3.* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-3.* .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 venv:
