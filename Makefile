@@ -42,8 +42,8 @@ pythons:
 pythons-test: pythons
 	WHOLE=1 PYTEST_ADDOPTS="--results pythons" .ci/run; $(PY) -m bench.pythons --write docs/pythons.md
 
-# Build, check and try a release on every supported Python, by pip, pipx and uv: ten minutes. Nothing is uploaded. It refuses a tree
-# with changes, and a machine that lacks a Python, unless RELEASE_ARGS='--without 3.15' says so.
+# Build, check and try a release on every supported Python, by pip, pipx and uv: a quarter of an hour. Nothing is uploaded. It refuses
+# a tree with changes, and a machine that lacks a Python, unless RELEASE_ARGS='--without 3.15' says so.
 release: venv
 	@sh .ci/venv .venv-release requirements-release.txt
 	.venv-release/bin/python .ci/release.py $(RELEASE_ARGS)

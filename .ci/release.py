@@ -2,7 +2,7 @@
 
 It needs every supported Python. `--without VERSION` leaves one out, and the result says so. In each of them, and by each of
 pip, pipx and uv, the wheel is installed into an empty environment, and the tour of `release_tour.py` runs there. The sdist is
-installed once, by pip. tests/results/release-VERSION.json has what came of it, the date, the commit and the digests.
+installed once, by uv. tests/results/release-VERSION.json has what came of it, the date, the commit and the digests.
 
 `--smoke` is for the build: it takes the Python that runs it and uv alone, works on a tree with changes, and writes no
 result. The exit status is 0 if everything passed, 1 if something failed, and 2 if it could not begin.
@@ -50,11 +50,13 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     begun = time.monotonic()
+    commit = head()
     sdist, wheel = build(options.out)
     tried = [try_out(*each) for each in plan(sdist, wheel, pythons, smoke=options.smoke)]
     failed = [each for each in tried if each["outcome"] != "passed"]
     if not options.smoke:
-        write_result((sdist, wheel), tried, options.without, time.monotonic() - begun)
+        facts = {"commit": commit, "seconds": round(time.monotonic() - begun), "left out": options.without}
+        write_result((sdist, wheel), facts, tried)
     for each in failed:
         print(f"FAILED: {each['by']} on Python {each['python']}: {each['outcome']}", file=sys.stderr)
     for left_out in options.without:
@@ -158,15 +160,13 @@ Trial = tuple[str, str, str, Installer, Path]
 
 def plan(sdist: Path, wheel: Path, pythons: dict[str, str], *, smoke: bool) -> Iterable[Trial]:
     """Yield what is to be tried: the version and path of a Python, a word for it, how to install, and what."""
-    installers = (
-        {"uv": by_uv} if smoke else {"pip": by_pip, "pipx": by_pipx, "uv": by_uv, "uv tool": by_uv_tool}
-    )
+    installers = {"uv": by_uv} if smoke else {"pip": by_pip, "pipx": by_pipx, "uv tool": by_uv_tool}
     for version_, python in pythons.items():
         for name, installer in installers.items():
             yield version_, python, name, installer, wheel
     if not smoke:
         first = next(iter(pythons))
-        yield first, pythons[first], "pip, from the sdist", by_pip, sdist
+        yield first, pythons[first], "uv, from the sdist", by_uv, sdist
 
 
 def try_out(version_: str, python: str, by: str, installer: Installer, distribution: Path) -> dict[str, Any]:
@@ -238,18 +238,18 @@ def by_uv_tool(python: str, distribution: Path, folder: Path) -> Path:
     return folder / "autochron/bin"
 
 
-def write_result(
-    files: tuple[Path, Path], tried: list[dict[str, Any]], without: list[str], seconds: float
-) -> None:
+def head() -> str:
+    """Return the commit that is released."""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def write_result(files: tuple[Path, Path], facts: dict[str, Any], tried: list[dict[str, Any]]) -> None:
     """Write what came of it, with the date, to tests/results."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
     name = files[1].name.split("-")[1]
     result = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "commit": commit.stdout.strip(),
-        "seconds": round(seconds),
+        **facts,
         "system": f"{platform.system()} {platform.machine()}",
         "tools": {tool: version(tool) for tool in TOOLS},
         "files": {
@@ -257,7 +257,6 @@ def write_result(
             for file in files
         },
         "checks": ["twine check --strict", "check-wheel-contents"],
-        "left out": without,
         "tried": tried,
     }
     file = ROOT / "tests" / "results" / f"release-{name}.json"
