@@ -74,17 +74,18 @@ def check() -> int:
     named = lines("INPUT_CHECK")
     if not named:
         return 0
-    begin = os.environ["INPUT_FOLDER"]
-    paths = [as_path(os.path.normpath(os.path.join(begin, name))) for name in named]
+    command = [*AUTOCHRON, "check", *map(from_workspace, named)]
+    for name in lines("INPUT_BASELINE"):
+        command += ["--baseline", from_workspace(name)]
     file = report() / "findings.sarif"
     with open(file, "wb") as stream:
-        status = call([*AUTOCHRON, "check", "--format", "sarif", *paths], workspace(), stream)
+        status = call([*command, "--format", "sarif"], workspace(), stream)
     if status not in (0, 1):
         file.unlink()
         annotate("error", f"autochron check ended with status {status}; see the log")
         return status
     with open(report() / "annotations", "w+", encoding="utf-8") as stream:
-        call([*AUTOCHRON, "check", "--format", "github", *paths], workspace(), stream)
+        call([*command, "--format", "github"], workspace(), stream)
         stream.seek(0)
         sys.stdout.write(re.sub(r"(?m)(?<=^::)(\w+ file=)([^,]*)", rebased_annotation, stream.read()))
     (report() / "annotations").unlink()
@@ -184,6 +185,11 @@ def lines(variable: str) -> list[str]:
 def as_path(name: str) -> str:
     """Return a path that no command takes for an option."""
     return f"./{name}" if name.startswith("-") else name
+
+
+def from_workspace(name: str) -> str:
+    """Return a path of the project from the root of the repository."""
+    return as_path(os.path.normpath(os.path.join(os.environ["INPUT_FOLDER"], name)))
 
 
 def workspace() -> Path:

@@ -134,6 +134,15 @@ def test_what_the_replay_says_and_how_it_ends(runner, inputs, status, says):
     assert (said.status, says in said.text) == (status, True), said.text
 
 
+def test_accepted_findings_are_none(runner):
+    job = runner("parts/shop", baseline="accepted.json")
+    accept = ("check", ".", "--baseline", "accepted.json", "--update-baseline")
+    assert autochron(job.workspace / "parts/shop", *accept).status == 0
+    said = job.run(CHECK)
+    assert (said.status, job.outputs()["findings"]) == (0, "0"), said.text
+    assert "::" not in said.text
+
+
 def test_traces_and_the_store_are_collected_and_links_are_not(runner):
     job = runner()
     (job.workspace / "incidents/pay/other.jsonl").symlink_to("/etc/hostname")
