@@ -189,7 +189,8 @@ def try_out(version_: str, python: str, by: str, installer: Installer, distribut
 def by_pip(python: str, distribution: Path, folder: Path) -> Path:
     """Install into a venv, with the pip that comes with the Python."""
     run([python, "-m", "venv", folder], says="venv")
-    options = ["--quiet", "--disable-pip-version-check", "--prefer-binary"]
+    # Most modules of the SDK are never imported, so they are compiled when they are.
+    options = ["--quiet", "--disable-pip-version-check", "--prefer-binary", "--no-compile"]
     run(
         [folder / "bin/python", "-m", "pip", "install", *options, f"{distribution}[provider]", *AGENT],
         says="pip install",
