@@ -54,6 +54,8 @@ def replay() -> int:
         return 2
     file = report() / "junit.xml"
     options = ["-o", "junit_family=xunit1", f"--junitxml={file}", *lines("INPUT_PYTEST_ARGS")]
+    if has_pages():
+        options.append(f"--autochron-html={report() / 'failed'}")
     with commands_stopped():
         status = call([sys.executable, "-m", "pytest", *options, *map(as_path, named)], project())
     tests, failures = read_results(file, named) if file.is_file() else (0, [])
@@ -100,7 +102,7 @@ def check() -> int:
 
 def collect() -> int:
     """Copy the traces of the incidents and the store of recorded runs into the report, and write a page of each trace."""
-    can_view = call([*AUTOCHRON, "view", "--help"], project(), subprocess.DEVNULL, subprocess.DEVNULL) == 0
+    can_view = has_pages()
     files = [file for name in lines("INPUT_INCIDENTS") for file in traces(project() / name)]
     for number, file in enumerate(files):
         name = os.path.relpath(file, project()).replace(f"..{os.sep}", "")
@@ -129,6 +131,11 @@ def read_results(file: Path, named: Sequence[str]) -> tuple[int, list[Failure]]:
         name = ".".join(part for part in (case.get("classname"), case.get("name")) if part)
         failures.append(Failure(name, place, int(case.get("line") or 0) + 1, message))
     return len(cases), failures
+
+
+def has_pages() -> bool:
+    """Return whether the installed version draws pages: the input `version` may name an older one."""
+    return call([*AUTOCHRON, "view", "--help"], project(), subprocess.DEVNULL, subprocess.DEVNULL) == 0
 
 
 def find(name: str, named: Sequence[str]) -> str:
