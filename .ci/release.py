@@ -51,7 +51,7 @@ def main() -> int:
         return 2
     begun = time.monotonic()
     commit = head()
-    sdist, wheel = build(options.out)
+    sdist, wheel = build(options.out.resolve())
     tried = [try_out(*each) for each in plan(sdist, wheel, pythons, smoke=options.smoke)]
     failed = [each for each in tried if each["outcome"] != "passed"]
     if not options.smoke:
