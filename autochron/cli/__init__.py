@@ -9,51 +9,21 @@ from __future__ import annotations
 import sys
 
 from autochron._runtime import hashseed
+from autochron.cli.statuses import FOUND, INTERRUPTED, OK, REFUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-HELP = """\
-usage: autochron COMMAND ...
-
-  init      rules for this project:     autochron init
-  run       record a program:           autochron run agent.py [ARG ...]
-  replay    run it again from a trace:  autochron replay last
-  incident  make a regression test:     autochron incident new last incidents/refund
-  traces    list | show TRACE | diff TRACE TRACE | export TRACE FILE | import FILE | prune
-  view      look at a trace, or at two:  autochron view last
-  check     calls that escape a record:  autochron check src
-  impact    which of these calls matter: autochron impact last
-  mutate    what a test of an incident notices: autochron mutate incidents/refund
-  rules     which rule matches what
-  judge     how far a model's judgement agrees with labels
-  adopt     code that is marked for Chronicle: autochron adopt src
-
-autochron COMMAND --help says more. TRACE is a name, an id or its prefix, `last`, or an exported file.
-"""
-
-_INTERRUPTED = 130
-"""The status that a shell reports for a program which ctrl-C ended."""
-
 _COMMANDS = (
-    *(
-        "init",
-        "run",
-        "replay",
-        "incident",
-        "traces",
-        "view",
-        "check",
-        "impact",
-        "mutate",
-        "rules",
-        "judge",
-        "adopt",
-    ),
+    *("run", "replay", "incident", "mutate", "judge", "traces", "view", "check", "impact"),
+    *("init", "rules", "adopt"),
 )
-"""Each is a module here with a function of its name, which takes the words after the command and returns the status."""
+"""Each is a module here with a function of its name, which takes the words after the command and returns the status.
+
+`cli.overview` says what they do. The modules have a function `parser`, too (`cli.reference`).
+"""
 
 _PROGRAM_COMMANDS = ("run", "replay")
 """These run a program in this process: they start fast, and streams and interrupts are the program's."""
@@ -89,22 +59,23 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not is_program:  # else the stream is the program's, and Python flushes it at exit
             sys.stdout.flush()
     except AutochronError as error:
+        _show_traceback(error)
         sys.stderr.write(f"autochron: {error}\n")
-        status = 2
+        status = REFUSED
     except BrokenPipeError:
         _close_stdout()
-        status = 1
+        status = FOUND
     except OSError as error:
         if is_program or not _is_of_writing(error):
             raise
         sys.stderr.write(f"autochron: the output can't be written: {error.strerror}\n")
         _close_stdout()
-        status = 1
+        status = FOUND
     except KeyboardInterrupt:
         if is_program:  # the program's own interrupt
             raise
         sys.stderr.write("autochron: interrupted\n")
-        status = _INTERRUPTED
+        status = INTERRUPTED
     sys.exit(status)
 
 
@@ -112,13 +83,12 @@ def _dispatch(words: list[str]) -> int:
     """Run the command that the first word names, with the others as its arguments, and return its status."""
     command = words[0] if words else "--help"
     if command in ("-h", "--help", "help"):
-        sys.stdout.write(HELP)
-        return 0
+        return _help(words[1:] if command == "help" else [])
     if command == "--version":
         from autochron import __version__
 
         sys.stdout.write(f"autochron {__version__}\n")
-        return 0
+        return OK
     if command in _PROGRAM_COMMANDS:
         from autochron.cli.fast_import import (
             FastImport,
@@ -141,12 +111,47 @@ def _function_of(command: str) -> Callable[[list[str]], int]:
     return function
 
 
+def _help(topics: list[str]) -> int:
+    """Write the help of autochron, of a command or of an action, or the exit statuses, and return the status."""
+    from autochron.cli.overview import overview, status_table  # lazy: for the help alone
+
+    if not topics:
+        text = overview()
+    elif topics == ["statuses"]:
+        text = status_table()
+    else:
+        from autochron.cli.pages import draw
+        from autochron.cli.reference import page_of
+
+        if topics[0] not in _COMMANDS:
+            raise _no_command(topics[0])
+        page, wanted = page_of(topics[0]), " ".join(topics)
+        known = {page.name: page, **{action.name: action for action in page.actions}}
+        if wanted not in known:
+            from autochron.errors import UsageError
+
+            raise UsageError(f"there is no help for {wanted!r}; autochron help takes a command, or statuses")
+        text = draw(known[wanted])
+    sys.stdout.write(text)
+    return OK
+
+
+def _show_traceback(error: BaseException) -> None:
+    """With `-v`, write the traceback of an error to standard error."""
+    from autochron.cli.verbosity import VERBOSITY  # lazy: as above
+
+    if VERBOSITY.verbose:
+        import traceback
+
+        traceback.print_exception(error)
+
+
 def _no_command(command: str) -> Exception:
     """Return the error for a word that names no command, with the nearest command's name."""
     from autochron.errors import UsageError
     from autochron.rules.nearest import nearest  # lazy: difflib
 
-    near = nearest((*_COMMANDS, "--help", "--version"), command)
+    near = nearest((*_COMMANDS, "help", "--help", "--version"), command)
     hint = f"did you mean {near}?" if near else "see autochron --help"
     return UsageError(f"there is no command {command!r}; {hint}")
 

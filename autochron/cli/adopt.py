@@ -20,20 +20,7 @@ def adopt(arguments: list[str]) -> int:
         AdoptionError: a file has something that can't be taken over. Nothing was changed.
         RuleError: the rules can't be read or written. Nothing was changed.
     """
-    parser = CommandParser(
-        "adopt",
-        "PATH ... [--check] [--rules FILE]",
-        "Take the marks of agent-chronicle out of sources (`@boundary`, `wrap_llm`, `wrap`, `instrument`), and write the "
-        "rules that do the same. Formatting and comments stay. Nothing is written if one of the files can't be taken over.",
-        epilog="Chronicle's fixtures become traces by `autochron traces import FOLDER`.",
-    )
-    parser.add_flag("--check", "show what would change, and change nothing; status 1 if something would")
-    parser.add_value(
-        "--rules",
-        "FILE",
-        "the rules; default autochron.toml or [tool.autochron], found upward, or a new file",
-    )
-    options = parser.read(arguments)
+    options = parser().read(arguments)
     if not options.words:
         raise UsageError("autochron adopt wants files or folders after it")
     for path in options.words:
@@ -51,3 +38,29 @@ def adopt(arguments: list[str]) -> int:
         carry_out(adoption)
     sys.stdout.write(summary(adoption, is_check=options.check))
     return int(options.check and bool(adoption.changes or adoption.changes_rules))
+
+
+def parser() -> CommandParser:
+    """Return the parser of the command."""
+    parser = CommandParser(
+        "adopt",
+        "PATH ... [OPTION ...]",
+        "Take the marks of agent-chronicle out of sources (`@boundary`, `wrap_llm`, `wrap`, `instrument`), and write the "
+        "rules that do the same. Formatting and comments stay. Nothing is written if one of the files can't be taken over.",
+        examples=(
+            ("autochron adopt --check src", "show what would change"),
+            ("autochron adopt src", "change it"),
+        ),
+        shape=(
+            ("rules", "the rule file"),
+            ("files", "a list: of each file that changes its path and how many marks are taken out"),
+            ("tables", "how many tables are added to the rules"),
+            ("notes", "what should be known, each as file:line: text"),
+            ("written", "whether it was written; false with --check"),
+            ("diff", "with --check: the unified diff of all files; else empty"),
+        ),
+        epilog="Chronicle's fixtures become traces by `autochron traces import FOLDER`.",
+    )
+    parser.add_flag("--check", "show what would change, and change nothing; status 1 if something would")
+    parser.add_places("the rules, or a new file", store="")
+    return parser

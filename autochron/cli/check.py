@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 
 from autochron._runtime.unpatched import os
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import choice, percentage
 from autochron.config import default_store, find_rule_file
@@ -30,18 +31,13 @@ def check(arguments: list[str]) -> int:
         UsageError: an option is wrong, or no path is given.
         RuleError: the rules can't be read.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     paths = options.words
     if not paths:
         raise UsageError("autochron check wants a file or a folder, such as autochron check src")
     from autochron.diagnostics.check import check as scan  # lazy: not for the help
 
-    if options.update_baseline and not options.baseline:
-        raise UsageError("--update-baseline wants --baseline FILE, which says where it is written")
-    if options.update_baseline and options.since:
-        raise UsageError("--update-baseline accepts all that is found; leave out --since")
-    if options.strict and options.fail_under is not None:
-        raise UsageError("--strict and --fail-under are two ways to fail; give one of them")
+    _refuse_contradictions(options)
     rules = load_rules(options.rules or find_rule_file(paths[0]))
     categories, cache = options.category or (), os.path.dirname(default_store(rules.file))
     limit = sys.getrecursionlimit()
@@ -57,7 +53,7 @@ def check(arguments: list[str]) -> int:
         sys.setrecursionlimit(limit)
     if options.baseline is not None:
         checked = _by_baseline(options, checked, rules.root)
-    write_checked(checked, sys.stdout, form=options.format, with_all=options.all)
+    write_checked(checked, sys.stdout, form=options.format, with_all=options.all or options.verbose)
     if options.format == "json":
         for unread in checked.unread:
             sys.stderr.write(f"autochron: {unread.file}:{unread.line} {unread.reason}\n")
@@ -66,6 +62,22 @@ def check(arguments: list[str]) -> int:
     if options.fail_under is not None:
         return int(percent_covered(checked.findings) < options.fail_under)
     return int(bool(first_ranked(checked) if options.strict else uncovered(checked)))
+
+
+def _refuse_contradictions(options: Namespace) -> None:
+    """Raise UsageError for options that contradict each other or lack another one; make --json a form."""
+    if options.json and options.format not in {"text", "json"}:
+        raise UsageError(
+            f"autochron check: --json and --format {options.format} are two forms; give one of them"
+        )
+    if options.json:
+        options.format = "json"
+    if options.update_baseline and not options.baseline:
+        raise UsageError("--update-baseline wants --baseline FILE, which says where it is written")
+    if options.update_baseline and options.since:
+        raise UsageError("--update-baseline accepts all that is found; leave out --since")
+    if options.strict and options.fail_under is not None:
+        raise UsageError("--strict and --fail-under are two ways to fail; give one of them")
 
 
 def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
@@ -86,26 +98,55 @@ def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
     return new.apply(checked, categories)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "check",
         "PATH ... [OPTION ...]",
         "Find non-deterministic calls outside every boundary, without running anything: clocks, chance, the "
-        "environment, files, the network, the order of sets, and so on. 0: there are none; 1: there are; 2: a file "
-        "doesn't parse, or the command is wrong.",
+        "environment, files, the network, the order of sets, and so on.",
+        examples=(
+            ("autochron check src", "all that is found"),
+            ("autochron check src --strict", "fail only for what may change the run"),
+            ("autochron check . --since origin/main --format github", "annotations of what a branch adds"),
+            ("autochron check src --baseline known.json --update-baseline", "accept what is there today"),
+        ),
+        shape=shapes.CHECK,
         epilog="What was found in a file is kept in .autochron/ beside the rules, so that only what changed is read again.",
     )
     parser.add_value(
         "--format",
         "FORM",
-        f"{', '.join(FORMS[:-1])} or {FORMS[-1]}; default text",
+        "the form of the output; --json is the same as --format json",
         read=choice(FORMS),
+        choices=FORMS,
         default="text",
     )
-    parser.add_list(
-        "--category", "NAME", "only this one; may be given several times", read=choice(CATEGORIES)
+    parser.add_flag("--all", "list also the calls whose value reaches nothing that a run shows, as -v does")
+    parser.add_value(
+        "--rules",
+        "FILE",
+        "the rules",
+        unless_given="autochron.toml or [tool.autochron] in pyproject.toml, found upward from the first PATH",
     )
-    parser.add_flag("--all", "list also the calls whose value reaches nothing that a run shows")
+    _add_choice(parser)
+    return parser
+
+
+def _add_choice(parser: CommandParser) -> None:
+    """Declare the options that say which findings are reported, and which of them make the check fail."""
+    parser.section("what is looked for")
+    parser.add_list("--category", "NAME", "only this category", choices=CATEGORIES)
+    parser.add_value(
+        "--since", "COMMIT", "report only what a check of this commit, by its own rules, doesn't find"
+    )
+    parser.add_value(
+        "--baseline", "FILE", "report only what this file doesn't accept; --update-baseline writes it"
+    )
+    parser.add_flag(
+        "--update-baseline", "accept all that is found, and drop what is gone, in the file of --baseline"
+    )
+    parser.section("what makes it fail")
     parser.add_flag(
         "--strict",
         "1 only for calls whose value may reach the input of a boundary, the output, a branch, an exception or code "
@@ -117,20 +158,3 @@ def _parser() -> CommandParser:
         "1 only where less than N percent of the calls are covered by boundaries and ignores",
         read=percentage,
     )
-    parser.add_value(
-        "--baseline", "FILE", "report only what this file doesn't accept; --update-baseline writes it"
-    )
-    parser.add_flag(
-        "--update-baseline", "accept all that is found, and drop what is gone, in the file of --baseline"
-    )
-    parser.add_value(
-        "--since",
-        "COMMIT",
-        "report only what a check of this commit doesn't find; by the rules of that commit",
-    )
-    parser.add_value(
-        "--rules",
-        "FILE",
-        "the rules; default autochron.toml or [tool.autochron], found upward from the first PATH",
-    )
-    return parser

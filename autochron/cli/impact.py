@@ -6,6 +6,7 @@ import sys
 from typing import Any, Self
 
 from autochron._runtime.unpatched import os
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import number, seconds
 from autochron.errors import UsageError
@@ -28,7 +29,7 @@ def impact(arguments: list[str]) -> int:
     Raises:
         UsageError: an option is wrong, or the trace can't be replayed many times.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     words = options.words
     if len(words) != 1:
         fact = "wants a trace" if not words else f"takes one trace, not {len(words)}"
@@ -64,39 +65,47 @@ def impact(arguments: list[str]) -> int:
     return int(is_harmful)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "impact",
         "TRACE [OPTION ...]",
         "Replay a recorded program again and again, each time with other values of one non-deterministic call, and "
-        "say which calls change what boundaries are given, the output, or how the program ends. 0: none; 1: some; 2: "
-        "it could not be tried.",
+        "say which calls change what boundaries are given, the output, or how the program ends.",
+        examples=(
+            ("autochron impact last", "try every call that was found"),
+            ("autochron impact last --site agent.py:41", "those of one line"),
+            ("autochron impact last --fix", "and add rules that record what matters"),
+        ),
+        shape=shapes.IMPACT,
     )
+    parser.section("what is tried")
     parser.add_value(
         "--variants",
         "K",
-        f"other values of each call, {_LEAST} at least; as many as are worth it unless given",
+        f"other values of each call, {_LEAST} at least",
         read=number(_LEAST, _MOST),
+        unless_given="as many as are worth it",
     )
     parser.add_value("--site", "FILE:LINE", "try the calls of this line only")
     parser.add_value(
         "--timeout",
         "S",
-        "seconds that a replay may take; a few times what the first one takes unless given",
+        "seconds that a replay may take",
         read=seconds,
+        unless_given="a few times what the first one takes",
     )
-    parser.add_value("--rules", "FILE", "the rules; default as for run")
-    parser.add_value("--store", "URL", "where the trace is; default as for run")
     parser.add_value(
         "--trust",
         "DIGEST",
         "run the command that the trace names, though it was not recorded here: the digest that the refusal names",
     )
+    parser.section("")
     parser.add_flag(
         "--fix",
         "add a rule for each harmful value that can be recorded to the rule file, and try the trace again with these",
     )
-    parser.add_flag("--json", "the result as JSON")
+    parser.add_places()
     return parser
 
 

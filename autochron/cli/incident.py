@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from autochron.cli.actions import ActionParsers
 from autochron.cli.command_parser import CommandParser
 from autochron.errors import PlanError, UsageError
 from autochron.program.replay import load_record
@@ -30,10 +31,8 @@ def incident(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong, or the folder can't be used.
         UntrustedTraceError: nobody has allowed the trace's command to run.
     """
-    options = _parser().read(arguments)
-    action, *words = options.words or [""]
-    if action != "new":
-        raise UsageError("autochron incident does new: autochron incident new TRACE FOLDER")
+    _, options = parser().read(arguments)
+    words = options.words
     if len(words) != 2:
         raise UsageError(
             f"autochron incident new wants a trace and a folder after it, not {len(words)} words: "
@@ -97,40 +96,57 @@ def _write(request: IncidentRequest, *, is_live_given: bool) -> Incident:
         raise PlanError(f"{error.message}; say with --live what is to run for real") from None
 
 
-def _parser() -> CommandParser:
-    parser = CommandParser(
+def parser() -> ActionParsers:
+    """Return the parsers of the actions."""
+    return ActionParsers(
         "incident",
-        "new TRACE [OPTION ...] FOLDER",
+        "Turn a recorded failure into a regression test.",
+        (_new_parser(),),
+        examples=(_EXAMPLE,),
+        wants="does new: autochron incident new TRACE FOLDER",
+    )
+
+
+_EXAMPLE = (
+    "autochron incident new last incidents/refund",
+    "all tools run for real, and the models are served",
+)
+
+
+def _new_parser() -> CommandParser:
+    parser = CommandParser(
+        "incident new",
+        "TRACE [OPTION ...] FOLDER",
         "Write a folder that turns a recorded failure into a regression test: the trace, the rules that made it, a "
         "test that fails while the agent does again what it did, and a README that says where the fix goes. The test "
         "is run on today's code, each time on a fresh copy of the state: three times to find out which fields vary, "
-        "and once as it will be run. The status is 0 if it fails as it should, else 1.",
+        "and once as it will be run.",
+        summary="write a folder with a trace and its test",
+        examples=(
+            _EXAMPLE,
+            (
+                "autochron incident new last --live issue_refund[1] incidents/refund",
+                "only this call runs for real",
+            ),
+            ("autochron incident new last --with-snapshots incidents/refund", "for other machines, too"),
+        ),
+        shape=(
+            ("folder", "the folder, as it was written"),
+            ("trace", "the trace's id"),
+            ("files", "the files in it"),
+            ("test", "the file of the test"),
+            ("waits", "whether somebody has to write into the test how the agent is called"),
+            ("warnings", "what should be known of it"),
+            (
+                "outcome",
+                "of the test on today's code: failed (as it should), waits, passed, inconclusive, broken, untried",
+            ),
+            ("said", "what the test said"),
+            ("notes", "what the trial showed"),
+        ),
     )
-    parser.add_list(
-        "--live",
-        "WHAT",
-        "what runs for real in the test: NAME, NAME[K], kind:KIND or after:NAME[K]; may be given again; default "
-        "kind:tool: all tools, with the models served",
-    )
-    parser.add_value("--inputs", "HOW", "as for replay")
-    parser.add_value("--rules", "FILE", "the rules; default as for replay")
-    parser.add_value("--store", "URL", "where the trace is; default as for replay")
-    parser.add_flag(
-        "--allow-unwoven",
-        "write the test although the model asked for a tool that no boundary is known to cover: the test then runs "
-        "it for real. A tool that is covered and that the agent did not call needs no such word",
-    )
-    parser.add_flag(
-        "--with-snapshots",
-        "take along what files and databases held before the run, so that the test runs on other machines",
-    )
-    parser.add_list(
-        "--rows", "TABLE=WHERE", "of a database's table take these rows alone; may be given again"
-    )
-    parser.add_list(
-        "--accept", "NAME", "take along what looks like a secret and has this name; may be given again"
-    )
-    parser.add_flag("--force", "replace an incident that is in the folder, if it is as it was made")
+    _add_choice(parser)
+    parser.section("")
     parser.add_flag("--no-try", "don't run the test")
     parser.add_value(
         "--trust",
@@ -138,4 +154,36 @@ def _parser() -> CommandParser:
         "the test may run the command that the trace names, though it was not recorded here: the digest that the "
         "refusal names",
     )
+    parser.add_places()
     return parser
+
+
+def _add_choice(parser: CommandParser) -> None:
+    """Declare the options that say what the test does, and what the folder holds."""
+    parser.section("what the test does")
+    parser.add_list(
+        "--live",
+        "WHAT",
+        "what runs for real in the test: NAME, NAME[K], kind:KIND or after:NAME[K]",
+        unless_given="kind:tool: all tools, with the models served",
+    )
+    parser.add_value(
+        "--inputs",
+        "HOW",
+        "what a changed input of what is served is",
+        choices=("strict", "warn", "ignore"),
+        unless_given="as for replay",
+    )
+    parser.add_flag(
+        "--allow-unwoven",
+        "write the test although the model asked for a tool that no boundary is known to cover: the test then runs "
+        "it for real. A tool that is covered and that the agent did not call needs no such word",
+    )
+    parser.section("what the folder holds")
+    parser.add_flag(
+        "--with-snapshots",
+        "take along what files and databases held before the run, so that the test runs on other machines",
+    )
+    parser.add_list("--rows", "TABLE=WHERE", "of a database's table take these rows alone")
+    parser.add_list("--accept", "NAME", "take along what looks like a secret and has this name")
+    parser.add_flag("--force", "replace an incident that is in the folder, if it is as it was made")

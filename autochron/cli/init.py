@@ -7,6 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from autochron._runtime.unpatched import os
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
 from autochron.config import default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
@@ -31,7 +32,7 @@ def init(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong, or there is no such folder.
         RuleError: the rules that are there can't be read, or a file can't be written.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     if len(options.words) > 1:
         raise UsageError("autochron init takes one folder")
     folder = os.path.abspath(options.words[0] if options.words else os.curdir)
@@ -62,17 +63,21 @@ def init(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "init",
         "[OPTION ...] [FOLDER]",
         "Write a first autochron.toml for the project in a folder, by default the working folder: with the tools that its "
         "source and its latest trace show, and comments that say what else there is. Nothing of it is run, and rules "
         "that are there already stay as they are.",
+        examples=(
+            ("autochron init", "rules for the project in this folder"),
+            ("autochron init services/shop", "for the one in another folder"),
+        ),
+        shape=shapes.INIT,
     )
-    parser.add_value(
-        "--store", "URL", "where the latest trace is; default .autochron/traces.db in the folder"
-    )
+    parser.add_places("", "where the latest trace is")
     return parser
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
+from autochron.cli.option_values import as_written
 from autochron.errors import UsageError
 from autochron.judging.judgement import Judge, read_threshold
 from autochron.judging.labels import read_labels
@@ -24,7 +26,7 @@ def judge(arguments: list[str]) -> int:
         LabelsError: the file of labels can't be read.
         JudgeError: the model can't be asked.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     words = options.words
     if len(words) != 1:
         fact = "wants a file of labels" if not words else f"takes one file of labels, not {len(words)}"
@@ -48,32 +50,45 @@ def judge(arguments: list[str]) -> int:
     return 1 if measured.unjudged else 0
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "judge",
-        "LABELS.jsonl --model MODEL [--rubric TEXT|@FILE] [OPTION ...]",
+        "LABELS.jsonl --model MODEL [OPTION ...]",
         "Have a model judge what people have labelled, and measure how far both agree. A line of the labels is "
         '{"subject": ..., "label": true, false or a number from 0 to 1}, with a "rubric" of its own where --rubric '
-        "isn't for it. Judgements are kept, so a second run calls no model. 0: all were judged; 1: some got no "
-        "verdict.",
+        "isn't for it. Judgements are kept, so a second run calls no model.",
+        examples=(
+            (
+                "autochron judge labels.jsonl --model openai:gpt-5-mini --rubric @rubric.txt",
+                "what is missing is judged by the model",
+            ),
+            ("autochron judge labels.jsonl --model openai:gpt-5-mini --mode replay", "call no model"),
+        ),
+        shape=shapes.JUDGE,
     )
+    parser.section("the model")
     parser.add_value(
         "--model", "MODEL", "openai:NAME for an OpenAI-compatible endpoint, or pydantic-ai:PROVIDER:NAME"
     )
-    parser.add_value("--base-url", "URL", "the endpoint; default OPENAI_BASE_URL")
-    parser.add_value("--rubric", "TEXT", "what a good subject is; @FILE reads it from a file")
-    parser.add_value(
-        "--threshold", "SCORE", "the least score that passes; default 0.5", read=_threshold, default=0.5
-    )
-    parser.add_value(
-        "--record", "FILE", "the trace file of the judgements; default LABELS.judged.jsonl beside the labels"
-    )
+    parser.add_value("--base-url", "URL", "the endpoint", unless_given="OPENAI_BASE_URL")
     parser.add_value(
         "--mode",
         "MODE",
-        "replay (call no model), record (what is missing) or rewrite (all); default AUTOCHRON_JUDGE, or record",
+        "replay: call no model; record: judge what is missing; rewrite: judge all anew",
+        choices=("replay", "record", "rewrite"),
+        unless_given="AUTOCHRON_JUDGE, or record",
+        read=as_written,
     )
-    parser.add_flag("--json", "the result as JSON, with every disagreement")
+    parser.section("the judgement")
+    parser.add_value("--rubric", "TEXT", "what a good subject is; @FILE reads it from a file")
+    parser.add_value("--threshold", "SCORE", "the least score that passes", read=_threshold, default=0.5)
+    parser.add_value(
+        "--record",
+        "FILE",
+        "the trace file of the judgements",
+        unless_given="LABELS.judged.jsonl beside the labels",
+    )
     return parser
 
 

@@ -7,8 +7,10 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
-from autochron.cli.option_values import number, percentage, seconds
+from autochron.cli.option_values import as_written, number, percentage, seconds
+from autochron.cli.statuses import INTERRUPTED
 from autochron.cli.study_progress import StudyProgress
 from autochron.errors import UsageError
 from autochron.escaping import terminal_lines
@@ -35,17 +37,21 @@ def mutate(arguments: list[str]) -> int:
     Raises:
         UsageError: an option is wrong, or an incident can't be tried.
     """
-    options = _parser().read(arguments)
-    words = options.words
-    if words[:1] == ["merge"]:
+    is_merge = arguments[:1] == ["merge"]
+    options = merge_parser().read(arguments[1:]) if is_merge else parser().read(arguments)
+    if options.words[:1] == ["merge"] and not is_merge:
+        raise UsageError(
+            "autochron mutate: merge is the first word, before the options: autochron mutate merge FOLDER ..."
+        )
+    if is_merge:
         from autochron.mutate.merging import merged, read_study  # lazy: few combine shards
 
-        if len(words) < 2:
+        if not options.words:
             raise UsageError("autochron mutate merge wants the folders of the shards after it")
-        study: Study | None = merged([(folder, read_study(folder)) for folder in words[1:]])
+        study: Study | None = merged([(folder, read_study(folder)) for folder in options.words])
     else:
         study = _make_study(options)
-    return 130 if study is None else _write_results(study, options)
+    return INTERRUPTED if study is None else _write_results(study, options, is_merge=is_merge)
 
 
 def _make_study(options: Namespace) -> Study | None:
@@ -119,7 +125,7 @@ def _study_options(options: Namespace) -> StudyOptions:
     )
 
 
-def _write_results(study: Study, options: Namespace) -> int:
+def _write_results(study: Study, options: Namespace, *, is_merge: bool) -> int:
     """Write the study's files and its text, and return the exit status."""
     out, least = options.out, options.fail_under
     paths = write_all(study, out)
@@ -127,13 +133,13 @@ def _write_results(study: Study, options: Namespace) -> int:
         with open(paths[0], encoding="utf-8") as file:
             sys.stdout.write(file.read())
     else:
-        write_study(study, sys.stdout, quiet=options.quiet, survivors=options.survivors)
+        write_study(study, sys.stdout, quiet=options.quiet, survivors=options.survivors or options.verbose)
         if not options.quiet:
             names = ", ".join(os.path.basename(path) for path in paths)
             sys.stdout.write(f"\nin {out}: {names}\n")
     if options.write_tests is not None:
         sys.stdout.flush()
-        _write_tests(study, options)
+        _write_tests(study, options, [] if is_merge else options.words)
     results = tallies.all_results(study)
     escapes = any(tallies.is_escape(result) for result in results)
     method = written(study.methods)
@@ -157,7 +163,7 @@ def _write_results(study: Study, options: Namespace) -> int:
     return int(escapes or bool(doubtful))
 
 
-def _write_tests(study: Study, options: Namespace) -> None:
+def _write_tests(study: Study, options: Namespace, words: list[str]) -> None:
     """Write the inputs that tell mutants from the fix as tests, and print where they are and what is left out.
 
     Raises:
@@ -172,7 +178,6 @@ def _write_tests(study: Study, options: Namespace) -> None:
             "--write-tests: there is nothing to write, for no other input is needed to tell a mutant from the fix"
         )
         return
-    words = options.words[:0] if options.words[:1] == ["merge"] else options.words
     from autochron.mutate.options import folders_of  # lazy: as above
 
     folders = {folder.resolve().name: folder for folder in folders_of(words)}
@@ -203,65 +208,110 @@ def _baseline(text: str, _option: str) -> tuple[str, str]:
     return read_baseline(text)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command without an action."""
     parser = CommandParser(
         "mutate",
-        "[INCIDENT ...] [OPTION ...]\n       autochron mutate merge FOLDER ... [--out FOLDER]",
+        "[INCIDENT ...] [OPTION ...]",
         "Change the tool that a cut-point test guards, one place at a time, and say which changes the test notices: "
         "beside a test that serves everything, one of mocks, one that compares all that the tools give, and one with "
-        "other inputs. INCIDENT is a folder with a trace and its test; without one, the incidents below this folder. "
-        "0: the test notices each change that lets the unsafe action through; 1: it does not, or notices fewer than "
-        "--fail-under says, or plain cosmic-ray disagrees; 2: it could not be tried.",
+        "other inputs. INCIDENT is a folder with a trace and its test; without one, the incidents below this folder.",
+        examples=(
+            ("autochron mutate incidents/refund", "one incident"),
+            ("autochron mutate --shard 1/4 --out part1", "a quarter of the incidents below this folder"),
+            (
+                "autochron mutate incidents/refund --write-tests tests/test_edges.py",
+                "keep the inputs that tell",
+            ),
+        ),
+        shape=shapes.MUTATE,
+        actions=(merge_parser(),),
     )
     _add_what(parser)
+    _add_places(parser)
     _add_limits(parser)
+    _add_output(parser)
+    parser.section("the result")
+    parser.add_value(
+        "--explanations",
+        "FILE",
+        "why mutants survive: a TOML file with tables of incident, mutant and why; [[equivalent]] for mutants that "
+        "behave as the fix does, [[survivor]] for those that only another kind of test could notice",
+    )
+    return parser
+
+
+def merge_parser() -> CommandParser:
+    """Return the parser of `mutate merge`."""
+    parser = CommandParser(
+        "mutate merge",
+        "FOLDER ... [OPTION ...]",
+        "Put the results of shards together, as if one study had made them.",
+        summary="put the results of shards together",
+        examples=(("autochron mutate merge part1 part2 --out all", "two shards of --shard 1/2 and 2/2"),),
+        shape=shapes.MUTATE,
+    )
     _add_output(parser)
     return parser
 
 
 def _add_what(parser: CommandParser) -> None:
-    """Declare the options that say what is changed, and where the trials run."""
+    """Declare the options that say what is changed."""
+    parser.section("what is changed")
     parser.add_value(
         "--operators",
         "SET",
-        "what is changed: paper, core, extended or thresholds; extended unless given",
+        "what is changed",
+        choices=("paper", "core", "extended", "thresholds"),
+        read=as_written,
         default="extended",
     )
     parser.add_list(
         "--tool",
         "FILE:NAME",
-        "the function to change, from the incident's folder; unless given, what the tests swap in, or what is live; "
-        "may be given again",
+        "the function to change, from the incident's folder",
+        unless_given="what the tests swap in, or what is live",
     )
     parser.add_value(
         "--depth",
         "N",
-        "also change the functions of the project that it calls, and those that these call, N calls deep; 2 unless given, "
-        "0 for none",
+        "also change the functions of the project that it calls, and those that these call, N calls deep; 0 for none",
         read=number(0, 16),
         default=2,
     )
     parser.add_list(
         "--baseline",
         "NAME=FILE",
-        "another way of testing to compare with: tests that replay no trace, in a file or a folder from the incident's "
-        "folder; may be given again",
+        "another way of testing to compare with: tests that replay no trace, in a file or a folder from the "
+        "incident's folder",
         read=_baseline,
     )
     parser.add_flag("--include-signature", "also change decorators, defaults, docstrings and f-strings")
+
+
+def _add_places(parser: CommandParser) -> None:
+    """Declare the options that say where the trials run."""
+    parser.section("where it runs")
     parser.add_value(
         "--jobs",
         "N",
-        "how many processes run at a time; as many as there are cores unless given",
+        "how many processes run at a time",
         read=number(1, 1024),
+        unless_given="as many as there are cores",
     )
     parser.add_value(
-        "--shard", "K/N", "the K-th of N parts; `merge` puts them together", read=_shard, default=(1, 1)
+        "--shard",
+        "K/N",
+        "the K-th of N parts; `merge` puts them together",
+        read=_shard,
+        default=(1, 1),
+        unless_given="1/1",
     )
     parser.add_value(
         "--executor",
-        "dask",
-        "one incident a task on a Dask cluster: --scheduler's, or one of this machine",
+        "WHERE",
+        "where it runs: local, or dask: one incident a task on a cluster, --scheduler's or one of this machine",
+        choices=("local", "dask"),
         read=_executor,
         default="local",
     )
@@ -270,37 +320,39 @@ def _add_what(parser: CommandParser) -> None:
 
 def _add_limits(parser: CommandParser) -> None:
     """Declare the options that limit a trial, and the number of trials."""
+    parser.section("limits")
     parser.add_value(
         "--timeout",
         "S",
-        "seconds that a trial may take; ten times what the fix takes unless given, and at least 2",
+        "seconds that a trial may take",
         read=seconds,
+        unless_given="ten times what the fix takes, and at least 2",
     )
     parser.add_value(
         "--memory",
         "MB",
-        "megabytes that a trial may take; 1024 unless given",
+        "megabytes that a trial may take",
         read=number(16, 1 << 20),
         default=1024,
     )
     parser.add_value(
         "--inputs",
         "N",
-        "the most inputs for a call; 96 unless given",
+        "the most inputs for a call",
         read=number(1, 10_000),
         default=96,
     )
     parser.add_value(
         "--hypothesis",
         "N",
-        "how many inputs hypothesis draws in addition; none unless given",
+        "how many inputs hypothesis draws in addition",
         read=number(1, 10_000),
         default=0,
     )
     parser.add_value(
         "--crosscheck",
         "PERCENT",
-        "the share of the mutants that plain cosmic-ray tries, too; 2 unless given, 0 for none",
+        "the share of the mutants that plain cosmic-ray tries, too; 0 for none",
         read=percentage,
         default=2.0,
     )
@@ -308,11 +360,11 @@ def _add_limits(parser: CommandParser) -> None:
 
 def _add_output(parser: CommandParser) -> None:
     """Declare the options that say what is written, and how the study is judged."""
+    parser.section("the result")
     parser.add_value(
         "--out",
         "FOLDER",
-        "where results go, and what was tried so far: the same command goes on from there; .autochron/mutation "
-        "unless given",
+        "where results go, and what was tried so far: the same command goes on from there",
         default=_OUT,
     )
     parser.add_value(
@@ -322,17 +374,11 @@ def _add_output(parser: CommandParser) -> None:
         "for the function's",
     )
     parser.add_value(
-        "--explanations",
-        "FILE",
-        "why mutants survive: a TOML file with tables of incident, mutant and why; [[equivalent]] for mutants that "
-        "behave as the fix does, [[survivor]] for those that only another kind of test could notice",
-    )
-    parser.add_value(
         "--fail-under",
         "P",
         "status 1 if the tests that replay a trace notice fewer than P percent of the mutants",
         read=percentage,
     )
-    parser.add_flag("--survivors", "also list the mutants that the cut-point test does not notice")
-    parser.add_flag("--json", "the study as JSON")
-    parser.add_flag("--quiet", "only the result")
+    parser.add_flag(
+        "--survivors", "also list the mutants that the cut-point test does not notice, as -v does"
+    )

@@ -13,6 +13,11 @@ from autochron.errors import UsageError
 _DAY = 86_400
 
 
+def as_written(text: str, _option: str) -> str:
+    """Return the text: what it may be is checked later, where more is known."""
+    return text
+
+
 def percentage(text: str, option: str) -> float:
     """Return a percentage from 0 to 100.
 

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from autochron.cli.statuses import OK
+from autochron.cli.verbosity import VERBOSITY, describe
 from autochron.errors import UsageError
 
 FLAG, VALUE, MANY = "flag", "value", "many"
 """Kinds of options: without a value, with one value, and with a value each time that it is given."""
+
+QUIET, VERBOSE, HELP = {"--quiet", "-q"}, {"--verbose", "-v"}, {"--help", "-h"}
+"""The spellings of the options of every command."""
+
+COMMON = dict.fromkeys(sorted(QUIET | VERBOSE | HELP), FLAG)
+"""The kinds of these options."""
 
 
 class Parsed:
@@ -77,6 +85,25 @@ def parse(command: str, arguments: Sequence[str], options: Mapping[str, str], *,
         else:
             parsed.values[name] = value
     return parsed
+
+
+def say(parsed: Parsed) -> None:
+    """Set what `-q` and `-v` say, and with `-v` write which rules and store are used."""
+    verbose = bool(parsed.flags & VERBOSE)
+    VERBOSITY.set(quiet=bool(parsed.flags & QUIET), verbose=verbose)
+    if verbose:
+        describe(parsed.values.get("--rules"), parsed.values.get("--store"))
+
+
+def show_help(command: str) -> int:
+    """Write the help of `run` or `replay`, and return the status."""
+    import sys  # lazy, as the others: for the help alone
+
+    from autochron.cli.pages import draw
+    from autochron.cli.program_pages import PROGRAM_PAGES
+
+    sys.stdout.write(draw(PROGRAM_PAGES[command]))
+    return OK
 
 
 def unknown_option(prog: str, name: str, known: Iterable[str]) -> UsageError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
-from autochron.cli.options import FLAG, MANY, VALUE, Parsed, parse
+from autochron.cli.options import COMMON, FLAG, HELP, MANY, QUIET, VALUE, Parsed, parse, say, show_help
 from autochron.cli.run import program_of
 from autochron.errors import UsageError
 from autochron.model import Command
@@ -13,37 +12,11 @@ from autochron.program.replay import ReplayRequest, run_replayed
 from autochron.program.replay_reporter import reporter
 from autochron.program.run import Options
 
-HELP = """\
-usage: autochron replay TRACE [OPTION ...] [-- PROGRAM [ARG ...]]
-
-Run a recorded program again with every crossing served from its trace, but for what is live. 0: the same; 1: replay and
-record disagree.
-
-  --live WHAT       run this for real: NAME, NAME[K], kind:KIND (tool, model, router, ambient), or after:NAME[K] for all that
-                    started later; may be given again
-  --swap OLD=NEW    run NEW in the place of OLD, each as module:name or file.py:name; may be given again
-  --deny WHAT       keep what is live from network, subprocess or files (changes of the file system); several with commas
-  --inputs HOW      a changed input of what is served: strict, warn or ignore; default an error, but a warning for a model
-                    where anything is live; behind something live it is never an error
-  --rules FILE      the rules; default as for run
-  --store URL       where the trace is; default as for run
-  --no-watch        don't look for non-deterministic calls that were not there when it was recorded
-  --allow-unwoven   go on although the model asked for a tool that no boundary is known to cover, which may be run for real.
-                    A tool that is covered and that the agent did not call needs no such word
-  --allow-effects   let the program start other programs, reach the network and send signals outside every boundary; files and
-                    SQLite databases that it changes there are on a scratch copy in any case
-  --trust DIGEST    run the command that the trace names, though it was not recorded here: the digest that the refusal names
-  --strict          fail (1) also where something was too large to be compared
-  --html FILE       write a page of the replay beside its record, with the first difference marked
-  --json            the result as JSON, on standard error
-  --quiet           no report when all is the same
-"""
-
 _OPTIONS = {
     "--live": MANY, "--swap": MANY, "--deny": MANY, "--inputs": VALUE,
     "--rules": VALUE, "--store": VALUE, "--no-watch": FLAG, "--allow-unwoven": FLAG, "--strict": FLAG, "--json": FLAG,
     "--allow-effects": FLAG, "--trust": VALUE, "--html": VALUE,
-    "--quiet": FLAG, "-q": FLAG, "--help": FLAG, "-h": FLAG,
+    **COMMON,
 }  # fmt: skip
 
 
@@ -59,9 +32,9 @@ def replay(arguments: list[str]) -> int:
         RuleError, StoreError: the rules or the trace can't be read.
     """
     parsed = parse("replay", arguments, _OPTIONS, stop=False)
-    if parsed.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
-        return 0
+    if parsed.flags & HELP:
+        return show_help("replay")
+    say(parsed)
     words, program = _split_program(parsed.rest)
     if len(words) != 1:
         fact = "wants a trace" if not words else f"takes one trace, not {len(words)}"
@@ -71,9 +44,7 @@ def replay(arguments: list[str]) -> int:
         Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch),
         words[0],
         program,
-        reporter(
-            quiet=bool(parsed.flags & {"--quiet", "-q"}), as_json="--json" in parsed.flags, page=_page(parsed)
-        ),
+        reporter(quiet=bool(parsed.flags & QUIET), as_json="--json" in parsed.flags, page=_page(parsed)),
         wanted=_request(parsed),
         allow_unwoven="--allow-unwoven" in parsed.flags,
         words=("replay", *arguments),

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from autochron._runtime.unpatched import os
+from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
 from autochron.config import RULE_FILE, default_store, find_rule_file
 from autochron.errors import TraceNotFoundError, UsageError
@@ -32,7 +33,7 @@ def rules(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong, or a file is not there.
         RuleError: the rules can't be read.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     words = options.words
     if len(words) > 1:
         raise UsageError("autochron rules takes one folder or program")
@@ -53,13 +54,22 @@ def rules(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "rules",
         "[--explain FILE:LINE | --suggest | --schema] [OPTION ...] [FOLDER or PROGRAM]",
         "Show the rules in force, which definitions and calls each fits, and how often those were crossed in the "
         "latest trace; without running anything.",
+        examples=(
+            ("autochron rules", "what each rule fits"),
+            ("autochron rules --explain agent.py:41", "why a line is no boundary"),
+            ("autochron rules --suggest", "tables for what is missing"),
+        ),
+        shape=shapes.RULES,
+        epilog="JSON is a line for each rule; for each call and definition with --explain; for each table with --suggest.",
     )
+    parser.section("what is shown")
     parser.add_value(
         "--explain",
         "FILE:LINE",
@@ -70,17 +80,16 @@ def _parser() -> CommandParser:
         "what is missing, by the latest trace and by source: the tools that a replay refuses, the tools that were found, and "
         "the calls that change the run; the tables are shown, and written into the rules where you say yes",
     )
-    parser.add_flag("--all", "with --suggest: a table for each other call that escapes the record, too")
+    parser.add_flag(
+        "--all", "with --suggest: a table for each other call that escapes the record, too, as with -v"
+    )
+    parser.add_flag("--yes", "with --suggest: write the tables without asking")
     parser.add_flag(
         "--schema",
         "the JSON schema of autochron.toml, with which editors such as those with Taplo complete and check it",
     )
-    parser.add_flag("--yes", "write them without asking")
-    parser.add_value("--rules", "FILE", "the rules; default autochron.toml or [tool.autochron], found upward")
-    parser.add_value(
-        "--store", "URL", "where the latest trace is; default .autochron/traces.db beside the rules"
-    )
-    parser.add_flag("--json", "as JSON")
+    parser.section("")
+    parser.add_places(store="where the latest trace is")
     return parser
 
 

@@ -7,31 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Literal
 
-from autochron.cli.options import FLAG, VALUE, parse
+from autochron.cli.options import COMMON, FLAG, HELP, QUIET, VALUE, parse, say, show_help
+from autochron.cli.statuses import UNMARKED
+from autochron.cli.verbosity import VERBOSITY
 from autochron.errors import UsageError
 from autochron.model import Checked, Command, RunSummary
 from autochron.program.run import Options, run_recorded
-
-HELP = """\
-usage: autochron run [OPTION ...] (SCRIPT | -m MODULE | -- CONSOLE-SCRIPT) [ARG ...]
-
-Run a program as it is and record its crossings.
-
-  --rules FILE   the rules; default autochron.toml or [tool.autochron] in pyproject.toml, found upward from the program
-  --store URL    where traces go; default .autochron/traces.db beside the rules
-  --name NAME    a name for the trace
-  --keep WHICH   all, or failed: then the trace of a run that ends with status 0 is dropped; default all
-  --no-children  leave the processes that the program starts alone; they are named in the report
-  --no-watch     don't look for non-deterministic calls outside every boundary
-  --strict       end with status 4 where there is one on a line of the project's, and the program ended with 0; the
-                 orders of sets and addresses in text are looked for as well, which slows the project's own code
-  --fail-under N do so where less than N percent of them are inside a boundary, recorded or ignored
-  --report FILE  write what was found to a file, by its ending: .json, .sarif, .github (annotations) or .txt
-  --quiet        no report at the end, unless crossings were lost
-"""
-
-UNMARKED = 4
-"""The exit status of a run with --strict or --fail-under in which calls escaped the record."""
 
 _OPTIONS = {
     "--rules": VALUE,
@@ -43,10 +24,8 @@ _OPTIONS = {
     "--strict": FLAG,
     "--fail-under": VALUE,
     "--report": VALUE,
-    "--quiet": FLAG,
-    "-q": FLAG,
-    "--help": FLAG,
-    "-h": FLAG,
+    "--json": FLAG,
+    **COMMON,
 }
 
 KEEP = ("all", "failed")
@@ -66,11 +45,11 @@ def run(arguments: list[str]) -> int:
         RuleError, StoreError: the rules can't be read, or the store can't be opened.
     """
     parsed = parse("run", arguments, _OPTIONS, stop=True)
-    if parsed.flags & {"-h", "--help"}:
-        sys.stdout.write(HELP)
-        return 0
+    if parsed.flags & HELP:
+        return show_help("run")
     command = program_of(parsed.rest, "run")
-    quiet = bool(parsed.flags & {"--quiet", "-q"})
+    quiet = bool(parsed.flags & QUIET)
+    say(parsed)
     keep = parsed.values.get("--keep", KEEP[0])
     if keep not in KEEP:
         raise UsageError(f"autochron run: --keep takes {' or '.join(KEEP)}, not {keep}")
@@ -89,21 +68,22 @@ def run(arguments: list[str]) -> int:
             "autochron run: --no-watch finds nothing that --strict, --fail-under and --report could tell"
         )
 
-    report = _reporter(quiet=quiet, strict=strict, least=least, file=file)
+    as_json = "--json" in parsed.flags
+    report = _reporter(quiet=quiet, as_json=as_json, strict=strict, least=least, file=file)
     name = parsed.values.get("--name")
     return run_recorded(options, command, name, report, only_failed=keep == "failed")
 
 
 def _reporter(
-    *, quiet: bool, strict: bool, least: float | None, file: str | None
+    *, quiet: bool, as_json: bool, strict: bool, least: float | None, file: str | None
 ) -> Callable[[RunSummary], int | None]:
     """Return the function that writes the reports after the program, and returns the status that replaces its 0, or None."""
 
     def report(summary: RunSummary) -> int | None:
-        if not quiet or summary.lost:
+        if as_json or not quiet or summary.lost:
             from autochron.report.run import write_run  # lazy: after the program
 
-            write_run(summary, sys.stderr, quiet=quiet)
+            write_run(summary, sys.stderr, quiet=quiet, as_json=as_json, whole=VERBOSITY.verbose)
         if not (strict or least is not None or file):
             return None
         from autochron import __version__

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from autochron.cli.command_parser import CommandParser
+from autochron.cli.actions import ActionParsers
+from autochron.cli.trace_parsers import trace_parsers
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
 from autochron.escaping import terminal_lines
@@ -17,30 +17,8 @@ from autochron.model import Footer, Trace
 from autochron.ports import Store
 from autochron.store import open_store
 
-if TYPE_CHECKING:
-    from autochron.diff.crossings import Inputs
-
-_SYNOPSIS = """\
-list                          what is in the store
-       autochron traces show TRACE [--all | --full]   a trace as a tree; --all leaves nothing out,
-                                                      --full shows all that went in and out
-       autochron traces diff TRACE TRACE [--inputs strict|warn|ignore]
-                                                      in what two traces differ: 0 the same, 1 they differ
-       autochron traces export TRACE FILE [--with-snapshots] [--rows TABLE=WHERE ...] [--accept NAME ...]
-                                                      write a trace file (JSON Lines), for a repository;
-                                                      --with-snapshots: what its files held before the run, too, in
-                                                      a folder beside it; of a database's table only rows that fit
-       autochron traces import FILE [--reseal]        take a trace file in; --reseal accepts one that was edited;
-                                                      also a folder of agent-chronicle's fixtures
-       autochron traces prune [--max-age 30d] [--max-size 500MB] [--dry-run]
-                                                      drop what is older, and the oldest until the rest fits"""
-_ACTIONS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
-_OPTIONS = {
-    "list": ("json",), "show": ("json", "all", "full"), "diff": ("json", "inputs"),
-    "export": ("with_snapshots", "rows", "accept"), "import": ("reseal",),
-    "prune": ("json", "max_age", "max_size", "dry_run"),
-}  # fmt: skip
-"""By action: the options that it takes, beside --store and --rules, which all take."""
+_WORDS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
+"""By action: how many words it takes after it."""
 
 _WANTS = {
     "show": "a trace", "diff": "two traces", "export": "a trace and a file", "import": "a file",
@@ -57,14 +35,10 @@ def traces(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong.
         StoreError, TraceFormatError: a store or a trace file can't be read or written.
     """
-    parser = _parser()
-    options = parser.read(arguments)
-    action, *words = options.words or ["list"]
-    if action not in _ACTIONS:
-        raise UsageError(f"autochron traces has no {action!r}; it does {', '.join(_ACTIONS)}")
-    if len(words) != _ACTIONS[action]:
+    action, options = parser().read(arguments)
+    words = options.words
+    if len(words) != _WORDS[action]:
         raise UsageError(f"autochron traces {action} wants {_WANTS.get(action, 'nothing')} after it")
-    _refuse_others_options(parser, options, action)
     if action == "list":
         return _list(options)
     if action == "prune":
@@ -76,43 +50,9 @@ def traces(arguments: list[str]) -> int:
     return _export(options, words[0], words[1]) if action == "export" else _import(options, words[0])
 
 
-def _refuse_others_options(parser: CommandParser, options: Namespace, action: str) -> None:
-    """Raise UsageError for an option of another action, since it would do nothing here."""
-    for name in (name for names in _OPTIONS.values() for name in names if name not in _OPTIONS[action]):
-        if getattr(options, name) != parser.get_default(name):
-            others = ", ".join(other for other, names in _OPTIONS.items() if name in names)
-            raise UsageError(
-                f"autochron traces {action} takes no --{name.replace('_', '-')}; it is for traces {others}"
-            )
-
-
-def _parser() -> CommandParser:
-    parser = CommandParser("traces", _SYNOPSIS, None)
-    parser.add_value("--store", "URL", "the store; default .autochron/traces.db beside the rules")
-    parser.add_value("--rules", "FILE", "the rules, beside which the store is")
-    parser.add_flag("--json", "list, show and diff as JSON, also what prune drops")
-    parser.add_flag("--all", "show: leave nothing out")
-    parser.add_flag("--full", "show: all that went in and out")
-    parser.add_value(
-        "--inputs",
-        "HOW",
-        "diff: what a changed input of the same crossing is: strict, warn or ignore; default strict",
-        default="strict",
-    )
-    parser.add_flag("--with-snapshots", "export: what the trace's files held before the run, too")
-    parser.add_list(
-        "--rows", "TABLE=WHERE", "export: of a database's table take these rows alone; may be given again"
-    )
-    parser.add_list(
-        "--accept",
-        "NAME",
-        "export: take along what looks like a secret and has this name; may be given again",
-    )
-    parser.add_flag("--reseal", "import: accept a trace file that was edited")
-    parser.add_value("--max-age", "AGE", "prune: drop what is older, such as 30d")
-    parser.add_value("--max-size", "SIZE", "prune: drop the oldest until the rest fits, such as 500MB")
-    parser.add_flag("--dry-run", "prune: only show what would be dropped")
-    return parser
+def parser() -> ActionParsers:
+    """Return the parsers of the actions."""
+    return trace_parsers()
 
 
 def store_of(options: Namespace) -> Store:
@@ -136,22 +76,6 @@ def open_trace(options: Namespace, reference: str) -> tuple[Store, str]:
     return store_of(options), reference
 
 
-def inputs_option(options: Namespace, command: str) -> Inputs:
-    """Return the value of `--inputs`.
-
-    Raises:
-        UsageError: there is no such value.
-    """
-    from autochron.diff.crossings import INPUTS  # lazy: for a comparison alone
-
-    inputs = next((known for known in INPUTS if known == options.inputs), None)
-    if inputs is None:
-        raise UsageError(
-            f"{command}: --inputs is {', '.join(INPUTS[:-1])} or {INPUTS[-1]}, not {options.inputs}"
-        )
-    return inputs
-
-
 def _list(options: Namespace) -> int:
     from autochron.report.traces import write_list
 
@@ -167,7 +91,7 @@ def _show(options: Namespace, reference: str) -> int:
     if as_json or options.full:
         write_trace(store.load(name), sys.stdout, as_json=as_json)
     else:
-        write_tree(store.record(name), sys.stdout, whole=options.all)
+        write_tree(store.record(name), sys.stdout, whole=options.all or options.verbose)
     return 0
 
 
@@ -175,10 +99,9 @@ def _diff(options: Namespace, first: str, second: str) -> int:
     from autochron.diff.traces import differ
     from autochron.report.comparison import write_comparison
 
-    inputs = inputs_option(options, "autochron traces")
     places = (open_trace(options, reference) for reference in (first, second))
     first_trace, second_trace = (store.load(name) for store, name in places)
-    comparison = differ(first_trace, second_trace, inputs=inputs)
+    comparison = differ(first_trace, second_trace, inputs=options.inputs)
     write_comparison(comparison, sys.stdout, as_json=options.json)
     return 0 if comparison.same else 1
 

@@ -7,15 +7,13 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from autochron.cli.command_parser import CommandParser
-from autochron.cli.traces import inputs_option, open_trace
+from autochron.cli.traces import open_trace
+from autochron.diff.crossings import INPUTS
 from autochron.errors import UsageError
 
 if TYPE_CHECKING:
     from autochron.viewing.page_data import PageData
 
-_SYNOPSIS = """\
-TRACE [--out FILE]         a trace as a page in the browser, or in a file
-       autochron view TRACE TRACE [--out FILE]   two traces side by side"""
 _LAST_PORT = 65_535
 
 
@@ -29,7 +27,7 @@ def view(arguments: list[str]) -> int:
         UsageError: an option or a word is wrong, the port is taken, or the file can't be written.
         StoreError, TraceFormatError: a store or a trace file can't be read.
     """
-    options = _parser().read(arguments)
+    options = parser().read(arguments)
     words = options.words
     if len(words) not in (1, 2):
         raise UsageError(
@@ -47,25 +45,32 @@ def view(arguments: list[str]) -> int:
     return _serve(encode_page(data), options)
 
 
-def _parser() -> CommandParser:
+def parser() -> CommandParser:
+    """Return the parser of the command."""
     parser = CommandParser(
         "view",
-        _SYNOPSIS,
+        "TRACE [OPTION ...]\nTRACE TRACE [OPTION ...]",
         "Show a trace as a page: its crossings as a tree and on a time line, the conversation with the model, inputs and"
         " outcomes. With two traces both are shown side by side. The page is served on loopback until ctrl-C, at an address"
         " that nobody can guess.",
+        examples=(
+            ("autochron view last", "open the latest trace in the browser"),
+            ("autochron view last --out page.html", "one file, for an artefact of a build or for mail"),
+            ("autochron view refund last", "two traces side by side"),
+        ),
     )
     parser.add_value("--out", "FILE", "write one HTML file instead; it needs no network and no server")
-    parser.add_value("--port", "PORT", "serve on this port; default a free one", read=_port, default=0)
+    parser.add_value("--port", "PORT", "serve on this port", read=_port, default=0, unless_given="a free one")
     parser.add_flag("--no-browser", "print the address, and open no browser")
     parser.add_value(
         "--inputs",
         "HOW",
-        "of two traces: what a changed input of the same crossing is: strict, warn or ignore; default strict",
+        "of two traces: a changed input of the same crossing: strict: it is a difference; warn: it is only shown; ignore: it"
+        " is not looked at",
         default="strict",
+        choices=INPUTS,
     )
-    parser.add_value("--store", "URL", "the store; default .autochron/traces.db beside the rules")
-    parser.add_value("--rules", "FILE", "the rules, beside which the store is")
+    parser.add_places()
     return parser
 
 
@@ -88,11 +93,10 @@ def _comparison_data(options: Namespace, first: str, second: str) -> PageData:
     from autochron.diff.traces import differ  # lazy: as above
     from autochron.viewing.side_by_side import comparison_page
 
-    inputs = inputs_option(options, "autochron view")
     first_trace, second_trace = (
         store.load(name) for store, name in (open_trace(options, each) for each in (first, second))
     )
-    comparison = differ(first_trace, second_trace, inputs=inputs)
+    comparison = differ(first_trace, second_trace, inputs=options.inputs)
     return comparison_page(
         comparison, (first_trace.envelopes, second_trace.envelopes), (first_trace.footer, second_trace.footer)
     )

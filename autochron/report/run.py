@@ -24,17 +24,23 @@ _HEADERS = ".request.headers."
 """Where an SDK's exceptions hold the credential. It is always masked, and a replay does not need it."""
 
 
-def write_run(summary: RunSummary, stream: TextIO, *, quiet: bool = False) -> None:
+def write_run(
+    summary: RunSummary, stream: TextIO, *, quiet: bool = False, as_json: bool = False, whole: bool = False
+) -> None:
     """Write what was recorded, where the trace is, and what was not recorded. A closed stream is no error.
 
     Args:
         summary: the result of the run.
         stream: where to write it.
-        quiet: write nothing unless crossings were lost; then also why.
+        quiet: write nothing unless crossings were lost; then also why. It has no effect on JSON.
+        as_json: write JSON, not text.
+        whole: leave nothing out of long lists.
     """
     try:
-        page = Page(stream)
-        if not quiet:
+        page = Page(stream, whole=whole)
+        if as_json:
+            stream.write(encode(summary).decode() + "\n")
+        elif not quiet:
             _write(summary, page)
         elif summary.lost:
             _write_head(summary, page)
@@ -132,7 +138,7 @@ def _write_tools(footer: Footer, page: Page) -> None:
 def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
     """Write the effects outside every boundary, and the rules that would cover the first ones."""
     lines = []
-    for effect in effects[:_FEW]:
+    for effect in effects[: page.few(_FEW)]:
         replayed = (
             "a replay does it on a scratch copy"
             if effect.kind in {"file", "database"}
@@ -155,8 +161,8 @@ def _write_effects(effects: tuple[OutsideEffect, ...], page: Page) -> None:
         page.line('        name = "{__name__}"', "dim")
         page.line('        kind = "tool"', "dim")
         page.line(f"        define = {encode(function).decode()}", "dim")
-    if len(effects) > _FEW:
-        page.line(f"    … and {len(effects) - _FEW} more", "yellow")
+    if len(effects) > page.few(_FEW):
+        page.line(f"    … and {len(effects) - page.few(_FEW)} more", "yellow")
 
 
 def _write_state(footer: Footer, page: Page) -> None:
@@ -168,8 +174,8 @@ def _write_state(footer: Footer, page: Page) -> None:
     ]
     shown = [snapshot for snapshot in kept if snapshot.wrote or snapshot.by_rule or snapshot.kind == "sqlite"]
     if shown:
-        names = ", ".join(f"{snapshot.path}{_size_of(snapshot)}" for snapshot in shown[:_FEW])
-        more = f" and {len(shown) - _FEW} more" if len(shown) > _FEW else ""
+        names = ", ".join(f"{snapshot.path}{_size_of(snapshot)}" for snapshot in shown[: page.few(_FEW)])
+        more = f" and {len(shown) - page.few(_FEW)} more" if len(shown) > page.few(_FEW) else ""
         page.line(f"  kept as it was before the run: {names}{more}")
     for snapshot in footer.snapshots:
         if snapshot.kind != "not-kept" or not (snapshot.wrote or snapshot.by_rule):
@@ -230,7 +236,7 @@ def _entry(entry: Unwoven) -> str:
 
 
 def _write_few(page: Page, lines: list[str]) -> None:
-    for line in lines[:_FEW]:
+    for line in lines[: page.few(_FEW)]:
         page.line(f"  {line}", "yellow")
-    if len(lines) > _FEW:
-        page.line(f"  … and {len(lines) - _FEW} more like it", "yellow")
+    if len(lines) > page.few(_FEW):
+        page.line(f"  … and {len(lines) - page.few(_FEW)} more like it", "yellow")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -18,15 +19,30 @@ _PLAINER = str.maketrans("├─└│→…×∥●○−≠µ–", "|-`|>~x=*o
 class Page:
     """Writes lines to a stream. A style is a name of rich's, such as `bold red`. It has an effect on a terminal only."""
 
-    def __init__(self, stream: TextIO, *, plain: bool = False) -> None:
-        """Write to a stream; `plain` means without styles, whatever the stream is."""
+    def __init__(self, stream: TextIO, *, plain: bool = False, whole: bool = False) -> None:
+        """Write to a stream.
+
+        Args:
+            stream: where lines are written.
+            plain: write without styles, whatever the stream is.
+            whole: leave nothing out of long lists; see `few`.
+        """
+        self._whole = whole
         self._stream = stream
         self._console: Any = None
         self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
-        if not plain and is_terminal(stream):
+        if not plain and (is_terminal(stream) or _is_set("FORCE_COLOR")):
             from rich.console import Console  # lazy: 50 ms, and only for people
 
-            self._console = Console(file=stream, highlight=False, soft_wrap=True, emoji=False)
+            self._console = Console(
+                file=stream,
+                highlight=False,
+                soft_wrap=True,
+                emoji=False,
+                force_terminal=True,
+                color_system=None if _is_set("NO_COLOR") else "auto",
+                width=None if is_terminal(stream) else self.width,
+            )
 
     def line(self, text: str, style: str | None = None) -> None:
         """Write one line. Control characters are escaped, so that the text can't steer the terminal."""
@@ -47,6 +63,10 @@ class Page:
         for text, style in parts:
             line.append(writable(terminal_line(text), self._encoding), style)
         self._console.print(line)
+
+    def few(self, count: int) -> int:
+        """Return how many entries of a list are shown: `count`, or as many as there are on a whole page."""
+        return sys.maxsize if self._whole else count
 
     @property
     def width(self) -> int:
@@ -81,11 +101,16 @@ class Page:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal, and the environment doesn't refuse colours (`TERM=dumb`, `NO_COLOR`)."""
+    """Return whether a stream is a terminal on which tables and bars can be drawn: not with `TERM=dumb`."""
     try:
-        return stream.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
     except ValueError:
         return False
+
+
+def _is_set(variable: str) -> bool:
+    """Return whether a variable is set and not empty, as no-color.org and force-color.org have it."""
+    return bool(os.environ.get(variable))
 
 
 def writable(text: str, encoding: str) -> str:

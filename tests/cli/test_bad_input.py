@@ -78,7 +78,7 @@ REFUSED = {
     "run --quiet=yes agent.py": "autochron run: --quiet takes no value (usage)",
     "replay last --jsn": "autochron replay has no option --jsn; did you mean --json? (usage)",
     "replay last --store": "autochron replay: --store wants a value after it (usage)",
-    "traces --josn": "autochron traces has no option --josn; did you mean --json? (usage)",
+    "traces --josn": "autochron traces list has no option --josn; did you mean --json? (usage)",
     "rules --rule x": "autochron rules has no option --rule; did you mean --rules? (usage)",
     # Commands.
     "runx agent.py": "there is no command 'runx'; did you mean run? (usage)",
@@ -139,15 +139,15 @@ REFUSED = {
     "traces import agent.py": (
         "agent.py:1: this is no autochron trace (Input data was truncated); give the path of a trace file (bad-trace)"
     ),
-    "traces lst": "autochron traces has no 'lst'; it does list, show, diff, export, import, prune (usage)",
+    "traces lst": "autochron traces has no 'lst'; did you mean list? (usage)",
     "traces show": "autochron traces show wants a trace after it (usage)",
     "traces diff last": "autochron traces diff wants two traces after it (usage)",
     "traces diff last last": "HERE/.autochron/traces.db holds no trace; record one with `autochron run` (no-such-trace)",
     "traces diff x.jsonl last": f"there is no trace file x.jsonl; {EXPORT} (bad-store)",
     "traces diff last last --inputs lax": (
-        "autochron traces: --inputs is strict, warn or ignore, not lax (usage)"
+        "autochron traces diff: --inputs is lax; known are `strict`, `warn`, `ignore` (usage)"
     ),
-    "traces diff last last --input warn": "autochron traces has no option --input; did you mean --inputs? (usage)",
+    "traces diff last last --input warn": "autochron traces diff has no option --input; did you mean --inputs? (usage)",
     "traces export last": "autochron traces export wants a trace and a file after it (usage)",
     "traces list x": "autochron traces list wants nothing after it (usage)",
     # Arguments of `autochron rules`.

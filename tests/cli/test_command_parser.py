@@ -23,7 +23,13 @@ def parser():
     return command_parser
 
 
-PLAIN = {"json": False, "rules": None, "least": 3, "live": None, "help": False, "words": []}
+PLAIN = {
+    **dict.fromkeys(("json", "quiet", "verbose", "help"), False),
+    "rules": None,
+    "least": 3,
+    "live": None,
+    "words": [],
+}
 
 
 @pytest.mark.parametrize(
@@ -113,11 +119,23 @@ def test_help_names_every_option_and_ends_with_0(capsys, monkeypatch):
         "Look at places.\n"
         "\n"
         "options:\n"
-        "  -h, --help    show this text\n"
         "  --json        as JSON\n"
         "  --rules FILE  the rules\n"
-        "  --least N     at least so many\n"
-        "  --live WHAT   what is live\n"
+        "  --least N     at least so many (default: 3)\n"
+        "  --live WHAT   what is live (may be given again)\n"
+        "\n"
+        "common options:\n"
+        "  -q, --quiet    write only what was asked for, and errors: no progress, no notes, no advice\n"
+        "  -v, --verbose  also say which rules and store are used, shorten nothing, and show the traceback of\n"
+        "                 an error\n"
+        "  -h, --help     show this text\n"
+        "\n"
+        "exit statuses:\n"
+        "  0    it is done\n"
+        "  1    something was found\n"
+        "  2    the command, the rules, the store or the trace can't be used; one line says why and what to\n"
+        "       do\n"
+        "  130  ctrl-C\n"
     )
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import autochron
 from autochron import cli, ports
+from autochron.cli.pages import draw
+from autochron.cli.reference import command_pages
 from autochron.errors import StoreError
 from autochron.rules import boundaries
 from autochron.rules.loading import load_rules
@@ -92,6 +94,9 @@ def test_a_command_is_built_or_planned():
 def test_a_command_exists_with_its_options(name, synopsis):
     status, output = call(name, "--help")
     assert (status, output.partition(" ")[0]) == (0, "usage:")
+    output += "".join(
+        draw(page) for page in command_pages() if page.name.startswith(f"{name} ")
+    )  # its actions
     shown = OPTION.findall(synopsis)
     assert shown
     assert [option for option in shown if option not in OPTION.findall(output)] == []
