@@ -30,13 +30,29 @@ def adopt(arguments: list[str]) -> int:
     from autochron.adopt.report import differences, refusal, summary
 
     adoption = plan(options.words, options.rules)
-    if options.check:
-        sys.stdout.write(differences(adoption))
     if adoption.refusals:
+        if options.check and not options.json:
+            sys.stdout.write(differences(adoption))
         raise AdoptionError(refusal(adoption))
     if not options.check:
         carry_out(adoption)
-    sys.stdout.write(summary(adoption, is_check=options.check))
+    if options.json:
+        from msgspec.json import encode
+
+        data = {
+            "rules": os.path.relpath(adoption.rule_file),
+            "files": [{"path": change.source.path, "marks": change.marks} for change in adoption.changes],
+            "tables": len(adoption.tables),
+            "notes": adoption.notes,
+            "written": not options.check,
+            "diff": differences(adoption) if options.check else "",
+        }
+        sys.stdout.write(encode(data).decode() + "\n")
+    else:
+        if options.check:
+            sys.stdout.write(differences(adoption))
+        if not options.quiet:
+            sys.stdout.write(summary(adoption, is_check=options.check))
     return int(options.check and bool(adoption.changes or adoption.changes_rules))
 
 

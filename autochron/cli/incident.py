@@ -55,7 +55,7 @@ def incident(arguments: list[str]) -> int:
         trial.settle(request, new, Baseline(), settled=True)
     else:
         tried = trial.finish(request, new, counter_line(sys.stderr, "trying the test"))
-    write_incident(new, tried, sys.stdout)
+    write_incident(new, tried, sys.stdout, as_json=options.json, quiet=options.quiet)
     return 0 if tried is None or tried.is_right else 1
 
 

@@ -129,30 +129,59 @@ def _suggest(options: Namespace, start: str) -> int:
     if trace is not None:
         loaded = with_own_package(loaded, trace.header.command)
     suggestions = suggest(loaded, folder, trace, impacts)
+    is_whole = options.all or options.verbose
+    shown = [suggestion for suggestion in suggestions if is_whole or suggestion.group != "rest"]
+    writable = list(filter(is_writable, shown))
+    if options.json:
+        if options.yes and writable:
+            write(writable, loaded, folder)
+        _write_suggestions_as_json(shown, writable if options.yes else [])
+        return 0
     page = Page(sys.stdout)
     if not suggestions:
         page.line(
             "nothing is missing: every non-deterministic call is inside a boundary, recorded or ignored"
         )
         return 0
-    shown = [suggestion for suggestion in suggestions if options.all or suggestion.group != "rest"]
     _write_suggestions(shown, len(suggestions) - len(shown), page)
-    writable = list(filter(is_writable, shown))
     if not writable:
         return 0
     tables = plural(len(writable), "table")
     file = os.path.relpath(loaded.file or os.path.join(folder, RULE_FILE))
-    if not options.yes:
-        if not sys.stdin.isatty():
-            page.line(f"{tables} for {file}; --yes writes them", "bold")
-            return 0
-        sys.stdout.write(f"write {tables} to {file}? [y/N] ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            page.line("nothing was written")
-            return 0
-    page.line(f"{tables} written to {os.path.relpath(write(writable, loaded, folder))}", "bold")
+    if options.yes or _is_agreed(f"write {tables} to {file}? [y/N] "):
+        page.line(f"{tables} written to {os.path.relpath(write(writable, loaded, folder))}", "bold")
+    elif sys.stdin.isatty():
+        page.line("nothing was written")
+    else:
+        page.line(f"{tables} for {file}; --yes writes them", "bold")
     return 0
+
+
+def _is_agreed(question: str) -> bool:
+    """Ask a question on a terminal, and return whether the answer is yes; elsewhere nothing is asked."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _write_suggestions_as_json(suggestions: Sequence[Suggestion], written: Sequence[Suggestion]) -> None:
+    """Write a line of JSON for each table."""
+    from msgspec.json import encode
+
+    from autochron.diagnostics.suggest import text
+
+    for suggestion in suggestions:
+        data = {
+            "group": suggestion.group,
+            "table": text(suggestion),
+            "reason": suggestion.reason,
+            "sites": [str(finding.site) for finding in suggestion.findings],
+            "is_certain": suggestion.is_certain,
+            "written": suggestion in written,
+        }
+        sys.stdout.write(encode(data).decode() + "\n")
 
 
 _HEADINGS = {

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from autochron.cli.actions import ActionParsers
 from autochron.cli.trace_parsers import trace_parsers
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
 from autochron.escaping import terminal_lines
-from autochron.model import Footer, Trace
+from autochron.model import Footer, Snapshot, Trace
 from autochron.ports import Store
 from autochron.store import open_store
 
@@ -77,9 +79,11 @@ def open_trace(options: Namespace, reference: str) -> tuple[Store, str]:
 
 
 def _list(options: Namespace) -> int:
-    from autochron.report.traces import write_list
+    from autochron.report.trace_list import write_list
+    from autochron.store.glances import glances
 
-    write_list(store_of(options).summaries(), sys.stdout, as_json=options.json)
+    store = store_of(options)
+    write_list(store.summaries(), glances(store), sys.stdout, as_json=options.json)
     return 0
 
 
@@ -112,7 +116,8 @@ def _export(options: Namespace, reference: str, file: str) -> int:
     store, name = open_trace(options, reference)
     trace_id = store.find(name)
     header, footer = store.outline(trace_id)
-    words = ""
+    taken: Sequence[Snapshot] = ()
+    place = ""
     if options.with_snapshots:
         from autochron.effects.carrying import take_along  # lazy: for --with-snapshots alone
         from autochron.effects.snapshots import folder_of_store
@@ -128,9 +133,14 @@ def _export(options: Namespace, reference: str, file: str) -> int:
         redactor = Redactor.of(load_rules(options.rules or find_rule_file()))
         taken = take_along(footer, [source], target.path, rows, accepted, redactor.mask)
         footer = structs.replace(footer, snapshots=taken)
-        words = f", with {sum(bool(snapshot.digest) for snapshot in taken)} snapshots in {os.path.relpath(target.path)}"
+        place = os.path.relpath(target.path)
     write_stream(header, store.envelopes(trace_id), footer, file)
-    sys.stdout.write(f"{trace_id} exported to {file}{words}\n")
+    carried = sum(bool(snapshot.digest) for snapshot in taken)
+    if options.json:
+        _write_json({"trace": trace_id, "file": file, "snapshots": carried})
+    elif not options.quiet:
+        words = f", with {carried} snapshots in {place}" if place else ""
+        sys.stdout.write(f"{trace_id} exported to {file}{words}\n")
     return 0
 
 
@@ -150,9 +160,19 @@ def _import(options: Namespace, file: str) -> int:
     store = store_of(options)
     _put(store, trace)
     brought = _bring_snapshots(trace.footer, file, store)
-    words = f", {brought} snapshots" if brought else ""
-    sys.stdout.write(f"{trace.header.id} imported: {len(trace.envelopes)} crossings{words}\n")
+    _write_imported(options, [_Imported(trace.header.id, file, len(trace.envelopes), brought)])
     return 0
+
+
+class _Imported(Struct):
+    """A trace that was imported; `lacks` says what could not be taken over, a line each."""
+
+    id: str
+    file: str
+    crossings: int
+    snapshots: int = 0
+    lacks: tuple[str, ...] = ()
+    is_new: bool = True
 
 
 def _import_fixtures(options: Namespace, path: str) -> int:
@@ -166,16 +186,47 @@ def _import_fixtures(options: Namespace, path: str) -> int:
     imported = read_fixtures(path, load_rules(options.rules or find_rule_file()), __version__)
     store = store_of(options)
     known = {summary.header.id for summary in store.summaries()}
+    done: list[_Imported] = []
     for each in imported:
-        trace_id = each.trace.header.id
-        if trace_id in known:
-            sys.stdout.write(f"{trace_id} is in the store already: {each.path}\n")
+        header, count = each.trace.header, len(each.trace.envelopes)
+        is_new = header.id not in known
+        if is_new:
+            _put(store, each.trace)
+        lacks = tuple(each.lacks) if is_new else ()
+        done.append(_Imported(header.id, each.path, count, lacks=lacks, is_new=is_new))
+    _write_imported(options, done, is_fixtures=True)
+    return 0
+
+
+def _write_imported(options: Namespace, done: list[_Imported], *, is_fixtures: bool = False) -> None:
+    """Write which traces were imported, and which were in the store already."""
+    if options.json:
+        new = [
+            {"id": each.id, "file": each.file, "crossings": each.crossings, "snapshots": each.snapshots}
+            | {"lacks": each.lacks}
+            for each in done
+            if each.is_new
+        ]
+        present = [{"id": each.id, "file": each.file} for each in done if not each.is_new]
+        _write_json({"imported": new, "present": present})
+        return
+    if options.quiet:
+        return
+    for each in done:
+        if not each.is_new:
+            sys.stdout.write(f"{each.id} is in the store already: {each.file}\n")
             continue
-        _put(store, each.trace)
-        sys.stdout.write(f"{trace_id} imported: {len(each.trace.envelopes)} crossings of {each.path}\n")
+        source = f" of {each.file}" if is_fixtures else ""
+        brought = f", {each.snapshots} snapshots" if each.snapshots else ""
+        sys.stdout.write(f"{each.id} imported: {each.crossings} crossings{source}{brought}\n")
         for lack in each.lacks:
             sys.stdout.write(f"  {terminal_lines(lack)}\n")
-    return 0
+
+
+def _write_json(data: dict[str, Any]) -> None:
+    from msgspec.json import encode  # lazy: for --json alone
+
+    sys.stdout.write(encode(data).decode() + "\n")
 
 
 def _put(store: Store, trace: Trace) -> None:
@@ -234,5 +285,12 @@ def _prune(options: Namespace) -> int:
     if dropped and not is_dry:
         store.drop([summary.header.id for summary in dropped])
         _drop_snapshots(store)
-    write_pruned(dropped, summaries[len(dropped) :], sys.stdout, is_dry=is_dry, as_json=options.json)
+    write_pruned(
+        dropped,
+        summaries[len(dropped) :],
+        sys.stdout,
+        is_dry=is_dry,
+        as_json=options.json,
+        quiet=options.quiet,
+    )
     return 0

@@ -69,6 +69,16 @@ class Page:
         return sys.maxsize if self._whole else count
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether lines should fit a width: on a terminal, also one without colours, and where colours are wanted."""
+        if self._console is not None:
+            return True
+        try:
+            return self._stream.isatty()
+        except ValueError:  # closed
+            return False
+
+    @property
     def width(self) -> int:
         """The columns of the terminal; `WIDTH` where the stream is none."""
         columns = os.environ.get("COLUMNS", "")

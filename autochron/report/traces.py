@@ -1,4 +1,4 @@
-"""The reports of `autochron traces list`, `show` and `prune`."""
+"""The reports of `autochron traces show` and `prune`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,8 @@ from autochron.report.tree import draw_trace
 _WIDE = 72
 
 
-def write_list(summaries: Sequence[TraceSummary], stream: TextIO, *, as_json: bool) -> None:
-    """Write a table of traces, in the order given, or a line of JSON for each."""
-    if as_json:
-        stream.writelines(encode(summary).decode() + "\n" for summary in summaries)
-        return
+def write_summaries(summaries: Sequence[TraceSummary], stream: TextIO) -> None:
+    """Write a table of traces, in the order given."""
     page = Page(stream)
     rows = [
         (
@@ -54,13 +51,19 @@ def write_pruned(
     *,
     is_dry: bool,
     as_json: bool,
+    quiet: bool = False,
 ) -> None:
-    """Write which traces were dropped, or with `is_dry` would be, and how many are left. JSON lists the dropped ones."""
+    """Write which traces were dropped, or with `is_dry` would be, and how many are left. JSON lists the dropped ones.
+
+    With `quiet` the count is left out.
+    """
     if as_json:
-        write_list(dropped, stream, as_json=True)
+        stream.writelines(encode(summary).decode() + "\n" for summary in dropped)
         return
     if is_dry and dropped:
-        write_list(dropped, stream, as_json=False)
+        write_summaries(dropped, stream)
+    if quiet:
+        return
     verb = "would be dropped" if is_dry else "dropped"
     Page(stream).line(f"{_measured(dropped)} {verb}, {_measured(left)} left")
 
