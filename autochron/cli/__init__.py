@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COMMANDS = (
     *("run", "replay", "incident", "mutate", "judge", "traces", "view", "check", "impact"),
-    *("init", "rules", "adopt"),
+    *("init", "rules", "doctor", "completion", "adopt"),
 )
 """Each is a module here with a function of its name, which takes the words after the command and returns the status.
 

@@ -54,6 +54,7 @@ class CommandParser(argparse.ArgumentParser):
         shape: Sequence[tuple[str, str]] = (),
         epilog: str = "",
         actions: Sequence[CommandParser] = (),
+        words: Sequence[str] = (),
     ) -> None:
         """Make the parser of a command.
 
@@ -66,6 +67,7 @@ class CommandParser(argparse.ArgumentParser):
             shape: pairs of a key of what `--json` writes and its meaning. With them, the command has `--json`.
             epilog: the help's text after the options.
             actions: the parsers of its actions, which the help lists.
+            words: the words that it takes, if they can be listed.
         """
         super().__init__(
             prog=f"autochron {command}",
@@ -83,6 +85,7 @@ class CommandParser(argparse.ArgumentParser):
             shape=tuple(shape),
             actions=tuple(action.page() for action in actions),
             notes=epilog,
+            words=tuple(words),
         )
         self._options: list[OptionPage] = []
         self._section = ""

@@ -26,7 +26,10 @@ SECTIONS = {
     "set up": {
         "init": "write the first rules of a project",
         "rules": "show which rule matches what, and what is missing",
+        "doctor": "check the installation, the rules, the store and the caches",
+        "completion": "print the completion script of bash, zsh or fish",
         "adopt": "turn code that is marked for Chronicle into plain code and rules",
+        "help": "show this text, the help of a command, or the exit statuses",
     },
 }
 """By section: the commands, each with what it does in a line. Each is a module of `autochron.cli`, but for `help`."""

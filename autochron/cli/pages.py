@@ -74,6 +74,7 @@ class CommandPage:
         actions: the pages of its actions.
         shape: the keys of what `--json` writes, with their meanings; empty without that option.
         notes: what else is said after the options.
+        words: the words that it takes after its name, if they can be listed.
     """
 
     name: str
@@ -86,18 +87,7 @@ class CommandPage:
     actions: tuple[CommandPage, ...] = ()
     shape: tuple[tuple[str, str], ...] = ()
     notes: str = ""
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """The names of its words that are no options, such as `TRACE` and `FILE`, as the usage has them."""
-        words = " ".join(self.usage).replace("|", " ").split()
-        values = {option.metavar for option in self.options}
-        bare = (word.strip("[]().") for word in words)
-        return tuple(dict.fromkeys(word for word in bare if word.isupper() and word not in values - _SHARED))
-
-
-_SHARED = frozenset({"TRACE", "FILE", "FOLDER", "PATH"})
-"""Names that a usage may give to a word although they also are those of an option's value."""
+    words: tuple[str, ...] = ()
 
 
 def draw(page: CommandPage, width: int | None = None) -> str:

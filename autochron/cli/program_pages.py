@@ -37,7 +37,7 @@ RUN = CommandPage(
         OptionPage(
             ("--keep",),
             "WHICH",
-            "failed: drop the trace of a run that ends with status 0",
+            "which runs keep their trace: with failed, not those that end with status 0",
             "all",
             ("all", "failed"),
         ),

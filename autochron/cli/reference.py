@@ -37,6 +37,8 @@ def command_pages() -> list[CommandPage]:
 
 def _pages() -> Iterator[CommandPage]:
     for command in SUMMARIES:
+        if command == "help":
+            continue
         page = page_of(command)
         yield page
         yield from page.actions

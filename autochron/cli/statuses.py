@@ -69,6 +69,8 @@ MEANINGS: dict[str, dict[int | str, str]] = {
     "rules": _SHOWN,
     "init": {OK: "the rules are written, or were there already"},
     "adopt": {OK: "it is done", FOUND: "with --check: something would change"},
+    "doctor": {OK: "there is no problem; there may be warnings", FOUND: "there are problems"},
+    "completion": _SHOWN,
     "help": _SHOWN,
 }
 """By command, and by action: the meanings of its statuses. `statuses_of` adds the common ones."""
