@@ -64,28 +64,3 @@ def progress_line(stream: TextIO) -> ProgressLine | None:
         return ProgressLine(stream) if is_terminal is not None and is_terminal() else None
     except ValueError:  # closed
         return None
-
-
-def counter_line(stream: TextIO, title: str) -> Callable[[int, int], None] | None:
-    """Return a function that shows a count in a line of a terminal; None if the stream is none.
-
-    Args:
-        stream: where the line is written.
-        title: the text before the count.
-
-    Returns:
-        A function of (steps done, steps in all). It erases the line with the last step.
-    """
-    if progress_line(stream) is None:
-        return None
-
-    def count(done: int, total: int) -> None:
-        text = f"autochron: {title} ({done + 1} of {total})"
-        end = f"\r{' ' * len(text)}\r" if done + 1 == total else ""
-        try:
-            stream.write(f"\r{text}{end}")
-            stream.flush()
-        except (OSError, ValueError):  # as above
-            pass
-
-    return count

@@ -9,11 +9,13 @@ from autochron._runtime.unpatched import os
 from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.option_values import choice, percentage
+from autochron.cli.verbosity import note
 from autochron.config import default_store, find_rule_file
 from autochron.errors import UsageError
 from autochron.model import CATEGORIES, Checked
 from autochron.report.findings import FORMS, first_ranked, percent_covered, uncovered, write_checked
 from autochron.report.text import plural
+from autochron.report.work_progress import WorkProgress
 from autochron.rules.loading import load_rules
 
 _DEEP = 6_000
@@ -43,12 +45,14 @@ def check(arguments: list[str]) -> int:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _DEEP))
     try:
-        checked = scan(paths, rules, categories=categories, cache=cache)
-        if options.since is not None:
-            from autochron.diagnostics.commit_check import baseline_at  # lazy: few ask for a commit
+        with WorkProgress("reading", "files", quiet=options.quiet) as progress:
+            checked = scan(paths, rules, categories=categories, cache=cache, progress=progress.show)
+            if options.since is not None:
+                from autochron.diagnostics.commit_check import baseline_at  # lazy: few ask for a commit
 
-            then = baseline_at(options.since, paths, rules, categories=categories, cache=cache)
-            checked = then.apply(checked, categories)
+                progress.show(0, detail=f"the files of {options.since}")
+                then = baseline_at(options.since, paths, rules, categories=categories, cache=cache)
+                checked = then.apply(checked, categories)
     finally:
         sys.setrecursionlimit(limit)
     if options.baseline is not None:
@@ -92,9 +96,7 @@ def _by_baseline(options: Namespace, checked: Checked, root: str) -> Checked:
     applied = old.apply(checked, categories)
     new = old.updated(checked, categories)
     new.write(path)
-    sys.stderr.write(
-        f"autochron: {path} accepts {plural(len(new), 'finding')}: {len(uncovered(applied))} new, {applied.gone} gone\n"
-    )
+    note(f"{path} accepts {plural(len(new), 'finding')}: {len(uncovered(applied))} new, {applied.gone} gone")
     return new.apply(checked, categories)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Self
 
 from autochron._runtime.unpatched import os
 from autochron.cli import shapes
@@ -14,9 +13,12 @@ from autochron.impact.analysis import ImpactRequest, find_impact
 from autochron.impact.fixing import add_rules, tried
 from autochron.program.run import Options
 from autochron.report.impact import added, folder_of, save, write_impacts
-from autochron.report.text import is_terminal
+from autochron.report.work_progress import WorkProgress
 
 _LEAST, _MOST = 4, 100
+
+_NOT_AGAIN = ("--fix", "--json", "-q", "--quiet", "-v", "--verbose")
+"""Options that the second try, with the new rules, does not get."""
 
 
 def impact(arguments: list[str]) -> int:
@@ -43,13 +45,19 @@ def impact(arguments: list[str]) -> int:
         trusted=options.trust,
     )
     folder, environment = os.getcwd(), dict(os.environ)  # before the replays, which change them
-    with _SearchBar() as progress:
-        impacts, rule_file = find_impact(Options(options.rules, options.store), request, progress.show)
+    with WorkProgress("trying", "replays", quiet=options.quiet, is_forking=True) as progress:
+
+        def show(replays: int, task: str) -> None:
+            progress.show(
+                replays, detail=task
+            )  # how many there will be is not known: harmless sites are tried together
+
+        impacts, rule_file = find_impact(Options(options.rules, options.store), request, show)
         is_harmful = any(site.effect is not None for site in impacts.sites)
         fixed = None
         if options.fix and is_harmful:
-            progress.show(impacts.replays, "the program with the new rules")
-            words = [word for word in arguments if word not in ("--fix", "--json")]
+            show(impacts.replays, "the program with the new rules")
+            words = [word for word in arguments if word not in _NOT_AGAIN]
             fixed = add_rules(impacts, rule_file, folder)
             try:
                 fixed = tried(fixed, folder, words, environment) if fixed.added else fixed
@@ -107,34 +115,3 @@ def parser() -> CommandParser:
     )
     parser.add_places()
     return parser
-
-
-class _SearchBar:
-    """A progress bar on a terminal; nothing elsewhere."""
-
-    def __init__(self) -> None:
-        self._progress: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-
-    def show(self, replays: int, task: str) -> None:
-        """Show the number of replays and the current task. It is drawn without a thread, because this process forks."""
-        if not is_terminal(sys.stderr):
-            return
-        from rich.console import Console  # lazy: 50 ms, and only for people
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        if self._progress is None:
-            columns = (TextColumn("{task.description}"), BarColumn())
-            self._progress = Progress(
-                *columns, console=Console(stderr=True), transient=True, auto_refresh=False
-            )
-            self._task = self._progress.add_task("", total=None)
-            self._progress.start()
-        self._progress.update(self._task, description=f"replay {replays}: {task}", refresh=True)

@@ -38,10 +38,10 @@ def incident(arguments: list[str]) -> int:
             f"autochron incident new wants a trace and a folder after it, not {len(words)} words: "
             "autochron incident new last incidents/refund"
         )
-    from autochron._runtime.progress import counter_line  # lazy, as the others: not for a usage error
-    from autochron.incident import trial
+    from autochron.incident import trial  # lazy, as the others: not for a usage error
     from autochron.replaying.command_trust import refuse_foreign
     from autochron.report.incidents import write_incident
+    from autochron.report.work_progress import WorkProgress
     from autochron.reproduction.baseline import Baseline
 
     reference, folder = words
@@ -54,7 +54,8 @@ def incident(arguments: list[str]) -> int:
         tried = None
         trial.settle(request, new, Baseline(), settled=True)
     else:
-        tried = trial.finish(request, new, counter_line(sys.stderr, "trying the test"))
+        with WorkProgress("trying the test", "runs", quiet=options.quiet) as progress:
+            tried = trial.finish(request, new, progress.show)
     write_incident(new, tried, sys.stdout, as_json=options.json, quiet=options.quiet)
     return 0 if tried is None or tried.is_right else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import count
 
 from autochron.cli import shapes
 from autochron.cli.command_parser import CommandParser
@@ -39,13 +40,15 @@ def judge(arguments: list[str]) -> int:
     labels = read_labels(file, _rubric(options.rubric))
     mode = mode_in_force("record") if options.mode is None else read_mode(options.mode, "--mode")
     record = options.record or f"{os.path.splitext(file)[0]}.judged.jsonl"
-    from autochron.report.judge import progress_on, write_measured  # lazy: not for a usage error
+    from autochron.report.judge import write_measured  # lazy: not for a usage error
+    from autochron.report.work_progress import WorkProgress
 
     with (
         Judge(options.model, record, base_url=options.base_url, mode=mode) as judging,
-        progress_on(sys.stderr, len(labels)) as progress,
+        WorkProgress("judging", "labels", quiet=options.quiet) as progress,
     ):
-        measured = measure(judging, labels, options.threshold, progress)
+        done = count(1)
+        measured = measure(judging, labels, options.threshold, lambda: progress.show(next(done), len(labels)))
     write_measured(measured, sys.stdout, as_json=options.json)
     return 1 if measured.unjudged else 0
 

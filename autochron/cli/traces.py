@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -15,8 +15,9 @@ from autochron.cli.trace_parsers import trace_parsers
 from autochron.config import default_store, find_rule_file
 from autochron.errors import StoreError, UsageError
 from autochron.escaping import terminal_lines
-from autochron.model import Footer, Snapshot, Trace
+from autochron.model import Envelope, Footer, Snapshot, Trace
 from autochron.ports import Store
+from autochron.report.work_progress import WorkProgress
 from autochron.store import open_store
 
 _WORDS = {"list": 0, "show": 1, "diff": 2, "export": 2, "import": 1, "prune": 0}
@@ -134,7 +135,9 @@ def _export(options: Namespace, reference: str, file: str) -> int:
         taken = take_along(footer, [source], target.path, rows, accepted, redactor.mask)
         footer = structs.replace(footer, snapshots=taken)
         place = os.path.relpath(target.path)
-    write_stream(header, store.envelopes(trace_id), footer, file)
+    with WorkProgress(f"exporting to {file}", "crossings", quiet=options.quiet) as progress:
+        total = store.count(trace_id)
+        write_stream(header, _counted(store.envelopes(trace_id), total, progress), footer, file)
     carried = sum(bool(snapshot.digest) for snapshot in taken)
     if options.json:
         _write_json({"trace": trace_id, "file": file, "snapshots": carried})
@@ -142,6 +145,14 @@ def _export(options: Namespace, reference: str, file: str) -> int:
         words = f", with {carried} snapshots in {place}" if place else ""
         sys.stdout.write(f"{trace_id} exported to {file}{words}\n")
     return 0
+
+
+def _counted(envelopes: Iterator[Envelope], total: int, progress: WorkProgress) -> Iterator[Envelope]:
+    """Yield envelopes, and show how many there were."""
+    for done, envelope in enumerate(envelopes, 1):
+        yield envelope
+        if done % 500 == 0:
+            progress.show(done, total)
 
 
 def store_of_trace(options: Namespace, reference: str) -> str:
@@ -156,9 +167,10 @@ def _import(options: Namespace, file: str) -> int:
         raise StoreError(f"there is no trace file {file}")
     if os.path.isdir(file) or file.endswith(".json"):
         return _import_fixtures(options, file)
-    trace = read_trace(file, reseal=options.reseal)
     store = store_of(options)
-    _put(store, trace)
+    with WorkProgress(f"importing {file}", "crossings", quiet=options.quiet) as progress:
+        trace = read_trace(file, reseal=options.reseal)
+        _put(store, trace, progress.show)
     brought = _bring_snapshots(trace.footer, file, store)
     _write_imported(options, [_Imported(trace.header.id, file, len(trace.envelopes), brought)])
     return 0
@@ -229,13 +241,15 @@ def _write_json(data: dict[str, Any]) -> None:
     sys.stdout.write(encode(data).decode() + "\n")
 
 
-def _put(store: Store, trace: Trace) -> None:
-    """Write a trace into a store."""
+def _put(store: Store, trace: Trace, progress: Callable[[int, int], None] | None = None) -> None:
+    """Write a trace into a store. `progress` is called with the number of crossings that are written, and of all."""
     sink = store.begin(trace.header)
     for number, envelope in enumerate(trace.envelopes):
         sink.put(envelope)
         if number % 500 == 499:
             sink.commit()
+            if progress is not None:
+                progress(number + 1, len(trace.envelopes))
     if trace.footer is not None:
         sink.end(trace.footer)
     sink.close()
@@ -283,8 +297,10 @@ def _prune(options: Namespace) -> int:
     dropped = pruning.to_drop(summaries, begun_before=before, room=room)
     is_dry = options.dry_run
     if dropped and not is_dry:
-        store.drop([summary.header.id for summary in dropped])
-        _drop_snapshots(store)
+        with WorkProgress("dropping", "traces", quiet=options.quiet) as progress:
+            progress.show(0, len(dropped))
+            store.drop([summary.header.id for summary in dropped])
+            _drop_snapshots(store)
     write_pruned(
         dropped,
         summaries[len(dropped) :],

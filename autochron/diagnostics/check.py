@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -36,7 +36,12 @@ are gone with its scan."""
 
 
 def check(
-    paths: Sequence[str], rules: Rules, *, categories: Collection[Category] = (), cache: str | None = None
+    paths: Sequence[str],
+    rules: Rules,
+    *,
+    categories: Collection[Category] = (),
+    cache: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Checked:
     """Scan files and folders for non-deterministic calls.
 
@@ -45,6 +50,7 @@ def check(
         rules: the rules in force: boundaries, recorded ambient values and ignores.
         categories: the categories to report; none for all.
         cache: the folder of the cache; None for no cache.
+        progress: called after each file, with the number of files that were read, and of all.
 
     Raises:
         UsageError: a path doesn't exist.
@@ -57,8 +63,11 @@ def check(
     named = tuple(os.path.abspath(path) for path in paths)
     work = _Check(rules, named, scans)
     with _rare_collections():
-        for path in dict.fromkeys(os.path.abspath(path) for path in _files(paths)):
+        files = list(dict.fromkeys(os.path.abspath(path) for path in _files(paths)))
+        for done, path in enumerate(files, 1):
             work.file(path)
+            if progress is not None:
+                progress(done, len(files))
     work.refuse_bad_rules()
     scans.write()
     work.rank()

@@ -1,15 +1,14 @@
-"""The report of `autochron judge`, and its progress bar."""
+"""The report of `autochron judge`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import TextIO
 
 from msgspec.json import encode
 
 from autochron.judging.measuring import Measured
-from autochron.report.text import Page, is_terminal, plural
+from autochron.report.text import Page, plural
 
 _FEW = 10
 _WIDE = 100
@@ -69,17 +68,3 @@ def _number(value: float | None) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _WIDE else f"{line[:_WIDE]}…"
-
-
-@contextmanager
-def progress_on(stream: TextIO, total: int) -> Iterator[Callable[[], object]]:
-    """Show a progress bar if the stream is a terminal. Yield the function to call after each of `total` labels."""
-    if not is_terminal(stream):
-        yield lambda: None
-        return
-    from rich.console import Console  # lazy: 50 ms, and only for people
-    from rich.progress import Progress
-
-    with Progress(console=Console(file=stream), transient=True) as bar:
-        task: Any = bar.add_task("judging", total=total)
-        yield lambda: bar.advance(task)
