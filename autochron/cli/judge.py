@@ -49,7 +49,7 @@ def judge(arguments: list[str]) -> int:
     ):
         done = count(1)
         measured = measure(judging, labels, options.threshold, lambda: progress.show(next(done), len(labels)))
-    write_measured(measured, sys.stdout, as_json=options.json)
+    write_measured(measured, sys.stdout, as_json=options.json, whole=options.verbose)
     return 1 if measured.unjudged else 0
 
 

@@ -6,6 +6,7 @@ import os
 
 from autochron.cli.options import COMMON, FLAG, HELP, MANY, QUIET, VALUE, Parsed, parse, say, show_help
 from autochron.cli.run import program_of
+from autochron.cli.verbosity import VERBOSITY
 from autochron.errors import UsageError
 from autochron.model import Command
 from autochron.program.replay import ReplayRequest, run_replayed
@@ -44,7 +45,12 @@ def replay(arguments: list[str]) -> int:
         Options(parsed.values.get("--rules"), parsed.values.get("--store"), watch=watch),
         words[0],
         program,
-        reporter(quiet=bool(parsed.flags & QUIET), as_json="--json" in parsed.flags, page=_page(parsed)),
+        reporter(
+            quiet=bool(parsed.flags & QUIET),
+            as_json="--json" in parsed.flags,
+            page=_page(parsed),
+            whole=VERBOSITY.verbose,
+        ),
         wanted=_request(parsed),
         allow_unwoven="--allow-unwoven" in parsed.flags,
         words=("replay", *arguments),

@@ -50,7 +50,8 @@ def rules(arguments: list[str]) -> int:
     from autochron.report.rules import write_rules
 
     loaded, folder = _load(options, start)
-    write_rules(survey(loaded, folder, _crossed(options, loaded)), sys.stdout, as_json=options.json)
+    surveyed = survey(loaded, folder, _crossed(options, loaded))
+    write_rules(surveyed, sys.stdout, as_json=options.json, whole=options.verbose)
     return 0
 
 

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from autochron.report.tree import Drawing
 
 
-def reporter(*, quiet: bool, as_json: bool = False, page: str | None = None) -> ReportReplay:
+def reporter(
+    *, quiet: bool, as_json: bool = False, page: str | None = None, whole: bool = False
+) -> ReportReplay:
     """Return a function that writes the report to standard error after the replay.
 
     Args:
         quiet: whether to write nothing if replay and record agree; has no effect on JSON.
         as_json: whether to write JSON, not text.
         page: the path of an HTML page of the replay; None for none.
+        whole: whether to leave nothing out of long lists.
     """
 
     def report(summary: ReplaySummary, replayer: Replayer) -> None:
@@ -33,7 +36,7 @@ def reporter(*, quiet: bool, as_json: bool = False, page: str | None = None) -> 
             recorded = record if record.size <= DRAWN_WHOLE else ()
             return draw_replay(replayer.replayed(), divergences, recorded, get=record.get)
 
-        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw)
+        write_replay(summary, sys.stderr, quiet=quiet, as_json=as_json, draw=draw, whole=whole)
         if page is not None:
             _write_page(page, summary, replayer, quiet=quiet or as_json)
 

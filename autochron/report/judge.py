@@ -14,27 +14,27 @@ _FEW = 10
 _WIDE = 100
 
 
-def write_measured(measured: Measured, stream: TextIO, *, as_json: bool) -> None:
-    """Write how far a judge agrees with labels, and the first disagreements, as text or as JSON."""
+def write_measured(measured: Measured, stream: TextIO, *, as_json: bool, whole: bool = False) -> None:
+    """Write how far a judge agrees with labels, and the first disagreements, as text or as JSON; with `whole` all of them."""
     if as_json:
         stream.write(encode(measured).decode() + "\n")
         return
-    page = Page(stream)
+    page = Page(stream, whole=whole)
     page.table(("measure", "value"), list(_rows(measured)))
     if measured.disagreements:
         page.line(f"{plural(len(measured.disagreements), 'disagreement')}:", "bold")
-    for case in measured.disagreements[:_FEW]:
+    for case in measured.disagreements[: page.few(_FEW)]:
         label = encode(case.label).decode()
         page.line(f"  line {case.line}: label {label}, score {case.score:g}: {_short(case.reason)}")
         page.line(
             f"    {_short(case.subject if isinstance(case.subject, str) else encode(case.subject).decode())}"
         )
-    if len(measured.disagreements) > _FEW:
-        page.line(f"  … and {len(measured.disagreements) - _FEW} more; --json lists all")
-    for failure in measured.unjudged[:_FEW]:
+    if len(measured.disagreements) > page.few(_FEW):
+        page.line(f"  … and {len(measured.disagreements) - page.few(_FEW)} more; --json lists all")
+    for failure in measured.unjudged[: page.few(_FEW)]:
         page.line(f"  line {failure.line}: not judged: {_short(failure.why)} (bad-verdict)", "red")
-    if len(measured.unjudged) > _FEW:
-        page.line(f"  … and {len(measured.unjudged) - _FEW} more; --json lists all", "red")
+    if len(measured.unjudged) > page.few(_FEW):
+        page.line(f"  … and {len(measured.unjudged) - page.few(_FEW)} more; --json lists all", "red")
 
 
 def _rows(measured: Measured) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ def write_replay(
     quiet: bool,
     as_json: bool,
     draw: Callable[[Sequence[Divergence]], Drawing],
+    whole: bool = False,
 ) -> None:
     """Write whether replay and record agree, and where they don't. A closed stream is no error.
 
@@ -34,12 +35,13 @@ def write_replay(
         quiet: write nothing if they agree; has no effect on JSON.
         as_json: write JSON, not text.
         draw: draws the crossings with these divergences. It is called only if the tree is shown.
+        whole: leave nothing out of long lists.
     """
     try:
         if as_json:
             stream.write(encode(summary).decode() + "\n")
         elif not (summary.same and quiet):
-            _write(summary, Page(stream), draw)
+            _write(summary, Page(stream, whole=whole), draw)
         stream.flush()
     except (OSError, ValueError):  # nobody reads
         return
@@ -55,7 +57,7 @@ def _write(
     _write_verdict(summary, page, errors)
     if summary.crossings and (summary.live or errors):
         draw([divergence for divergence in summary.divergences if divergence.severity != "notice"]).write(
-            page, limit=_LINES
+            page, limit=_LINES, whole=page.is_whole
         )
     else:
         _write_list(page, errors[1:], "errors", "  then: ")
@@ -73,32 +75,32 @@ def _write(
             " these, too (no-types)",
             "yellow",
         )
-    for finding in summary.findings[:_FEW]:
+    for finding in summary.findings[: page.few(_FEW)]:
         where = f"{finding.call} at {finding.site}, outside every boundary"
         page.line(f"  not there when it was recorded: {where} ({finding.category}; unmarked-call)", "yellow")
-    if len(summary.findings) > _FEW:
-        page.line(f"  … and {len(summary.findings) - _FEW} more like it", "yellow")
+    if len(summary.findings) > page.few(_FEW):
+        page.line(f"  … and {len(summary.findings) - page.few(_FEW)} more like it", "yellow")
     for problem in summary.problems:
         page.line(f"  {problem}", "yellow")
 
 
-def verdict(summary: ReplaySummary) -> str:
-    """Return in one line whether replay and record agree, and what was served and live."""
+def verdict(summary: ReplaySummary, *, few: int = _FEW) -> str:
+    """Return in one line whether replay and record agree, and what was served and live, with `few` names at most."""
     errors = any(divergence.severity == "error" for divergence in summary.divergences)
     if errors:
-        return f"diverged: {_counted(summary)}, exit status {summary.status}"
+        return f"diverged: {_counted(summary, few)}, exit status {summary.status}"
     words = "as planned" if summary.live else "the same"
     words += "" if summary.complete else " as far as it was recorded"
     words += f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
-    return f"{words}: {_counted(summary)}, exit status {summary.status}"
+    return f"{words}: {_counted(summary, few)}, exit status {summary.status}"
 
 
-def _counted(summary: ReplaySummary) -> str:
+def _counted(summary: ReplaySummary, few: int) -> str:
     served = summary.crossings - len(summary.live)
     counted = f"{plural(served, 'crossing')} of trace {summary.trace} served"
     if summary.live:
-        more = len(summary.live) - _FEW
-        named = ", ".join(summary.live[:_FEW]) + (f" and {more} more" if more > 0 else "")
+        more = len(summary.live) - few
+        named = ", ".join(summary.live[:few]) + (f" and {more} more" if more > 0 else "")
         counted += f", {len(summary.live)} live ({named})"
     elif not any(
         divergence.severity == "error" or (divergence.severity == "warning" and divergence.kind == "child")
@@ -113,7 +115,7 @@ def _counted(summary: ReplaySummary) -> str:
 
 
 def _write_verdict(summary: ReplaySummary, page: Page, errors: Sequence[Divergence]) -> None:
-    page.line(f"autochron: {verdict(summary)}", "bold red" if errors else "green")
+    page.line(f"autochron: {verdict(summary, few=page.few(_FEW))}", "bold red" if errors else "green")
     if errors:
         page.line(f"  first: {errors[0].message} ({errors[0].kind})", "red")
 
@@ -121,7 +123,7 @@ def _write_verdict(summary: ReplaySummary, page: Page, errors: Sequence[Divergen
 def _write_list(
     page: Page, divergences: Sequence[Divergence], noun: str, lead: str, style: str | None = None
 ) -> None:
-    for divergence in divergences[:_FEW]:
+    for divergence in divergences[: page.few(_FEW)]:
         page.line(f"{lead}{divergence.message} ({divergence.kind})", style)
-    if len(divergences) > _FEW:
-        page.line(f"  … and {len(divergences) - _FEW} more {noun}; --json lists all", style)
+    if len(divergences) > page.few(_FEW):
+        page.line(f"  … and {len(divergences) - page.few(_FEW)} more {noun}; --json lists all", style)

@@ -13,15 +13,16 @@ from autochron.report.text import Page
 _FEW = 12
 
 
-def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool) -> None:
+def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool, whole: bool = False) -> None:
     """Write each rule with the definitions that it fits, as text or as JSON lines.
 
     In the text the project's rules come first, then the packs; those of libraries that are not installed are one line.
+    With `whole` nothing is left out of long lists.
     """
     if as_json:
         stream.writelines(encode(entry).decode() + "\n" for entry in surveyed)
         return
-    page = Page(stream)
+    page = Page(stream, whole=whole)
     own = [entry for entry in surveyed if entry.rule.pack is None]
     packs: dict[str, list[Surveyed]] = {}
     for entry in surveyed:
@@ -57,10 +58,10 @@ def _write_one(page: Page, entries: list[Surveyed]) -> None:
         if condition:
             page.line(f"    when {condition}")
     fits = list(dict.fromkeys(fit for entry in entries for fit in entry.fits))
-    for fit in fits[:_FEW]:
+    for fit in fits[: page.few(_FEW)]:
         page.line(f"    {fit.place}  {fit.qualname}{_times(fit)}", "green")
-    if len(fits) > _FEW:
-        page.line(f"    … and {len(fits) - _FEW} more")
+    if len(fits) > page.few(_FEW):
+        page.line(f"    … and {len(fits) - page.few(_FEW)} more")
     for remark in dict.fromkeys(entry.remark for entry in entries if entry.remark):
         page.line(f"    {remark}", "yellow")
 

@@ -17,7 +17,11 @@ _PLAINER = str.maketrans("├─└│→…×∥●○−≠µ–", "|-`|>~x=*o
 
 
 class Page:
-    """Writes lines to a stream. A style is a name of rich's, such as `bold red`. It has an effect on a terminal only."""
+    """Writes lines to a stream. A style is a name of rich's, such as `bold red`. It has an effect on a terminal only.
+
+    Attributes:
+        is_whole: whether nothing is left out of long lists.
+    """
 
     def __init__(self, stream: TextIO, *, plain: bool = False, whole: bool = False) -> None:
         """Write to a stream.
@@ -27,7 +31,7 @@ class Page:
             plain: write without styles, whatever the stream is.
             whole: leave nothing out of long lists; see `few`.
         """
-        self._whole = whole
+        self.is_whole = whole
         self._stream = stream
         self._console: Any = None
         self._encoding: str = getattr(stream, "encoding", None) or "utf-8"
@@ -66,7 +70,7 @@ class Page:
 
     def few(self, count: int) -> int:
         """Return how many entries of a list are shown: `count`, or as many as there are on a whole page."""
-        return sys.maxsize if self._whole else count
+        return sys.maxsize if self.is_whole else count
 
     @property
     def is_fitted(self) -> bool:
