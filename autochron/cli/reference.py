@@ -17,7 +17,9 @@
 `cli.pages.draw(page, width)` is the text of `--help`. `cli.overview.SECTIONS` has the commands by section,
 `cli.overview.VARIABLES` the environment variables, and `cli.statuses.GENERAL` the general meanings of exit statuses.
 
-A module of a command has a function `parser()`, which returns its `CommandParser`, or its `ActionParsers`.
+A new command `NAME` has a place in `cli._COMMANDS`, in `cli.overview.SECTIONS` and in `cli.statuses.MEANINGS`, and a module
+`cli.NAME` with two functions: `NAME(arguments)`, which returns the status, and `parser()`, which returns its `CommandParser`
+or its `ActionParsers`. Help, completion and tests follow from these.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, Self
 from autochron.escaping import terminal_lines
 from autochron.report.text import is_terminal
 
-_INTERVAL = 10.0
+_INTERVAL = 5.0
 """Seconds between two lines where there is no terminal."""
 
 _WORDS = {
@@ -128,7 +128,8 @@ class _Lines:
             self._last = now
             began, first = self._began.get(incident, (now, done))
             rate = _rate(done - first, began)
-            parts = (f"{done} of {total} trials" if total else "", words, rate)
+            left = _left(done - first, total - done, began) if rate else ""
+            parts = (f"{done} of {total} trials" if total else "", words, rate, left)
             sys.stderr.write(f"autochron: {incident}: {', '.join(filter(None, parts))}\n")
             sys.stderr.flush()
 
@@ -137,6 +138,12 @@ class _Lines:
         with self._lock:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
+
+
+def _left(done: int, more: int, began: float) -> str:
+    """Return the time that the other trials will take, if they take as long as those since a time."""
+    whole = round((time.monotonic() - began) / done * more)
+    return f"{whole} s left" if whole < 60 else f"{whole // 60} m {whole % 60:02} s left"
 
 
 def _rate(done: int, began: float) -> str:

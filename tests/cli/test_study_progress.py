@@ -22,10 +22,19 @@ def test_a_line_comes_at_once_and_then_now_and_then_with_the_rate(clock, capsys)
             progress.show("refund", "cut" if done < 25 else "widen", done, 80)
     assert capsys.readouterr().err.splitlines() == [
         "autochron: refund: the tests with the fix",
-        "autochron: refund: 10 of 80 trials, cut-point, 1.0/s",
-        "autochron: refund: 20 of 80 trials, cut-point, 1.0/s",
-        "autochron: refund: 30 of 80 trials, other inputs, 1.0/s",
-        "autochron: refund: 40 of 80 trials, other inputs, 1.0/s",
+        *(
+            f"autochron: refund: {done} of 80 trials, {step}, 1.0/s, {left}"
+            for done, step, left in (
+                (5, "cut-point", "1 m 15 s left"),
+                (10, "cut-point", "1 m 10 s left"),
+                (15, "cut-point", "1 m 05 s left"),
+                (20, "cut-point", "1 m 00 s left"),
+                (25, "other inputs", "55 s left"),
+                (30, "other inputs", "50 s left"),
+                (35, "other inputs", "45 s left"),
+                (40, "other inputs", "40 s left"),
+            )
+        ),
     ]
     assert progress.tried == 40
 
