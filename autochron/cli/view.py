@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from autochron.cli.command_parser import CommandParser
 from autochron.cli.traces import open_trace
+from autochron.cli.verbosity import note
 from autochron.diff.crossings import INPUTS
 from autochron.errors import UsageError
 
@@ -40,7 +41,8 @@ def view(arguments: list[str]) -> int:
 
     if options.out is not None:
         write_page(data, options.out)
-        sys.stdout.write(f"{options.out}: {data.title}\n")
+        if not options.quiet:
+            sys.stdout.write(f"{options.out}: {data.title}\n")
         return 0
     return _serve(encode_page(data), options)
 
@@ -119,7 +121,7 @@ def _announce(url: str, *, opens_browser: bool) -> None:
     """Print the address, and open a browser there."""
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
-    sys.stderr.write("autochron: the page is at the address above until ctrl-C\n")
+    note("the page is at the address above until ctrl-C")
     if opens_browser and not _opened(url):
         sys.stderr.write(
             "autochron: no browser could be opened; open the address yourself, or give --out FILE\n"

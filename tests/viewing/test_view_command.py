@@ -76,7 +76,7 @@ def test_without_a_browser_the_address_is_all_there_is(folder):
         (("small.jsonl", "--port", "http"), "--port wants a number up to 65535, not 'http'"),
         (("small.jsonl", "--port", "70000"), "--port wants a number up to 65535, not '70000'"),
         (("small.jsonl", "--out", "small.jsonl/page.html"), "can't be written"),
-        (("small.jsonl", "small.jsonl", "--inputs", "some", "--out", "x.html"), "--inputs is strict, warn or ignore, not"),
+        (("small.jsonl", "small.jsonl", "--inputs", "some", "--out", "x.html"), "--inputs is some; known are `strict`"),
         (("small.jsonl", "--outt", "x"), "--outt"),
     ],
 )  # fmt: skip
