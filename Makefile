@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # anyio's plugin imports trio in each worker, and no test uses it.
 PYTEST_ARGS ?= -n auto -p no:anyio
 
-.PHONY: test demo check bench study frameworks pythons pythons-test release release-check lock clean venv
+.PHONY: test demo check bench study frameworks pythons pythons-test docs docs-links release release-check lock clean venv
 
 test: check
 	$(PY) -m pytest $(PYTEST_ARGS)
@@ -14,7 +14,7 @@ demo: venv
 check: venv
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(PY) -m mypy $(wildcard autochron bench incidents/*.py mutation/*.py)
+	$(PY) -m mypy $(wildcard autochron bench docs/commands.py incidents/*.py mutation/*.py)
 	$(PY) -c 'from importlinter.cli import lint_imports_command as main; main()' --no-cache
 	$(PY) -m codespell_lib
 
@@ -52,11 +52,21 @@ release: venv
 release-check: check
 	$(PY) -m pytest --thorough $(PYTEST_ARGS) tests/test_release.py tests/release tests/cli/test_wheel.py
 
+# The site of docs/, in build/docs. Warnings are errors. Once .venv-docs is there, it needs no network.
+docs:
+	@sh .ci/venv .venv-docs requirements-docs.txt
+	.venv-docs/bin/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
+# The links that lead elsewhere, each with the pages that have it. Nothing is fetched.
+docs-links: venv
+	@$(PY) -m tests.docs.links
+
 lock: venv
 	$(PY) .ci/lock.py
 
 clean:
-	rm -rf .venv .venv-3.* .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-3.* .venv-docs .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 venv:
