@@ -83,6 +83,7 @@ def commands(page):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # `incident new` runs its test four times, which takes minutes on a busy machine
 @pytest.mark.parametrize(
     "page", [ROOT / "docs" / "index.md", FOLDER / "replay.md"], ids=lambda page: page.name
 )
@@ -118,4 +119,4 @@ RUN = "autochron run agent.py"
 
 def run(command, folder, variables):
     first, *rest = shlex.split(command)
-    return finish(start_with(variables, [sys.executable, "-m", first, *rest], folder))
+    return finish(start_with(variables, [sys.executable, "-m", first, *rest], folder), limit=180)
