@@ -14,7 +14,7 @@ import autochron
 from autochron.cli.overview import VARIABLES
 from autochron.cli.statuses import FOUND, INTERRUPTED, MEANINGS, REFUSED, UNMARKED
 from autochron.diagnostics.accepted_findings import Accepted, AcceptedFindings
-from autochron.model import Checked, Envelope, Finding, Footer, Header, ReplaySummary, TraceSummary
+from autochron.model import Checked, Envelope, Finding, Footer, Header, ReplaySummary
 from autochron.pytest_plugin import MODES
 from autochron.pytest_plugin.marks import KEYWORDS, MarkerOptions
 from autochron.report.findings import write_checked
@@ -75,11 +75,6 @@ def test_the_members_of_findings_are_those_of_the_report():
     write_checked(Checked(findings=()), stream, form="json")
     assert sorted(names(report)) == sorted(json.loads(stream.getvalue()))
     assert sorted(names(finding)) == sorted(Finding.__struct_fields__)
-
-
-def test_the_members_of_a_line_of_traces_list_are_those_of_the_code():
-    (row,) = re.findall(r"^\| `traces list --json`.* \| a line for each trace: (.*) \|$", FILES, re.MULTILINE)
-    assert re.findall(r"`(\w+)`", row) == list(TraceSummary.__struct_fields__)
 
 
 def test_versions_and_numbers_are_those_of_the_code():
