@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from autochron.cli.overview import EXAMPLES, SECTIONS, TRACE_TEXT, VARIABLES
 from autochron.cli.pages import sections
-from autochron.cli.reference import page_of
+from autochron.cli.reference import command_pages
 from autochron.cli.statuses import GENERAL
 
 if TYPE_CHECKING:
@@ -31,24 +31,21 @@ _HEAD = """\
 
 def commands_page() -> str:
     """Return the text of the page."""
-    return (
-        "\n".join(
-            [_HEAD, *_overview(), *(line for name in _names() for line in _command(page_of(name), 2))]
-        ).rstrip()
-        + "\n"
-    )
+    pages = [
+        page for page in command_pages() if " " not in page.name
+    ]  # those of actions follow their command's
+    lines = [_HEAD, *_overview({page.name for page in pages})]
+    for page in pages:
+        lines += _command(page, 2)
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def _names() -> list[str]:
-    return [name for commands in SECTIONS.values() for name in commands]
-
-
-def _overview() -> Iterator[str]:
+def _overview(with_page: set[str]) -> Iterator[str]:
     for title, commands in SECTIONS.items():
         yield f"**{title.capitalize()}**\n"
-        yield from (
-            f"- [`autochron {name}`](#autochron-{name}): {_text(about)}" for name, about in commands.items()
-        )
+        for name, about in commands.items():
+            link = f"[`autochron {name}`](#autochron-{name})" if name in with_page else f"`autochron {name}`"
+            yield f"- {link}: {_text(about)}"
         yield ""
     yield f"{_text(TRACE_TEXT)}\n"
     yield "## Examples\n"
