@@ -3,7 +3,8 @@
     python -m bench.paper [NAME ...]
 
 With names it tries those, and times nothing beside them. It writes what it is asked for and nothing else; `--readme` keeps
-the study of this Python, and makes the table and the pictures anew from what is kept of each: they belong together.
+the study of this Python, and makes the tables and the pictures anew from what is kept of each: they belong together. The
+long table is in incidents/README.md, a short one in README.md.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from mutation import __main__ as mutation
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
-README = ROOT / "README.md"
+PAGES = {ROOT / "README.md": table.short, ROOT / "incidents" / "README.md": table.markdown}
+"""The pages with a table of the studies, and what writes each table."""
 BEGIN, END = "<!-- the table of python -m bench.paper --readme -->\n", "<!-- its end -->\n"
 
 
@@ -61,7 +63,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--readme",
         action="store_true",
-        help="keep the study in bench/results, and make the pictures there and the table in README.md of what is kept",
+        help="keep the study in bench/results, and make the pictures there and the tables of what is kept",
     )
     parser.add_argument(
         "--from",
@@ -218,8 +220,9 @@ def _write(options: argparse.Namespace, study: Study, console: Console) -> None:
     if options.readme:
         studies = kept(study.suite)
         written += plots.draw(studies[0], RESULTS)
-        README.write_text(with_table(README.read_text(encoding="utf-8"), studies), encoding="utf-8")
-        written.append(README)
+        for page, text in PAGES.items():
+            page.write_text(with_table(page.read_text(encoding="utf-8"), text(studies)), encoding="utf-8")
+            written.append(page)
     if written:
         console.print(f"written: {', '.join(map(str, written))}", markup=False, soft_wrap=True)
 
@@ -235,13 +238,17 @@ def kept(suite: str) -> list[Study]:
     return [study for study in studies if study.suite == suite]
 
 
-def with_table(page: str, studies: Sequence[Study]) -> str:
-    """Put the table into a page, between its marks."""
+def with_table(page: str, text: str) -> str:
+    """Return a page with a table in the place between its marks.
+
+    Raises:
+        IncidentError: the page has no such place.
+    """
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise IncidentError(f"README.md has no line {BEGIN.strip()!r} with {END.strip()!r} after it")
-    return before + BEGIN + table.markdown(studies) + END + after
+        raise IncidentError(f"the page has no line {BEGIN.strip()!r} with {END.strip()!r} after it")
+    return before + BEGIN + text + END + after
 
 
 if __name__ == "__main__":

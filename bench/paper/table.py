@@ -320,6 +320,30 @@ def markdown(studies: Sequence[Study]) -> str:
     return "\n".join([*head, *body, "", " ".join([where, *map(_outcome, others)])]) + "\n"
 
 
+SHORT = (
+    "incidents",
+    "marks",
+    "detected",
+    "fixed",
+    "benign",
+    "through",
+    "reworded",
+    "divergent",
+    "livemodels",
+    "reached",
+)
+"""The lines of the short table, by their macros."""
+
+
+def short(studies: Sequence[Study]) -> str:
+    """Write the lines of the first study that matter most, with the figures of the paper and of all incidents."""
+    study = studies[0]
+    chosen = {line.macro: line for line in lines(study)}
+    rows = [(line.what, line.cells[0], line.cells[-1]) for line in map(chosen.__getitem__, SHORT)]
+    head = [f"| | {HEADINGS[0]} | autochron |", "|---|---:|---:|"]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
 def _outcome(study: Study) -> str:
     """Say in a sentence what another Python makes of all of it."""
     cells = {line.macro: line.cells[-1] for line in lines(study)}

@@ -1,11 +1,12 @@
-"""The README's table of libraries is that of the packs and of `frameworks.toml`."""
+"""The table of libraries and frameworks is that of the packs and of `frameworks.toml`."""
 
 import pytest
 
-from tests.frameworks.libraries import BEGIN, END, README, MissingPlaceError, packs, with_table
+from tests.frameworks import libraries
+from tests.frameworks.libraries import BEGIN, END, MissingPlaceError, packs, with_table
 from tests.frameworks.table import read_frameworks
 
-PAGE = README.read_text("utf-8")
+PAGE = libraries.PAGE.read_text("utf-8")
 
 
 def test_the_table_is_that_of_the_packs_and_frameworks():

@@ -1,13 +1,13 @@
-"""Write the README's table of libraries and frameworks, from the packs and from `frameworks.toml`.
+"""Write the table of docs/how-to/frameworks.md, from the packs and from `frameworks.toml`.
 
 python -m tests.frameworks
 """
 
-from tests.frameworks.libraries import README, with_table
+from tests.frameworks.libraries import PAGE, with_table
 
 
 def main() -> None:
-    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The README's table: which libraries and frameworks work, in which versions they were tried, and what is known of each."""
+"""The table of docs/how-to/frameworks.md: the libraries and frameworks that work, the versions tried, and what is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.frameworks.table import PYTHONS, Framework, read_frameworks
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "how-to" / "frameworks.md"
 BEGIN, END = "<!-- the table of python -m tests.frameworks -->\n", "<!-- its end -->\n"
 HEAD = "| library | tried with | what works |\n|---|---|---|\n"
 KINDS = {"model": "model calls", "tool": "tools", "router": "routes", "ambient": "values that it looks up"}

@@ -25,7 +25,7 @@ class Framework:
         version: its version.
         family: the pack that takes its model calls.
         programs: the files in `programs/`, without `.py`. Each has a case in `cases/NAME.py`.
-        says: what works, and what is refused; a line of the README's table.
+        says: what works, and what is refused; a line of the table in docs/how-to/frameworks.md.
         needs: packages to install beside it, with versions.
         extras: its own extras.
         python: the versions of Python on which it is tried.

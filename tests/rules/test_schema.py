@@ -92,11 +92,11 @@ def test_the_command_prints_the_schema(capsys):
 
 
 def toml_blocks():
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for number, text in enumerate(
             re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
         ):
-            yield pytest.param(text, id=f"{page.name}-{number}")
+            yield pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
 
 
 @pytest.mark.parametrize("text", list(toml_blocks()))
