@@ -147,7 +147,8 @@ def prepared(name: str, folder: Path) -> Iterator[dict[str, str]]:
     judge: nothing is in it, and a model answers that judges replies.
     agent: the agent of `incidents/refund` and its tools; a model answers as in the incident, and there is a key for it.
     recorded: the same after `autochron run agent.py`; the model is stopped, and there is no key.
-    tutorial: the files of the tutorial's first page and the trace that is recorded there; there is no model and no key.
+    tutorial: the files of the tutorial's first page and the trace that is recorded there, in a git repository; there is no
+        model and no key.
     incident: the same with the incident of the tutorial's second page, before the fix.
     """
     variables = _variables()
@@ -163,6 +164,7 @@ def prepared(name: str, folder: Path) -> Iterator[dict[str, str]]:
         for block in blocks(TUTORIAL):
             if file := block.says.get("file"):
                 (folder / file).write_text(block.text, "utf-8")
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         script, words = folder / "answers.json", ["agent.py", MESSAGE]
     else:
         for file in ("agent.py", "tools.py", "provider.json"):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 
 import pytest
 import tomli
@@ -12,7 +13,7 @@ from tests.docs import pages
 from tests.docs.pages import ROOT, blocks, missing, plain, replaced, run, scenarios
 
 ALL = [block for page in pages.PAGES for block in blocks(page)]
-NOT_RUN = 16
+NOT_RUN = 8
 """How many blocks may be shown and not run. Raise it only for a block that can't run."""
 
 
@@ -53,6 +54,28 @@ def test_rules_can_be_loaded(block, tmp_path):
     for name in tomli.loads(block.text).get("project", ()):  # these have to be there
         (tmp_path / name).mkdir()
     assert load_rules(tmp_path / "autochron.toml")
+
+
+RULES = (
+    (ROOT / "docs" / "how-to" / "rules.md").read_text("utf-8").split("\n## Selectors\n")[1].split("\n### ")[0]
+)
+SELECTORS = re.findall(r"^\| `(\w+ = \"[^`]+\")` \|", RULES, re.MULTILINE)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_selectors_can_be_loaded(selector, tmp_path):
+    rule = f'version = 1\n[[boundary]]\nname = "x"\nkind = "tool"\n{selector}\n'
+    (tmp_path / "autochron.toml").write_text(rule)
+    assert len(load_rules(tmp_path / "autochron.toml").boundaries) == 1
+
+
+def test_each_extra_is_in_the_table_of_extras():
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text("utf-8")
+    project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = page.split("\n## Extras\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", extras, re.MULTILINE)) == sorted(
+        project["optional-dependencies"]
+    )
 
 
 @pytest.mark.parametrize("block", [*of("json"), *of("yaml")])

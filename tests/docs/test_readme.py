@@ -24,13 +24,31 @@ def test_it_is_short():
     assert len(README.splitlines()) <= LINES
 
 
+def library_rows():
+    """Return the names of the libraries of each row of the table that has libraries."""
+    table = README.split("\n## What works with what\n")[1].split("\n## ")[0]
+    cells = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if line.startswith("| ")]
+    return [[re.sub(r" \(.*\)", "", name) for name in cell.split(", ")] for cell in cells[1:5]]
+
+
 def test_it_names_each_library_that_works():
-    rows = README.split("\n## What works with what\n")[1].split("\n## ")[0]
-    first_cells = [
-        line.split(" | ")[0].removeprefix("| ") for line in rows.splitlines() if line.startswith("| ")
-    ]
-    named = {re.sub(r" \(.*\)", "", name) for cell in first_cells[1:5] for name in cell.split(", ")}
-    assert named == {*packs(), *read_frameworks()}
+    named = [name for row in library_rows() for name in row]
+    assert sorted(named) == sorted({*packs(), *read_frameworks()})
+
+
+def test_the_packs_of_a_row_do_what_it_says():
+    sdks, frameworks, others, without = library_rows()
+    kinds = {name: {rule["kind"] for rule in pack.get("boundary", ())} for name, pack in packs().items()}
+    assert [name for name in sdks if "model" not in kinds[name]] == []
+    assert [name for name in frameworks if not kinds[name] & {"tool", "router"}] == []
+    assert [name for name in others if name not in kinds] == []
+    assert [name for name in without if name in kinds] == []
+
+
+def test_the_number_of_sdks_of_the_incidents_is_right():
+    sdks = {re.split(r"[, ]", incident.sdk)[0] for incident in load_all()}
+    assert (len(load_all()), len(sdks)) == (12, 5)
+    assert "twelve failing agents on five SDKs and frameworks" in README
 
 
 # --- the picture ------------------------------------------------------------------------------------------------------
