@@ -46,7 +46,7 @@ EXAMPLES = (
 )
 
 VARIABLES = (
-    ("AUTOCHRON_MASK_KEY", "the key of digests of masked values, or the file that holds it"),
+    ("AUTOCHRON_MASK_KEY", "the key of the digests that stand beside masked values"),
     ("AUTOCHRON_CACHE", "the folder of woven code; empty: none is kept"),
     (
         "AUTOCHRON_ASSEMBLER",
