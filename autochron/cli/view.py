@@ -83,12 +83,17 @@ def _port(text: str, option: str) -> int:
 
 
 def _trace_data(options: Namespace, reference: str) -> PageData:
-    from autochron.viewing.page_data import trace_page  # lazy: not for the help
+    from autochron.report.work_progress import WorkProgress  # lazy: not for the help
+    from autochron.viewing.page_data import trace_page
 
-    store, name = open_trace(options, reference)
-    trace = store.find(name)
-    header, footer = store.outline(trace)
-    return trace_page(header, footer, store.envelopes(trace))
+    with WorkProgress("reading the trace", "crossings", quiet=options.quiet) as progress:
+        store, name = open_trace(options, reference)
+        trace = store.find(name)
+        header, footer = store.outline(trace)
+        total = store.count(trace)
+        return trace_page(
+            header, footer, store.envelopes(trace), progress=lambda done: progress.show(done, total)
+        )
 
 
 def _comparison_data(options: Namespace, first: str, second: str) -> PageData:

@@ -256,7 +256,7 @@ def trace_page(
     side = data.side(header, footer, "trace")
     for envelope in envelopes:
         side.add(envelope)
-        if progress is not None and not len(side) % 1000:
+        if progress is not None:
             progress(len(side))
     return data
 
