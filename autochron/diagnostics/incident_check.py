@@ -145,8 +145,9 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
         lines = [
             f"{envelope.address} did again what it did in the incident:",
             f"  it was given {arguments_words(envelope)}",
-            f"  and {outcome_words(envelope)}",
+            f"  and {_ending(crossing)}",
             *_effects(crossing),
+            *_in_another_form(crossing, caller),
             f"the fix goes into {place_of(root, envelope)}, or into what calls it; {next_step}",
         ]
         return "\n".join(lines)
@@ -157,11 +158,25 @@ def _reproduced(verdict: Verdict, root: str, caller: str) -> str:
             f"  {envelope.address} ({place_of(root, envelope)})",
             f"    was given {arguments_words(envelope)}",
         ]
-        lines += [f"    and {outcome_words(envelope)}", *(f"  {line}" for line in _effects(crossing))]
+        lines += [f"    and {_ending(crossing)}", *(f"  {line}" for line in _effects(crossing))]
     if len(crossings) > _FEW:
         lines.append(f"  … and {len(crossings) - _FEW} more")
     lines.append(f"the fix goes into the one that went wrong, or into what calls it; {next_step}")
     return "\n".join(lines)
+
+
+def _ending(judged: Judged) -> str:
+    """Return how a reproduced crossing ended now, and in the incident if that was something else."""
+    recorded = outcome_words(judged.envelope)
+    return f"{judged.now}; in the incident it {recorded}" if judged.now else recorded
+
+
+def _in_another_form(judged: Judged, caller: str) -> list[str]:
+    """Return a line for a crossing that did not do exactly the same, which may be right: another direction or recipient."""
+    if not judged.in_another_form:
+        return []
+    fact = "  that is not exactly what it did in the incident, but it holds the same words or amounts"
+    return [f"{fact}; if it is right now, say in {caller} what should happen, in the place of this check"]
 
 
 def _effects(judged: Judged) -> list[str]:

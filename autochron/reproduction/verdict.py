@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autochron.effects.changes import CREATED, EMPTIED, LOG, LOSES, REMOVED
 from autochron.model import (
@@ -53,6 +53,10 @@ class Judged(Struct, frozen=True, kw_only=True):
     is_sure: bool = False
     """Whether it is surely prevented: not reached, refused, without the effects that it had, or with nothing left of its
     outcome. It is not sure where a field merely changed, which may be no more than a label."""
+    now: str = ""
+    """How a reproduced crossing ended now, as `outcome_words` say; empty if it ended as in the incident."""
+    in_another_form: bool = False
+    """Whether its effects are not exactly those of the incident, but hold the same words or amounts."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -194,7 +198,12 @@ class _CrossingJudge:
                 ]
             )
         if baseline_effects and len(recurring) == len(baseline_effects):
-            return self._verdict("reproduced", ["it did to the world what it did in the incident"])
+            is_exact = all(
+                any(known.matches(effect) for effect in self._effects) for known in baseline_effects
+            )
+            verdict = self._verdict("reproduced", ["it did to the world what it did in the incident"])
+            now = "" if is_same else outcome_words(replayed)
+            return structs.replace(verdict, now=now, in_another_form=not is_exact)
         if is_same and outcome_tells:
             return self._verdict("reproduced", ["it gave what it gave in the incident"])
         return self._judge_partial_recurrence(

@@ -4,11 +4,13 @@ import pytest
 from msgspec import structs
 
 import autochron
-from autochron.errors import InconclusiveError
-from autochron.model import Returned
-from autochron.reproduction.baseline import Baseline
+from autochron.diagnostics.incident_check import refuse_unless_prevented
+from autochron.errors import InconclusiveError, ReproducedError
+from autochron.model import Evidence, Replayed, Returned, StateEffect
+from autochron.reproduction.baseline import Baseline, CrossingPrint, effects_in_common
 from autochron.reproduction.blockers import no_source_changed, why_not_fixed
 from autochron.reproduction.case import Case
+from autochron.reproduction.prints import print_of
 from autochron.reproduction.verdict import judge
 from tests.store.samples import CALL
 
@@ -64,3 +66,39 @@ def test_a_crossing_that_is_not_reached_is_judged_by_one_reason_where_the_baseli
     verdict = judge([envelope], case(changed_sources=None, baseline=Baseline()))
     known = [reason for crossing in verdict.crossings for reason in crossing.reasons if "known" in reason]
     assert (verdict.kind, [UNKNOWN in reason for reason in known]) == ("inconclusive", [True])
+
+
+def sell(side, effects):
+    """Return the message of the check after a replay that gave `side` and had these effects."""
+    arguments = b'{"quantity":50,"symbol":"ACME"}'
+    recorded = structs.replace(CALL, input=arguments, outcome=Returned(b'{"side":"buy"}'))
+    usual = [StateEffect("orders.jsonl", "line added", b'{"quantity":50,"side":"buy","symbol":"ACME"}')]
+    crossing = CrossingPrint(
+        outcome=print_of([{"side": "buy"}]), effects=effects_in_common([usual, usual], recorded.arguments)
+    )
+    replayed = structs.replace(recorded, outcome=Returned(b'{"side":"%s"}' % side.encode()))
+    facts = Case(
+        replayed=[Replayed(mode="live", envelope=replayed, recorded=recorded)],
+        divergences=[],
+        evidence={CALL.address: Evidence(address=CALL.address, effects=tuple(effects or usual))},
+        baseline=Baseline(crossings={CALL.address: crossing}),
+        changed_sources=["desk.py"],
+    )
+    with pytest.raises(ReproducedError) as caught:
+        refuse_unless_prevented(judge([recorded], facts), "", "test_desk.py:8")
+    return str(caught.value)
+
+
+def test_a_message_says_what_it_gave_now_and_in_the_incident():
+    sold = StateEffect("orders.jsonl", "line added", b'{"quantity":50,"side":"sell","symbol":"ACME"}')
+    said = sell("sell", [sold])
+    assert '  and gave {side: "sell"}; in the incident it gave {side: "buy"}\n' in said
+    assert "that is not exactly what it did in the incident, but it holds the same words or amounts" in said
+    assert "if it is right now, say in test_desk.py:8 what should happen" in said
+
+
+def test_a_message_of_the_very_same_says_it_once():
+    said = sell("buy", [])
+    assert '  and gave {side: "buy"}\n' in said
+    assert "in the incident it" not in said
+    assert "not exactly" not in said
