@@ -133,8 +133,8 @@ def find(name: str) -> Any:
     modules = _modules_of_file(place[1:]) if place.startswith("@") else _modules_named(place)
     if not modules:
         raise CodecError(
-            f"{name} was recorded, but {place.lstrip('@')} isn't imported in this program; "
-            "import it before the replay"
+            f"a value is of the type {qualname} of {place.lstrip('@')}, which isn't imported in this program; write"
+            f" `import {_import_name(place)}` before the replay begins"
         )
     for module in modules:
         definition = _lookup(module, qualname)
@@ -148,6 +148,14 @@ def find(name: str) -> Any:
     raise CodecError(
         f"{name} was recorded, but {place.lstrip('@')} has no {qualname} any more; record the trace again"
     )
+
+
+def _import_name(place: str) -> str:
+    """Return the name by which a program imports a module, given as its name or, behind an `@`, as its file."""
+    if not place.startswith("@"):
+        return place
+    path = place[1:].removesuffix(".py").removesuffix("/__init__")
+    return path.replace("/", ".")
 
 
 def is_same(first: str, second: str) -> bool:
