@@ -57,6 +57,12 @@ class EffectPrint(Struct, frozen=True, kw_only=True):
     amount: float = 0.0
     """The sum of the effect's numbers, or of their changes, without those that vary between runs."""
 
+    def is_exceeded_by(self, effects: Sequence[StateEffect]) -> bool:
+        """Return whether effects of the same kind sum up to more than this one did."""
+        varying = self.value.varying()
+        of_kind = [msgspec.json.decode(effect.value) for effect in effects if self.is_of_kind(effect)]
+        return self.amount > 0 and sum(amount_of(value, varying) for value in of_kind) > self.amount
+
     def matches(self, effect: StateEffect) -> bool:
         """Return whether an effect has this fingerprint."""
         fits = text_fits(self.path, effect.path) and text_fits(self.what, effect.what)
@@ -279,7 +285,7 @@ def _effect_print(effects: Sequence[StateEffect], arguments: Mapping[str, Any]) 
         path=text_print([effect.path for effect in effects]),
         what=text_print([effect.what for effect in effects]),
         value=value,
-        carries=_carried_fields(words, arguments),
+        carries=_carried_fields(words, values, arguments),
         family=_family([effect.path for effect in effects]),
         numbers=_carried_numbers(
             [numbers_of(effect_value) for effect_value in values], _telling_numbers(arguments)
@@ -290,12 +296,16 @@ def _effect_print(effects: Sequence[StateEffect], arguments: Mapping[str, Any]) 
     )
 
 
-def _carried_fields(words: Sequence[set[str]], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _carried_fields(
+    words: Sequence[set[str]], values: Sequence[Any], arguments: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return the fields of an input that each effect holds; empty unless each effect holds all of them.
 
     An effect that holds a part of the input may do so only because it names whose row it is.
     """
     fields = {field: own_words for field, value in arguments.items() if (own_words := set(words_in(value)))}
+    if any(_contradicts(value, arguments) for value in values):
+        return ()
     return (
         tuple(fields)
         if all(own_words <= effect_words for own_words in fields.values() for effect_words in words)
@@ -303,15 +313,38 @@ def _carried_fields(words: Sequence[set[str]], arguments: Mapping[str, Any]) -> 
     )
 
 
+def _contradicts(value: Any, arguments: Mapping[str, Any]) -> bool:
+    """Return whether an effect has another number than the input under a field's own name.
+
+    Words that it shares with the input by chance, such as the number of its row, say nothing then.
+    """
+    return any(
+        _is_number(leaf) and _is_number(wanted := arguments.get(_name_of(path))) and leaf != wanted
+        for path, leaf in flatten(value).items()
+    )
+
+
+def _name_of(place: str) -> str:
+    """Return the last step of a dotted path: the name of the field."""
+    return place.rpartition(".")[2]
+
+
 def _carried_numbers(
     numbers_of_runs: Sequence[Mapping[str, float]], input_numbers: Mapping[str, float]
 ) -> dict[str, str]:
-    """Return the places that hold the input's numbers in each run, with the input's fields; empty unless they hold all."""
+    """Return the places that hold the input's numbers in each run, with the input's fields; empty unless they hold all.
+
+    A place of another name holds a field's number only where the effect has no place of the field's own name: the number of
+    the second row is no order of two pieces.
+    """
+    first = numbers_of_runs[0]
     places = {
         place: field
-        for place, number in numbers_of_runs[0].items()
+        for place, number in first.items()
         for field, wanted in input_numbers.items()
-        if number == wanted and all(numbers.get(place) == number for numbers in numbers_of_runs)
+        if number == wanted
+        and all(numbers.get(place) == number for numbers in numbers_of_runs)
+        and not (_name_of(place) != field and any(_name_of(other) == field for other in first))
     }
     return places if set(places.values()) == set(input_numbers) else {}
 

@@ -241,6 +241,10 @@ class _CrossingJudge:
             return self._inconclusive(
                 [f"{self._address} still lost what it changed in the incident: {listed}"]
             )
+        if any(known.is_exceeded_by(self._effects) for known in baseline_effects):
+            return self._inconclusive(
+                [f"{self._address} did more than it did in the incident: {self._listed_effects()}"]
+            )
         unread = [effect for effect in self._effects if is_opaque(effect)]
         if baseline_effects and unread:
             listed = "; ".join(map(shown, unread))

@@ -103,3 +103,23 @@ def test_a_message_recurs(current, expected):
 )
 def test_a_change_of_a_balance_recurs(current, expected):
     assert recurs([changed(1_000, -4_000)], current, {"cents": 5_000}) is expected
+
+
+BOOKED = {"flight": "LX1", "passenger": "Mara", "seats": 2}
+
+
+def booking(number, seats):
+    value = {"id": number, "flight": "LX1", "passenger": "Mara", "seats": seats, "total": seats * 129.0}
+    return effect("bookings.db", "row added to bookings", value)
+
+
+@pytest.mark.parametrize("number", [1, 2, 8])
+def test_the_number_of_a_row_is_not_taken_for_a_number_of_the_input(number):
+    assert not recurs([booking(number, 9)], [booking(number, 2)], BOOKED)
+    assert recurs([booking(number, 9)], [booking(number + 1, 9)], BOOKED)
+
+
+@pytest.mark.parametrize(("seats", "expected"), [(2, False), (9, False), (10, True), (90, True)])
+def test_more_than_in_the_incident_is_seen(seats, expected):
+    (common,) = effects_in_common([[booking(2, 9)]] * 3, BOOKED)
+    assert common.is_exceeded_by([booking(2, seats)]) is expected
