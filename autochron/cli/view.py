@@ -39,6 +39,9 @@ def view(arguments: list[str]) -> int:
     )
     from autochron.viewing.page import encode_page, write_page  # lazy: not for the help
 
+    if options.out == "-":
+        sys.stdout.buffer.write(encode_page(data))
+        return 0
     if options.out is not None:
         write_page(data, options.out)
         if not options.quiet:
@@ -61,7 +64,11 @@ def parser() -> CommandParser:
             ("autochron view refund last", "two traces side by side"),
         ),
     )
-    parser.add_value("--out", "FILE", "write one HTML file instead; it needs no network and no server")
+    parser.add_value(
+        "--out",
+        "FILE",
+        "write one HTML file instead, which needs no network and no server; - for standard output",
+    )
     parser.add_value("--port", "PORT", "serve on this port", read=_port, default=0, unless_given="a free one")
     parser.add_flag("--no-browser", "print the address, and open no browser")
     parser.add_value(
@@ -105,7 +112,10 @@ def _comparison_data(options: Namespace, first: str, second: str) -> PageData:
     )
     comparison = differ(first_trace, second_trace, inputs=options.inputs)
     return comparison_page(
-        comparison, (first_trace.envelopes, second_trace.envelopes), (first_trace.footer, second_trace.footer)
+        comparison,
+        (first_trace.envelopes, second_trace.envelopes),
+        (first_trace.footer, second_trace.footer),
+        inputs=options.inputs,
     )
 
 
@@ -134,10 +144,23 @@ def _announce(url: str, *, opens_browser: bool) -> None:
 
 
 def _opened(url: str) -> bool:
-    """Return whether a browser was opened. It is started in the background, and what it says is not shown."""
-    import webbrowser  # lazy: as above
+    """Return whether a browser was opened.
 
+    Other users see the words that a program is started with. So the browser gets the path of a file that only this user can
+    read, and that leads to the address.
+    """
+    import atexit  # lazy: as above
+    import os
+    import tempfile
+    import webbrowser
+
+    descriptor, path = tempfile.mkstemp(prefix="autochron-", suffix=".html")
+    atexit.register(os.unlink, path)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><a href="{url}">the page</a>'
+        )
     try:
-        return webbrowser.open(url)
+        return webbrowser.open(f"file://{path}")
     except (OSError, webbrowser.Error):
         return False

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import structs
 from msgspec.json import encode
@@ -20,7 +20,7 @@ from autochron.crossing.lanes import DAEMON
 from autochron.diff.align import align
 from autochron.diff.crossings import CrossingComparer, Inputs, differences_of_runs, plural
 from autochron.envelope.type_trees import without_types
-from autochron.model import Comparison, Difference, Envelope, Paired, Trace
+from autochron.model import Comparison, Difference, Envelope, Footer, Paired, Trace
 
 
 def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Comparison:
@@ -41,8 +41,11 @@ def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Compari
     comparer = CrossingComparer(inputs)
     # In order of start, so that an identifier is known before the program sends it back.
     pairs = [
-        _compare_match(match, first_side, second_side, comparer)
-        for match in _ordered(_match_crossings(first_side, second_side))
+        *_compare_calls(first.footer, second.footer, comparer),
+        *(
+            _compare_match(match, first_side, second_side, comparer)
+            for match in _ordered(_match_crossings(first_side, second_side))
+        ),
     ]
     run = tuple(differences_of_runs(first, second))
     differences = [*run, *(difference for pair in pairs for difference in pair.differences)]
@@ -53,6 +56,23 @@ def differ(first: Trace, second: Trace, *, inputs: Inputs = "strict") -> Compari
         pairs=tuple(pairs),
         run=run,
     )
+
+
+def _compare_calls(
+    first: Footer | None, second: Footer | None, comparer: CrossingComparer
+) -> Iterator[Paired]:
+    """Yield the calls that the traces were recorded for, as a pair; nothing for traces of whole programs."""
+    calls = [None if footer is None else footer.call for footer in (first, second)]
+    if calls[0] is not None and calls[1] is not None:
+        yield Paired(calls[0], calls[1], tuple(comparer.differences(calls[0], calls[1])))
+        return
+    for number, call in enumerate(calls):
+        if call is not None:
+            which = ("first", "second")[number]
+            message = f"the {which} trace alone is of a call, {call.name}"
+            kind: Literal["missing", "extra"] = "extra" if number else "missing"
+            difference = Difference(kind=kind, address=call.address, message=message)
+            yield Paired(None if number else call, call if number else None, (difference,))
 
 
 def _untyped(trace: Trace) -> Trace:

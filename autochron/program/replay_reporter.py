@@ -61,6 +61,7 @@ def _write_page(path: str, summary: ReplaySummary, replayer: Replayer, *, quiet:
             title=f"replay of {record.header.name or record.header.id}",
             verdict=verdict(summary),
             is_same=summary.same,
+            status=summary.status,
         )
         write_page(data, path)
     except UsageError as error:

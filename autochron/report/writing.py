@@ -13,6 +13,8 @@ def write_whole(path: str, data: bytes) -> None:
     Raises:
         UsageError: the file can't be written; an older one in its place is unchanged.
     """
+    if os.path.exists(path) and not os.path.isfile(path):  # a device, which must not be replaced
+        raise UsageError(f"{path!a} is no regular file; give another path")
     beside = f"{path}.{os.getpid()}.new"
     try:
         make_folder(os.path.dirname(path) or ".")

@@ -45,11 +45,16 @@ class NameNumbers:
     """Strings by number: a column of names holds numbers."""
 
     def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
 
     def __call__(self, name: str) -> int:
         """Return the number of a name."""
-        return self.numbers.setdefault(name, len(self.numbers))
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return number
 
 
 class Columns(Struct):
@@ -92,12 +97,20 @@ class Side:
         self._names = names
         self._shared = shared
         self._positions: dict[int, int] = {}
+        self._root = -1
         self.header = run_facts(header, footer, title)
-        if footer is not None and footer.call is not None:
-            self.add(footer.call)
 
     def __len__(self) -> int:
         return len(self.details)
+
+    def address(self, at: int) -> str:
+        """Return the address of the crossing at a position."""
+        return f"{self._names.names[self.columns.name[at]]}[{self.columns.nth[at]}]"
+
+    def add_call(self, call: Envelope) -> int:
+        """Add the call that a trace was recorded for: it encloses all crossings that are added later."""
+        self._root = self.add(call)
+        return self._root
 
     def add(self, envelope: Envelope, mode: str = "recorded") -> int:
         """Add a crossing, and return its position.
@@ -118,7 +131,8 @@ class Side:
         columns.nth.append(envelope.nth)
         columns.kind.append(names(envelope.kind))
         columns.lane.append(names(envelope.lane))
-        columns.parent.append(-1 if envelope.parent is None else self._positions.get(envelope.parent, -1))
+        parent = envelope.parent
+        columns.parent.append(self._root if parent is None else self._positions.get(parent, self._root))
         columns.started.append(envelope.started // 1000)
         columns.duration.append(envelope.duration // 1000)
         columns.status.append(names(_status(envelope)))
@@ -193,8 +207,7 @@ class PageData:
         verdict: one line under the title; empty for a trace.
         is_same: whether both sides agree; None for a trace.
         sides: the crossings of each side.
-        pairs: the rows of two sides.
-        run: the differences of the run as a whole.
+        pairs: the rows of two sides. A row with neither position is of the run as a whole, or of a crossing that was refused.
     """
 
     def __init__(self, kind: str, title: str, *, limit: int = FULL) -> None:
@@ -204,7 +217,6 @@ class PageData:
         self.is_same: bool | None = None
         self.sides: list[Side] = []
         self.pairs: list[PairRow] = []
-        self.run: list[dict[str, Any]] = []
         self.names = NameNumbers()
         self.shared = SharedJson(limit)
 
@@ -223,12 +235,11 @@ class PageData:
                 "verdict": self.verdict,
                 "same": self.is_same,
                 "cut": self.shared.cut,
-                "names": list(self.names.numbers),
+                "names": self.names.names,
                 "sides": [
                     {"run": side.header, "columns": side.columns, "size": len(side)} for side in self.sides
                 ],
                 "pairs": self.pairs,
-                "differences": self.run,
             },
             order="deterministic",
         )
@@ -254,6 +265,8 @@ def trace_page(
     """
     data = PageData("trace", header.name or command_line(header.command))
     side = data.side(header, footer, "trace")
+    if footer is not None and footer.call is not None:
+        side.add_call(footer.call)
     for envelope in envelopes:
         side.add(envelope)
         if progress is not None:
@@ -310,6 +323,7 @@ def difference_data(difference: Difference) -> dict[str, Any]:
     """Return a difference of two traces as JSON data."""
     data = {
         "kind": difference.kind,
+        "address": difference.address or difference.kind,
         "message": difference.message,
         "severity": difference.severity,
         "path": difference.path,
@@ -333,7 +347,7 @@ def split_types(body: bytes) -> tuple[bytes, bytes | None]:
 def _facts(envelope: Envelope) -> dict[str, Any]:
     try:
         return {} if envelope.meta == b"{}" else _as_object.decode(envelope.meta)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -101,7 +101,12 @@ class _PageHandler(BaseHTTPRequestHandler):
             return HTTPStatus.MISDIRECTED_REQUEST
         if any(origin.lower() not in {f"http://{host}" for host in own} for origin in origins):
             return HTTPStatus.FORBIDDEN
-        if self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        # A file of the user's leads here, too: see `cli.view`. Nothing but a page of its own may be made of the answer.
+        is_navigation = (
+            self.headers.get("Sec-Fetch-Mode") == "navigate"
+            and self.headers.get("Sec-Fetch-Dest") == "document"
+        )
+        if not is_navigation and self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             return HTTPStatus.FORBIDDEN
         if not secrets.compare_digest(self.path.encode("utf-8", "replace"), self.server.path.encode()):
             return HTTPStatus.NOT_FOUND

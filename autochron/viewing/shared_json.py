@@ -6,6 +6,7 @@ of the turns. `SharedJson` keeps each large part in a table, and writes its numb
 - `{"§": 12}` is the part number 12;
 - `{"§+": [12, …]}` is the list number 12 with more items after it, written only in the table;
 - `{"§cut": 4096}` is a part of 4,096 bytes that was left out, because the page is full;
+- `{"§deep": "[[1]]"}` is the text of a part that lies too deep to be drawn;
 - `{"§n": "1.0"}` is a number that JavaScript would write in another way, or not exactly;
 - `{"§§": [[key, value], …]}` is an object that has one of these keys itself.
 
@@ -26,12 +27,14 @@ _SMALL_IF_FULL = 1_000
 _LONG = 4
 """Items of a list from which the lists that continue it are looked for."""
 _DEEPEST = 100
-"""Levels below which a part is written as it is: a decoder has a limit, and a person reads no deeper."""
+"""Levels below which a part is written as text: a decoder has a limit, and a person reads no deeper."""
 
-_PLAIN = re.compile(r"(?!-0\Z)-?(?:0|[1-9]\d{0,14})(?:\.\d*[1-9])?")
-"""A number that JavaScript writes as it is here."""
-_UNSAFE = re.compile(rb"\xc2\xa7|\\u00[aA]7|\n|\d{16}|\.\d*0(?!\d)|\d[eE]|-0")
-"""What a text that is written as it is may not have: our mark, a line feed, or a number that isn't plain."""
+_PLAIN = re.compile(r"(?!-0\Z)-?(?:0|[1-9]\d*)(?:\.(?!0{6})\d*[1-9])?")
+"""A number that JavaScript writes as it is here, if it has few digits."""
+_EXACT = 15
+"""Digits up to which JavaScript keeps each decimal number."""
+_UNSAFE = re.compile(rb"\xc2\xa7|\\u|\n|[\d.]{16}|\.\d*0(?!\d)|\.000000|\d[eE]|-0")
+"""What a text that is written as it is may not have: our mark, an escape, a line feed, or a number that isn't plain."""
 
 _as_object = json.Decoder(dict[str, Raw])
 _as_list = json.Decoder(list[Raw])
@@ -84,7 +87,9 @@ class SharedJson:
 
     def _written(self, body: bytes, depth: int) -> str:
         start = body.lstrip()[:1]
-        if depth < _DEEPEST and start == b"{":
+        if start in (b"{", b"[") and depth >= _DEEPEST:
+            return deep_text(body)
+        if start == b"{":
             fields = _as_object.decode(body)
             pairs = [
                 (_text(key).decode(), self.write(bytes(value), depth + 1)) for key, value in fields.items()
@@ -93,16 +98,11 @@ class SharedJson:
                 inner = ",".join(f"[{key},{value}]" for key, value in pairs)
                 return f'{{"{_MARK}{_MARK}":[{inner}]}}'
             return f"{{{','.join(f'{key}:{value}' for key, value in pairs)}}}"
-        if depth < _DEEPEST and start == b"[":
+        if start == b"[":
             return self._written_list([bytes(item) for item in _as_list.decode(body)], depth)
-        if start in b"{[":
-            return json.format(body, indent=-1).decode()
         if not depth:
             json.decode(body)  # the parts of a list or an object were checked with it
-        text = body.strip().decode()
-        if start in b"-0123456789" and not _PLAIN.fullmatch(text):
-            return f'{{"{_MARK}n":"{text}"}}'
-        return text
+        return _written_scalar(body.strip().decode())
 
     def _written_list(self, items: list[bytes], depth: int) -> str:
         if len(items) < _LONG:
@@ -123,11 +123,30 @@ class SharedJson:
         return f'{{"{_MARK}":{number}}}'
 
 
+def deep_text(body: bytes) -> str:
+    """Return the form of a part that lies too deep to be drawn."""
+    return f'{{"{_MARK}deep":{_text(body.decode("utf-8", "replace")).decode()}}}'
+
+
+def _written_scalar(text: str) -> str:
+    if text[:1] in "-0123456789":
+        is_plain = _PLAIN.fullmatch(text) and sum(map(str.isdigit, text)) <= _EXACT
+        return text if is_plain else f'{{"{_MARK}n":"{text}"}}'
+    if "\\u" in text:  # as the characters themselves, so that a search finds them
+        try:
+            return _text(json.decode(text)).decode()
+        except (DecodeError, UnicodeError):  # half a pair of surrogates
+            return text
+    return text
+
+
 def written_or_text(shared: SharedJson, body: bytes) -> str:
     """Write a body; one that is no JSON becomes a string."""
     try:
         if len(body) <= _SMALL:
             json.decode(body)  # `write` takes a small text as it is
         return shared.write(body)
-    except (DecodeError, UnicodeDecodeError, RecursionError):
+    except RecursionError:
+        return deep_text(body)
+    except (DecodeError, UnicodeDecodeError):
         return shared.write(_text(body.decode("utf-8", "replace")))

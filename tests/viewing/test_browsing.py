@@ -1,12 +1,15 @@
 """The page of a trace in a real browser: clicks, keys, search, themes, and what can't see it."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
 
+from autochron.model import Divergence, Footer, Raised, Replayed, Trace
+from autochron.viewing.side_by_side import replay_page
 from tests.viewing.conftest import page_of, page_of_both
-from tests.viewing.traces import HOSTILE, changed, crossing, hostile, small
+from tests.viewing.traces import HEADER, HOSTILE, changed, crossing, hostile, small, to_json
 
 pytestmark = pytest.mark.slow
 
@@ -308,3 +311,153 @@ def test_of_many_crossings_only_those_in_sight_are_elements(opened):
     assert tab.js(SELECTED) == "step[20000]"
     search(tab, "19876")
     assert tab.js(ADDRESSES) == ["step[19876]"]
+
+
+ODD = {
+    "role": {"body": {"messages": [{"role": {"a": 1}, "content": "x"}]}},
+    "name": {
+        "body": {
+            "messages": [{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": {"a": 1}}}]}]
+        }
+    },
+    "nothing": {"body": {"messages": [{"role": "assistant", "tool_calls": [None], "content": [None]}, None]}},
+    "mime": {
+        "body": {
+            "messages": [
+                {"role": "user", "content": [{"type": "image", "source": {"media_type": {}, "data": "x"}}]}
+            ]
+        }
+    },
+    "numbers": {"body": {"messages": [{"role": 7, "content": 8}, {"role": None, "content": True}]}},
+}
+METAS = [
+    {"model": {"a": 1}},
+    {"usage": [1]},
+    {"usage": {"prompt_tokens": "many"}},
+    {"moments": [{}, 1]},
+    {"moments": list(range(200_000))},
+]
+
+
+def test_odd_parts_of_a_trace_are_shown_as_what_they_are(opened):
+    error = {"$error": {"a": 1}, "args": "x", "traceback": [None, [{}, 1]]}
+    calls = [
+        crossing(seq, "model", "model", given=given, nth=seq) for seq, given in enumerate(ODD.values(), 1)
+    ]
+    calls += [
+        crossing(
+            seq,
+            "model",
+            "model",
+            given=ODD["role"],
+            nth=seq,
+            meta=json.dumps(meta).encode(),
+            outcome=Raised(to_json(error)),
+        )
+        for seq, meta in enumerate(METAS, len(calls) + 1)
+    ]
+    tab = opened(page_of(Trace(HEADER, tuple(calls), None)))
+    for at in range(len(calls)):
+        tab.js(f"viewer.open(0, {at})")
+        assert (at, "can't be drawn" in tab.js(PANEL)) == (at, False)
+        assert tab.js("document.querySelector('#panel h2').textContent") == f"model[{at + 1}]"
+
+
+def test_what_cannot_be_drawn_never_stands_beside_another_crossing(opened):
+    tab = opened(page_of(small()))
+    click(tab, "look_up[1]")
+    tab.js("viewer.panelOf('broken', () => { throw new Error('odd'); }, () => 'its data')")
+    assert "look_up" not in tab.js(PANEL)
+    assert "This can't be drawn (Error: odd). Its data:" in tab.js(PANEL)
+
+
+def test_results_stand_beside_their_own_calls(opened):
+    calls = [{"functionCall": {"name": "weather", "args": {"city": city}}} for city in ("Rome", "Paris")]
+    results = [
+        {"functionResponse": {"name": "weather", "response": {"says": f"{city}-30"}}}
+        for city in ("Rome", "Paris")
+    ]
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+    request = {"body": {"contents": contents}}
+    tab = opened(page_of(Trace(HEADER, (crossing(1, "model", "model", given=request),), None)))
+    tab.js("viewer.open(0, 0)")
+    shown = tab.js(
+        "[...document.querySelectorAll('.call')].map((each) => each.innerText.match(/Rome|Paris/g))"
+    )
+    assert shown == [["Rome", "Rome"], ["Paris", "Paris"]]
+
+
+def test_no_item_of_a_conversation_is_left_out(opened):
+    items = [
+        {"type": "web_search_call", "id": "ws_1", "action": {"query": "mugs"}},
+        {"type": "mcp_call", "name": "ask", "output": "42"},
+        {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "diff"},
+        {"role": "user", "content": "and now?"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "applied"},
+    ]  # fmt: skip
+    tab = opened(
+        page_of(Trace(HEADER, (crossing(1, "model", "model", given={"body": {"input": items}}),), None))
+    )
+    tab.js("viewer.open(0, 0)")
+    said = tab.js("document.querySelector('.conversation').textContent")
+    assert [text for text in ("mugs", "42", "patch", "diff", "and now?", "applied") if text not in said] == []
+
+
+def test_search_finds_markup_and_escaped_letters_and_not_the_names_of_parts(opened):
+    values = [{"text": "a < b -> <b>"}, {"text": "caf\u00e9 \u4e2d\u6587"}, {"text": "plain"}]
+    calls = tuple(crossing(seq, "look", given=value, nth=seq) for seq, value in enumerate(values, 1))
+    tab = opened(page_of(Trace(HEADER, calls, None)))
+    for words, expected in (
+        ("a < b", ["look[1]"]),
+        ("<b>", ["look[1]"]),
+        ("caf\u00e9", ["look[2]"]),
+        ("\u4e2d\u6587", ["look[2]"]),
+        ("outcome", []),
+    ):
+        search(tab, words)
+        assert (words, tab.js(ADDRESSES)) == (words, expected)
+
+
+def test_what_is_inside_of_a_crossing_that_one_side_has_is_there(opened):
+    outer = crossing(1, "outer")
+    inner = crossing(2, "inner", parent=1, given={"deep": "needle"})
+    tab = opened(
+        page_of_both(Trace(HEADER, (outer, inner), Footer(status=0)), Trace(HEADER, (), Footer(status=0)))
+    )
+    assert tab.js(ADDRESSES) == ["outer[1]", "inner[1]"]
+    search(tab, "needle")
+    assert tab.js(ADDRESSES) == ["inner[1]"]
+
+
+def test_calls_of_two_traces_are_compared(opened):
+    def of_call(given):
+        return Trace(HEADER, (), Footer(call=crossing(0, "handle", given=given, result="x")))
+
+    tab = opened(page_of_both(of_call({"n": 1}), of_call({"n": 2})))
+    assert tab.js("document.getElementById('verdict').textContent") == "1 difference"
+    assert tab.js(SELECTED) == "handle[1]"
+
+
+def replayed(envelope, mode="served", recorded=True):
+    return Replayed(mode=mode, envelope=envelope, recorded=envelope if recorded else None)
+
+
+def test_a_replay_tells_what_did_not_run_and_what_was_refused(opened):
+    outer, inner = crossing(1, "outer"), crossing(2, "inner", parent=1)
+    refused = Divergence(kind="extra", address="outer[2]", message="outer[2] was not recorded")
+    data = replay_page(
+        HEADER,
+        None,
+        (outer, inner),
+        (replayed(outer),),
+        (refused,),
+        title="replay",
+        verdict="diverged",
+        is_same=False,
+        status=1,
+    )
+    tab = opened(data)
+    signs = f"{ROWS}.map((row) => ['.sign', '.address'].map((name) => row.querySelector(name).firstChild.textContent))"
+    assert tab.js(signs) == [["=", "outer[1]"], ["·", "inner[1]"], ["≠", "outer[2]"]]
+    assert "outer[2] was not recorded" in tab.js(PANEL)
+    assert tab.js("document.querySelectorAll('.tag.first').length") == 1

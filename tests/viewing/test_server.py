@@ -79,6 +79,12 @@ def test_another_site_gets_nothing(server, headers):
     assert ask(server, **headers)[0] == 403
 
 
+def test_a_file_of_the_user_may_lead_here_and_nothing_else_may_use_the_answer(server):
+    navigation = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    assert ask(server, **navigation, Sec_Fetch_Dest="document")[0] == 200
+    assert ask(server, **navigation, Sec_Fetch_Dest="iframe")[0] == 403
+
+
 def test_its_own_origin_gets_the_page(server):
     assert ask(server, Origin=f"http://127.0.0.1:{server.server_port}")[0] == 200
 

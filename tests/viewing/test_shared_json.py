@@ -33,7 +33,7 @@ def resolve(shared, value):
         match keys[0]:
             case "§":
                 return read(shared, shared.parts[inner])
-            case "§n":
+            case "§n" | "§deep":
                 return json.loads(inner)
             case "§+":
                 return read(shared, shared.parts[inner[0]]) + [resolve(shared, item) for item in inner[1:]]
@@ -112,10 +112,36 @@ def test_a_full_page_leaves_out_large_parts_and_counts_them():
     assert (shared.cut, written[-1]) == (3, f'{{"§cut":{len(bodies[-1])}}}')
 
 
-def test_very_deep_values_are_written():
-    body = b"[" * 400 + b"1.5" + b"]" * 400
+@pytest.mark.parametrize("inner", ["1.5", '{"§":0}', '{"§n":"forged"}', "12345678901234567890"])
+@pytest.mark.parametrize("levels", [99, 100, 101, 400])
+def test_what_lies_very_deep_is_written_as_its_text(inner, levels):
+    body = b"[" * levels + inner.encode() + b"]" * levels
     shared = SharedJson(1 << 30)
-    value = read(shared, written_or_text(shared, body))
-    for _ in range(400):
-        [value] = value
-    assert value == 1.5
+    assert same(read(shared, written_or_text(shared, body)), json.loads(body))
+
+
+def test_what_is_too_deep_for_a_decoder_is_its_text():
+    body = b"[" * 5_000 + b"]" * 5_000
+    assert written_or_text(SharedJson(1 << 30), body) == f'{{"§deep":"{body.decode()}"}}'
+
+
+def test_escapes_are_written_as_the_characters_themselves():
+    body = json.dumps({"caf\u00e9": "\u4e2d\u6587"}).encode()
+    shared = SharedJson(1 << 30)
+    assert "\u4e2d\u6587" in written_or_text(shared, body) + "".join(shared.parts)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "123456789012345.123",
+        "0.00000001",
+        "0.10000000000000000001",
+        "3.14159265358979312",
+        "0.12345678901234567",
+    ],
+)
+def test_decimals_that_javascript_changes_are_kept(number):
+    assert (
+        written_or_text(SharedJson(1 << 30), f'{{"a":{number}}}'.encode()) == f'{{"a":{{"§n":"{number}"}}}}'
+    )

@@ -1,8 +1,11 @@
 """`autochron view`, `autochron replay --html` and `pytest --autochron-html`."""
 
+import os
 import re
 import signal
+import stat
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -96,7 +99,7 @@ def test_a_replay_writes_a_page_with_the_first_difference(tmp_path):
     assert f"autochron: the page is {tmp_path}/out/page.html\n" in done.said
     text = (tmp_path / "out" / "page.html").read_text()
     assert '"kind":"replay"' in text
-    assert re.search(r'"pairs":\[\[0,0,\[\{[^]]*"kind":"outcome"', text)
+    assert re.search(r'"pairs":\[\[0,0,\[\{"address":"price\[1\]",[^]]*"kind":"outcome"', text)
 
 
 def test_a_page_that_cannot_be_written_is_told_after_the_report(tmp_path):
@@ -138,3 +141,40 @@ def test_pytest_writes_a_page_of_each_test_that_fails(tmp_path):
     text = page.read_text()
     assert '"title":"test_agent.py::test_price"' in text
     assert '"verdict":"assert 200 == 100"' in text
+
+
+def test_a_page_can_go_to_standard_output_and_never_replaces_a_device(folder):
+    done = autochron(folder, "view", "small.jsonl", "--out", "-")
+    assert (done.status, done.out[:15], b"look_up" in done.out) == (0, b"<!doctype html>", True)
+    os.mkfifo(folder / "pipe")
+    done = autochron(folder, "view", "small.jsonl", "--out", "pipe")
+    assert (done.status, "is no regular file" in done.said) == (2, True)
+    assert stat.S_ISFIFO(os.stat(folder / "pipe").st_mode)
+
+
+def test_the_address_is_not_among_the_words_of_the_browser(folder):
+    write(
+        folder,
+        {
+            "browser": '#!/bin/sh\necho "$1" > words\ncp "${1#file://}" page\nstat -c %a "${1#file://}" > mode\n'
+        },
+    )
+    (folder / "browser").chmod(0o755)
+    process = start(
+        [sys.executable, "-m", "autochron", "view", "small.jsonl"],
+        folder,
+        fresh=True,
+        env={"BROWSER": f"{folder}/browser %s"},
+    )
+    address = process.stdout.readline().decode().strip()
+    assert b"until ctrl-C" in process.stderr.readline()
+    for _ in range(100):
+        if (folder / "mode").exists() and (folder / "mode").read_text():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert finish(process).status == 0
+    words = (folder / "words").read_text()
+    assert (address in words, address in (folder / "page").read_text()) == (False, True)
+    assert (folder / "mode").read_text() == "600\n"
+    assert not os.path.exists(words.strip().removeprefix("file://"))

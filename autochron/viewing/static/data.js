@@ -14,6 +14,11 @@ class LeftOut {
   constructor(size) { this.size = size; }
 }
 
+/** A part that lies too deep to be drawn; it is shown as its text. */
+class DeepText {
+  constructor(text) { this.text = text; }
+}
+
 /** The lines of all elements of a name. The elements come after the script, so they are read when first needed. */
 class Lines {
   constructor(name) { this.name = name; this.known = null; }
@@ -76,6 +81,7 @@ function resolved(value) {
     if (keys[0] === MARK) return sharedValue(inner);
     if (keys[0] === MARK + "n") return new ExactNumber(inner);
     if (keys[0] === MARK + "cut") return new LeftOut(inner);
+    if (keys[0] === MARK + "deep") return new DeepText(inner);
     if (keys[0] === MARK + MARK) return objectOf(inner.map(([key, item]) => [key, resolved(item)]));
   }
   return objectOf(keys.map((key) => [key, resolved(value[key])]));
@@ -121,9 +127,15 @@ class SideData {
 const SIDES = [];
 for (const side of INDEX.sides) SIDES.push(new SideData(side, SIDES.reduce((sum, each) => sum + each.size, 0)));
 
+const OWN_NAMES = ["site", "seq", "form", "input", "types", "outcome", "returned", "raised", "ended", "items", "argument", "exchanges", "method", "url",
+  "status", "attempts", "complete", "headers", "request", "body", "error", "changed", "meta", "masked", "opaque"];
+
 /** Return a function that tells whether a crossing's details have a text, in any case of letters. */
 function textSearch(words) {
-  const wanted = JSON.stringify(words).slice(1, -1).toLowerCase();
+  const escapes = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" }; // as the elements have them
+  const wanted = JSON.stringify(words).slice(1, -1).replace(/[<>&]/g, (character) => escapes[character]).toLowerCase();
+  const isOwnName = OWN_NAMES.some((name) => name.includes(wanted));
+  const ownNames = new RegExp(`"(?:${OWN_NAMES.join("|")})":`, "g");
   const found = new Set();
   const reference = new RegExp(`"${MARK}":(\\d+)|"${MARK}\\+":\\[(\\d+)`, "g");
   const refers = (line) => {
@@ -136,7 +148,7 @@ function textSearch(words) {
     if (line.toLowerCase().includes(wanted) || refers(line)) found.add(number);
   }
   return (side, at) => {
-    const line = side.line(at);
+    const line = isOwnName ? side.line(at).replace(ownNames, "") : side.line(at);
     return line.toLowerCase().includes(wanted) || refers(line);
   };
 }

@@ -23,15 +23,26 @@ function crossingView(side, at, open) {
     ["kind", side.kind(at)], ["where", details.site], ["lane", side.lane(at)],
     ["started", `${durationText(columns.started[at])} after the run began`], ["took", durationText(columns.duration[at])],
     ["ended", columns.marks[at]], ["in the replay", mode === "recorded" ? "" : mode],
-    ["model", isContainer(meta) && meta.model ? String(meta.model) : ""], ["tokens", usageText(meta.usage)], ["cost", costText(meta.usage)],
+    ["model", isContainer(meta) && meta.model ? plainText(meta.model) : ""], ["tokens", usageText(meta.usage)], ["cost", costText(meta.usage)],
   ]));
   const conversation = side.kind(at) === "model" ? conversationOf(details) : null;
+  if (conversation) append(box, failureSections(details));
   if (conversation) box.append(section("Conversation", conversationView(conversation, (call) => callLink(side, at, call, open))));
   const raw = [section("Input", jsonView(details.input, "input")), ...outcomeSections(details), paceSection(side, at, meta)];
   if (conversation) append(box, [h("details", { class: "raw" }, h("summary", {}, "input and outcome as JSON"), raw)]);
   else append(box, raw);
   append(box, moreSections(details, meta));
   return box;
+}
+
+/** Draw what kept a model's call from an answer. */
+function failureSections(details) {
+  const exchange = details.exchanges ? details.exchanges[details.exchanges.length - 1] : null;
+  const sections = [];
+  if (details.outcome && "raised" in details.outcome) sections.push(section("Raised", errorView(details.outcome.raised)));
+  if (exchange && exchange.status >= 400) sections.push(section(`Answered with status ${exchange.status}`, jsonView(exchange.body, "response")));
+  if (exchange && exchange.error !== undefined) sections.push(section("Not answered", errorView(exchange.error)));
+  return sections;
 }
 
 /** Return a link to the crossing of a tool that an answer asked for; null where it isn't clear which one that is. */
@@ -66,10 +77,10 @@ function outcomeSections(details) {
 
 /** Draw when the items of a stream came, where the trace has their times: of dialogs, such as a session with a model. */
 function paceSection(side, at, meta) {
-  const moments = isContainer(meta) && Array.isArray(meta.moments) ? meta.moments.map((each) => Number(each) / 1000 - side.columns.started[at]) : [];
-  if (!moments.length) return null;
+  const moments = isContainer(meta) && Array.isArray(meta.moments) ? meta.moments.map((each) => Number(isContainer(each) ? NaN : each) / 1000 - side.columns.started[at]) : [];
+  if (!moments.length || moments.some(Number.isNaN)) return null;
   const waits = moments.map((moment, number) => moment - (number ? moments[number - 1] : 0));
-  const longest = Math.max(...waits);
+  const longest = waits.reduce((most, wait) => Math.max(most, wait), 0);
   const rows = waits.slice(0, STEP).map((wait, number) => {
     const bar = h("span", { class: "wait" });
     bar.style.width = `${(wait / Math.max(1, longest)) * 100}%`;
@@ -86,8 +97,8 @@ function endText(end) {
 
 function errorView(error) {
   if (!isContainer(error) || !("$error" in error)) return jsonView(error, "exception");
-  const lines = listOf(error.traceback).map((frame) => `  ${frame[0]}:${frame[1]} in ${frame[2]}`);
-  return h("div", {}, h("p", { class: "raised" }, visible(`${error.$error}: ${listOf(error.args).map((each) => (typeof each === "string" ? each : jsonText(each))).join(", ")}`)),
+  const lines = listOf(error.traceback).filter(Array.isArray).map((frame) => `  ${frame.slice(0, 3).map(plainText).join(":").replace(/:([^:]*)$/, " in $1")}`);
+  return h("div", {}, h("p", { class: "raised" }, visible(`${plainText(error.$error)}: ${listOf(error.args).map(plainText).join(", ")}`)),
     lines.length > 0 && h("pre", {}, visible(lines.join("\n"))), jsonView(error, "exception"));
 }
 
@@ -120,7 +131,7 @@ function pathList(paths) {
 
 function usageText(usage) {
   if (!isContainer(usage)) return "";
-  const first = (names) => names.map((name) => usage[name]).find((value) => typeof value === "number");
+  const first = (names) => names.map((name) => usage[name]).map((value) => (value instanceof ExactNumber ? Number(value.text) : value)).find((value) => typeof value === "number");
   const sent = first(["input_tokens", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount", "prompt_eval_count"]);
   const got = first(["output_tokens", "completion_tokens", "outputTokens", "candidates_token_count", "candidatesTokenCount", "eval_count"]);
   const parts = [];
@@ -132,6 +143,11 @@ function usageText(usage) {
 /** The cost, where the provider told it. It is never guessed from a list of prices. */
 function costText(usage) {
   return isContainer(usage) && (typeof usage.cost === "number" || usage.cost instanceof ExactNumber) ? `${usage.cost} (as the provider said)` : "";
+}
+
+/** Return whether a recorded crossing did not run because it is inside of one that was served. */
+function isNotRun(row) {
+  return (row[2] || []).some((difference) => difference.kind === "not-run");
 }
 
 // --- two sides -----------------------------------------------------------------------------------------------------
@@ -149,9 +165,10 @@ function differenceView(difference) {
 function pairView(row, openers) {
   const [first, second] = row;
   const box = h("div", {}, (row[2] || []).map(differenceView));
+  if (first < 0 && second < 0) return box;
   if (first < 0 || second < 0) {
     const side = first < 0 ? 1 : 0;
-    append(box, [h("p", { class: "only" }, `Only the ${SIDES[side].run.title} has this crossing.`), crossingView(SIDES[side], first < 0 ? second : first, openers[side])]);
+    append(box, [!isNotRun(row) && h("p", { class: "only" }, `Only the ${SIDES[side].run.title} has this crossing.`), crossingView(SIDES[side], first < 0 ? second : first, openers[side])]);
     return box;
   }
   const [before, after] = [SIDES[0].details(first), SIDES[1].details(second)];
@@ -190,7 +207,7 @@ function runView(side, find) {
   append(box, [facts([
     ["trace", run.id], ["name", run.name], ["command", run.command], ["folder", run.folder], ["recorded", run.created],
     ["ended", run.complete ? (run.error ? `by ${run.error}` : run.status === undefined || run.status === null ? "" : `with exit status ${run.status}`) : "cut off before its end"],
-    ["took", side.size ? `${durationText(side.end - side.begin)} from the first crossing to the last` : ""], ["crossings", side.size.toLocaleString("en")], ["models", [...models].join(", ")],
+    ["took", side.size && run.title !== "replay" ? `${durationText(side.end - side.begin)} from the first crossing to the last` : ""], ["crossings", side.size.toLocaleString("en")], ["models", [...models].join(", ")],
     ["tokens", tokens ? tokens.toLocaleString("en") : ""], ["Python", run.python], ["autochron", run.autochron],
     ["lost", run.lost ? `${run.lost} crossings could not be written` : ""],
   ])]);

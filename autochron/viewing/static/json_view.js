@@ -18,7 +18,7 @@ function jsonView(value, label, other = undefined) {
 }
 
 function isContainer(value) {
-  return value !== null && typeof value === "object" && !(value instanceof ExactNumber) && !(value instanceof LeftOut);
+  return value !== null && typeof value === "object" && !(value instanceof ExactNumber) && !(value instanceof LeftOut) && !(value instanceof DeepText);
 }
 
 function jsonNode(value, key, other, depth) {
@@ -59,8 +59,11 @@ function scalar(value) {
   if (value instanceof LeftOut) {
     return h("span", { class: "left-out" }, `${sizeText(value.size)} left out: this page is full`);
   }
+  if (value instanceof DeepText) {
+    return h("span", { class: "left-out" }, "too deep to be drawn: ", longText(value.text, (text) => h("span", {}, text)));
+  }
   if (typeof value !== "string") return h("span", { class: "literal" }, String(value));
-  return longText(value, (text) => h("span", { class: text.includes("\n") ? "string block" : "string" }, `"${text}"`));
+  return longText(value, (text) => h("span", { class: text.includes("\n") ? "string block" : "string" }, `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`));
 }
 
 /** Draw a text; of a long one the beginning, and a button for the rest. */
@@ -77,7 +80,7 @@ function briefJson(value) {
   const parts = [];
   for (const key of Object.keys(value).slice(0, 4)) {
     const item = value[key];
-    const shown = isContainer(item) ? (Array.isArray(item) ? "[…]" : "{…}") : oneLine(String(item instanceof LeftOut ? "…" : item), 40);
+    const shown = isContainer(item) ? (Array.isArray(item) ? "[…]" : "{…}") : oneLine(item instanceof LeftOut || item instanceof DeepText ? "…" : String(item), 40);
     parts.push(Array.isArray(value) ? shown : `${oneLine(key, 30)}: ${shown}`);
   }
   return parts.join(", ");
@@ -86,6 +89,7 @@ function briefJson(value) {
 /** Return a value as JSON text, with numbers as they were written. */
 function jsonText(value, indent = "") {
   if (value instanceof ExactNumber) return value.text;
+  if (value instanceof DeepText) return value.text;
   if (value instanceof LeftOut) return JSON.stringify(`(${sizeText(value.size)} left out)`);
   if (!isContainer(value)) return JSON.stringify(value);
   const deeper = `${indent}  `;
@@ -101,6 +105,9 @@ function jsonText(value, indent = "") {
 function sameJson(first, second) {
   if (first === second) return true;
   if (first instanceof ExactNumber && second instanceof ExactNumber) return first.text === second.text;
+  if (first instanceof DeepText && second instanceof DeepText) return first.text === second.text;
+  // Of two parts that are both left out nothing is known; each says so itself.
+  if (first instanceof LeftOut && second instanceof LeftOut) return first.size === second.size;
   if (first instanceof LeftOut || second instanceof LeftOut) return false;
   if (!isContainer(first) || !isContainer(second) || Array.isArray(first) !== Array.isArray(second)) return false;
   const keys = Object.keys(first);

@@ -146,11 +146,12 @@ class Page {
 
   drawPair(row, item, isSelected, at) {
     const [first, second, differences] = INDEX.pairs[item];
+    const isRun = first < 0 && second < 0; // of the run as a whole, or of a crossing that was refused
     const side = first < 0 ? SIDES[1] : SIDES[0];
     const crossing = first < 0 ? second : first;
     const gravest = gravestOf(differences);
-    const [sign, words] = first < 0 ? ["+", `only the ${SIDES[1].run.title}`] : second < 0 ? ["−", `only the ${SIDES[0].run.title}`]
-      : isDifferent(differences) ? ["≠", "differs"] : ["=", "the same"];
+    const [sign, words] = isRun ? ["≠", "differs"] : isNotRun(INDEX.pairs[item]) ? ["·", "not run: inside of a served crossing"] : first < 0 ? ["+", `only the ${SIDES[1].run.title}`] : second < 0 ? ["−", `only the ${SIDES[0].run.title}`]
+      : isDifferent(differences) ? ["≠", "differs"] : ["=", "no difference found"];
     row.className = `row pair${isSelected ? " selected" : ""}${gravest ? ` ${gravest}` : ""}`;
     row.setAttribute("role", "option");
     row.setAttribute("aria-selected", String(isSelected));
@@ -160,10 +161,14 @@ class Page {
     mark.style.marginRight = `${Math.min(this.depths[item], 20) * 14}px`;
     const mode = second >= 0 && !["recorded", "served"].includes(SIDES[1].mode(second)) && h("span", { class: "tag" }, SIDES[1].mode(second));
     const text = (each, where) => h("span", { class: "words" }, where < 0 ? "" : visible(each.columns.words[where]));
+    const tag = item === firstDifference() && h("span", { class: gravest === "error" ? "tag first bad" : "tag first" }, "first difference");
+    if (isRun) {
+      fill(row, mark, h("span", { class: "address" }, oneLine(differences[0].address, 60)), tag, h("span", { class: "words" }, oneLine(differences[0].message, 200)));
+      return;
+    }
     const isSame = first >= 0 && second >= 0 && SIDES[0].columns.words[first] === SIDES[1].columns.words[second];
     fill(row, mark, h("span", { class: `kind ${side.kind(crossing)}` }, side.kind(crossing)), h("span", { class: "address" }, oneLine(side.address(crossing), 60)), mode,
-      gravest === "notice" && h("span", { class: "tag" }, "note"),
-      item === firstDifference() && h("span", { class: "tag first" }, "first difference"),
+      gravest === "notice" && !isNotRun(INDEX.pairs[item]) && h("span", { class: "tag" }, "note"), tag,
       text(SIDES[0], first), isSame ? null : text(SIDES[1], second));
   }
 
@@ -182,21 +187,38 @@ class Page {
       const row = INDEX.pairs[item];
       const side = row[0] < 0 ? 1 : 0;
       const openers = [0, 1].map((each) => (at) => this.open(each, at));
-      this.panelOf(SIDES[side].address(row[side]), pairView(row, openers));
-      this.setHash(SIDES[side].address(row[side]));
+      if (row[side] < 0) { this.panelOf(plainText(row[2][0].address), () => pairView(row, openers)); return; }
+      this.panelOf(SIDES[side].address(row[side]), () => pairView(row, openers), () => SIDES[side].line(row[side]));
+      this.setHash(`${side ? "second/" : ""}${SIDES[side].address(row[side])}`);
       return;
     }
     const crossing = this.rows.at[item];
-    if (crossing < 0) return;
-    this.panelOf(this.side.address(crossing), crossingView(this.side, crossing, (at) => this.open(0, at)));
+    if (crossing < 0) {
+      this.panelOf(`lane ${this.rows.lane[item]}`, () => h("p", {}, countText(this.rows.last[item] - item - 1, "row"), " in this lane, and below."));
+      return;
+    }
+    this.panelOf(this.side.address(crossing), () => crossingView(this.side, crossing, (at) => this.open(0, at)), () => this.side.line(crossing));
     if (this.timeline) this.timeline.select(crossing);
     this.setHash(this.side.address(crossing));
   }
 
-  panelOf(title, content) {
+  /**
+   * Fill the panel.
+   * @param title what it shows
+   * @param draw returns the content
+   * @param raw returns the text that is shown where the content can't be drawn
+   */
+  panelOf(title, draw, raw = () => "") {
+    let content = null;
+    try {
+      content = draw();
+    } catch (error) {
+      content = h("div", {}, h("p", { class: "note" }, `This can't be drawn (${oneLine(String(error), 120)}). Its data:`), h("pre", { tabindex: "0" }, visible(raw())));
+    }
     fill(this.panel, h("div", { class: "panel-head" }, h("h2", {}, oneLine(title, 120)),
       h("button", { type: "button", class: "back", onclick: () => this.back() }, "back to the list")), content);
     this.panel.scrollTop = 0;
+    if (getComputedStyle(this.left).display === "none") this.panel.querySelector(".back").focus();
   }
 
   back() {
@@ -243,7 +265,10 @@ class Page {
     let address = "";
     try { address = decodeURIComponent(location.hash.slice(1)); } catch { return false; }
     if (!address) return false;
+    const isSecond = PAIRED && address.startsWith("second/");
+    if (isSecond) address = address.slice("second/".length);
     for (const [number, side] of SIDES.entries()) {
+      if (isSecond && number === 0) continue;
       for (let at = 0; at < side.size; at++) if (side.address(at) === address) { this.open(number, at); return true; }
     }
     return false;
@@ -259,10 +284,8 @@ class Page {
   showRun() {
     document.body.classList.add("chosen");
     const find = (file) => { this.search.value = file; this.filters.text = file; this.refresh(); };
-    this.panelOf(PAIRED ? "The runs" : "The run", [
-      (INDEX.differences || []).map(differenceView),
-      PAIRED ? h("div", { class: "beside" }, SIDES.map((side) => h("div", {}, h("h3", {}, side.run.title), runView(side, find)))) : runView(this.side, find),
-    ]);
+    this.panelOf(PAIRED ? "The runs" : "The run", () => h("div", {},
+      PAIRED ? h("div", { class: "beside" }, SIDES.map((side) => h("div", {}, h("h3", {}, side.run.title), runView(side, find)))) : runView(this.side, find)));
   }
 
   switchView() {
@@ -360,7 +383,7 @@ function pairDepths() {
     for (let at = 0; at < side.size; at++) known[at] = side.columns.parent[at] < 0 ? 0 : known[side.columns.parent[at]] + 1;
     return known;
   });
-  return INDEX.pairs.map((row) => (row[0] >= 0 ? depths[0][row[0]] : depths[1][row[1]]));
+  return INDEX.pairs.map((row) => (row[0] >= 0 ? depths[0][row[0]] : row[1] >= 0 ? depths[1][row[1]] : 0));
 }
 
 function lowerBound(sorted, value) {

@@ -76,7 +76,16 @@ function messageOf(message) {
   if (message.type === "function_call" || message.type === "reasoning") return { role: "assistant", parts: [partOf(message)] };
   if (message.role === "tool" || message.role === "function") {
     const output = message.content !== undefined ? message.content : message;
-    return { role: "tool", parts: [{ type: "result", id: message.tool_call_id, name: message.name, output: parsedText(output) }] };
+    return { role: "tool", parts: [{ type: "result", id: message.tool_call_id, name: message.name || message.tool_name, output: parsedText(output) }] };
+  }
+  if (message.type === "custom_tool_call") {
+    return { role: "assistant", parts: [{ type: "call", id: message.call_id, name: message.name, input: message.input }] };
+  }
+  if (message.type === "custom_tool_call_output") {
+    return { role: "tool", parts: [{ type: "result", id: message.call_id, output: parsedText(message.output) }] };
+  }
+  if (message.role === undefined && typeof message.type === "string" && message.type !== "message") {
+    return { role: "assistant", parts: [{ type: "other", value: message }] }; // an item of a kind that isn't known here
   }
   const role = message.role === "model" || message.role === "ai" ? "assistant" : message.role || "user";
   const parts = [];
@@ -87,8 +96,14 @@ function messageOf(message) {
   if (typeof message.refusal === "string") parts.push({ type: "refusal", text: message.refusal });
   for (const call of listOf(message.tool_calls)) parts.push(callOf(call));
   if (isContainer(message.function_call)) parts.push(callOf(message.function_call));
-  return { role: String(role), parts };
+  // What isn't known here, such as an audio answer, is shown as JSON, and never left out.
+  const unknown = Object.keys(message).filter((key) => !KNOWN.has(key) && message[key] !== null);
+  if (unknown.length && (!parts.length || unknown.includes("audio"))) parts.push({ type: "other", value: message });
+  return { role: plainText(role), parts };
 }
+
+const KNOWN = new Set(["role", "content", "parts", "reasoning_content", "reasoning", "thinking", "refusal", "tool_calls", "function_call", "name", "type", "id", "status",
+  "model", "stop_reason", "stop_sequence", "usage", "annotations", "phase"]);
 
 function partsOf(content) {
   if (typeof content === "string") return content ? [{ type: "text", text: content }] : [];
@@ -104,7 +119,7 @@ function partOf(part) {
   if (typeof part.thinking === "string") return { type: "reasoning", text: part.thinking };
   if (isContainer(part.reasoningContent)) return { type: "reasoning", text: textOf(part.reasoningContent.reasoningText || "") };
   if (part.type === "function_call") return callOf(part);
-  if (part.type === "tool_use" || isContainer(part.toolUse)) {
+  if ((typeof part.type === "string" && part.type.endsWith("tool_use")) || isContainer(part.toolUse)) {
     const use = part.toolUse || part;
     return { type: "call", id: use.id || use.toolUseId, name: use.name, input: use.input };
   }
@@ -114,9 +129,9 @@ function partOf(part) {
     return { type: "result", id: result.tool_use_id || result.toolUseId, output: resultOf(result.content), error };
   }
   const call = part.functionCall || part.function_call;
-  if (isContainer(call)) return { type: "call", id: call.id || call.name, name: call.name, input: call.args };
+  if (isContainer(call)) return { type: "call", id: call.id, name: call.name, input: call.args };
   const response = part.functionResponse || part.function_response;
-  if (isContainer(response)) return { type: "result", id: response.id || response.name, name: response.name, output: response.response };
+  if (isContainer(response)) return { type: "result", id: response.id, name: response.name, output: response.response };
   const image = imageOf(part);
   if (image) return image;
   if (typeof part.refusal === "string") return { type: "refusal", text: part.refusal };
@@ -130,8 +145,9 @@ function textOf(value) {
 }
 
 function callOf(call) {
-  const inner = isContainer(call.function) ? call.function : call;
-  return { type: "call", id: call.call_id || call.id || inner.name, name: inner.name, input: parsedText(inner.arguments) };
+  if (!isContainer(call)) return { type: "other", value: call };
+  const inner = isContainer(call.function) ? call.function : isContainer(call.custom) ? call.custom : call;
+  return { type: "call", id: call.call_id || call.id, name: inner.name, input: parsedText(inner.arguments !== undefined ? inner.arguments : inner.input) };
 }
 
 function resultOf(content) {
@@ -143,7 +159,15 @@ function resultOf(content) {
 function parsedText(text) {
   if (typeof text !== "string" || !/^\s*[{[]/.test(text) || /\d{16}|\.\d*0\b|\d[eE]|-0/.test(text)) return text;
   try {
-    return JSON.parse(text, (key, value) => (isContainer(value) && !Array.isArray(value) ? objectOf(Object.entries(value)) : value));
+    let keys = 0;
+    const value = JSON.parse(text, (key, each) => {
+      if (!isContainer(each) || Array.isArray(each)) return each;
+      keys += Object.keys(each).length;
+      return objectOf(Object.entries(each));
+    });
+    // A key that occurs twice, or a number as a key, would be lost or moved.
+    const written = [...text.matchAll(/"((?:[^"\\]|\\.)*)"\s*:/g)];
+    return written.length === keys && !written.some((match) => /^\d+$/.test(match[1])) ? value : text;
   } catch {
     return text;
   }
@@ -153,12 +177,12 @@ const IMAGES = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=\s]*)$
 
 function imageOf(part) {
   const source = part.source || part.inlineData || part.inline_data || part.image;
-  if (isContainer(source) && typeof source.data === "string") {
-    return { type: "image", mime: source.media_type || source.mimeType || source.mime_type || "", data: source.data };
+  if (isContainer(source) && typeof source.data === "string" && part.type !== "document") {
+    return { type: "image", mime: plainText(source.media_type || source.mimeType || source.mime_type || ""), data: source.data };
   }
   let url = part.image_url;
   if (isContainer(url)) url = url.url;
-  if (url === undefined && isContainer(source)) url = source.url;
+  if (url === undefined && isContainer(source) && part.type !== "document") url = source.url;
   if (typeof url !== "string") return null;
   const match = IMAGES.exec(url);
   return match ? { type: "image", mime: match[1], data: match[2] } : { type: "image", mime: "", url };
@@ -204,6 +228,7 @@ function streamedAnswer(items) {
   for (const item of items) {
     if (!isContainer(item)) continue;
     if (isContainer(item.response) && Array.isArray(item.response.output)) whole = item.response;
+    if (item.type === "error" || isContainer(item.error)) parts.set(`error.${parts.size}`, { type: "other", value: item });
     for (const choice of listOf(item.choices)) if (isContainer(choice)) chatPiece(choice, piece);
     blockPiece(item, piece);
     for (const candidate of listOf(item.candidates)) {
@@ -225,24 +250,25 @@ function streamedAnswer(items) {
 
 function chatPiece(choice, piece) {
   const delta = isContainer(choice.delta) ? choice.delta : {};
-  const of = choice.index || 0;
+  const of = plainText(choice.index || 0);
   piece(`${of}.reasoning`, { type: "reasoning" }, delta.reasoning_content || delta.reasoning);
   piece(`${of}.text`, { type: "text" }, typeof delta.content === "string" ? delta.content : choice.text);
   piece(`${of}.refusal`, { type: "refusal" }, delta.refusal);
   for (const call of listOf(delta.tool_calls)) {
     if (!isContainer(call)) continue;
     const inner = call.function || {};
-    piece(`${of}.call.${call.index ?? call.id}`, { type: "call", id: call.id, name: inner.name }, inner.arguments);
+    piece(`${of}.call.${plainText(call.index ?? call.id)}`, { type: "call", id: call.id, name: inner.name }, inner.arguments);
   }
 }
 
 /** A piece of Anthropic's, Amazon's or OpenAI's stream of blocks. */
 function blockPiece(item, piece) {
-  const at = item.index ?? item.contentBlockIndex ?? item.output_index ?? 0;
+  const at = plainText(item.index ?? item.contentBlockIndex ?? item.output_index ?? 0);
   const start = item.content_block || (isContainer(item.start) ? item.start : null);
   if (isContainer(start)) {
-    const use = start.toolUse || (start.type === "tool_use" ? start : null);
+    const use = start.toolUse || (typeof start.type === "string" && start.type.endsWith("tool_use") ? start : null);
     if (use) piece(`block.${at}`, { type: "call", id: use.id || use.toolUseId, name: use.name });
+    else if (typeof start.text === "string" && start.text) piece(`block.${at}`, { type: "text" }, start.text);
   }
   const delta = item.delta;
   if (isContainer(delta)) {
@@ -257,6 +283,18 @@ function blockPiece(item, piece) {
 
 // --- drawing -------------------------------------------------------------------------------------------------------
 
+/** Return the result of each call: the next one with its id, or of its name where there is no id. */
+function pairedResults(messages) {
+  const waiting = new Map();
+  const results = new Map();
+  for (const part of messages.flatMap((message) => message.parts)) {
+    const key = part.id !== undefined && part.id !== null ? `id ${plainText(part.id)}` : `name ${plainText(part.name)}`;
+    if (part.type === "call") waiting.set(key, [...(waiting.get(key) || []), part]);
+    else if (part.type === "result" && waiting.has(key) && waiting.get(key).length) results.set(waiting.get(key).shift(), part);
+  }
+  return results;
+}
+
 /**
  * Draw a conversation. A tool's result stands below the call that it answers.
  * @param conversation what `conversationOf` returned
@@ -264,16 +302,13 @@ function blockPiece(item, piece) {
  */
 function conversationView(conversation, link) {
   const { sent, answer, tools } = conversation;
-  const results = new Map();
-  for (const message of sent) {
-    for (const part of message.parts) if (part.type === "result" && part.id) results.set(part.id, part);
-  }
+  const results = pairedResults(sent);
   const shown = new Set();
   const draw = (message, isAnswer) => {
     const parts = message.parts.filter((part) => !(part.type === "result" && shown.has(part)) && !(part.text === "" && part.type !== "call"));
     if (!parts.length) return null;
     const drawn = parts.map((part) => {
-      const result = part.type === "call" && !isAnswer ? results.get(part.id) : undefined;
+      const result = part.type === "call" && !isAnswer ? results.get(part) : undefined;
       if (result) shown.add(result);
       return partView(part, result, isAnswer ? link : null);
     });
@@ -304,12 +339,12 @@ function partView(part, result, link) {
   }
   if (part.type === "image") return imageView(part);
   if (part.type === "call") {
-    return h("div", { class: "call" }, h("div", { class: "call-name" }, "calls ", h("code", {}, oneLine(String(part.name), 80)), link && link(part)),
-      jsonView(part.input === undefined ? null : part.input, `arguments of ${part.name}`),
-      result && h("div", { class: result.error ? "result failed" : "result" }, h("h5", {}, result.error ? "its error" : "its result"), valueView(result.output, `result of ${part.name}`)));
+    return h("div", { class: "call" }, h("div", { class: "call-name" }, "calls ", h("code", {}, oneLine(plainText(part.name), 80)), link && link(part)),
+      jsonView(part.input === undefined ? null : part.input, `arguments of ${oneLine(plainText(part.name), 80)}`),
+      result && h("div", { class: result.error ? "result failed" : "result" }, h("h5", {}, result.error ? "its error" : "its result"), valueView(result.output, `result of ${oneLine(plainText(part.name), 80)}`)));
   }
   if (part.type === "result") {
-    return h("div", { class: part.error ? "result failed" : "result" }, h("h5", {}, part.name ? `result of ${oneLine(part.name, 80)}` : "result of a tool"), valueView(part.output, "result"));
+    return h("div", { class: part.error ? "result failed" : "result" }, h("h5", {}, part.name ? `result of ${oneLine(plainText(part.name), 80)}` : "result of a tool"), valueView(part.output, "result"));
   }
   return jsonView(part.value, "part of a message");
 }
@@ -321,7 +356,7 @@ function valueView(value, label) {
 function imageView(part) {
   if (part.url !== undefined) return h("div", { class: "say" }, "image at ", h("code", {}, oneLine(part.url, 200)), " (not loaded)");
   if (typeof part.data !== "string" || !/^image\/(png|jpeg|gif|webp)$/.test(part.mime) || !/^[A-Za-z0-9+/=\s]*$/.test(part.data)) {
-    return h("div", { class: "say" }, `an image that can't be shown (${oneLine(String(part.mime || "no type"), 60)})`);
+    return h("div", { class: "say" }, `an image that can't be shown (${oneLine(part.mime || "no type", 60)})`);
   }
   return h("img", { src: `data:${part.mime};base64,${part.data.replace(/\s/g, "")}`, alt: `image of a message, ${part.mime}` });
 }

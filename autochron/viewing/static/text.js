@@ -1,11 +1,16 @@
 // Text of a trace as people may read it safely, and numbers in units.
 
 // Control characters, and characters that change the direction of text or can't be seen.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u115f\u1160\u3164\uffa0\u034f\u{e0000}-\u{e0fff}]|\p{Cs}/gu;
 
 /** Return a text with what can't be seen as an escape. Line feeds and tabs stay. */
 function visible(text) {
   return text.replace(HIDDEN, (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Return a part of a trace as text, whatever it is. */
+function plainText(value) {
+  return typeof value === "string" ? value : value === undefined ? "(none)" : jsonText(value);
 }
 
 /** Return a text on one line, cut to a length. */
