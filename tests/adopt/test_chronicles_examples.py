@@ -107,6 +107,7 @@ def adopted(archive, tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_the_examples_that_drive_its_api_are_listed_with_the_reason(archive):
     before = {path: path.read_bytes() for path in archive.rglob("*.py")}
     adoption = plan([str(archive / "examples")])

@@ -120,6 +120,7 @@ def test_a_replay_gives_equal_objects(case, forked, tmp_path):
     assert_equal_objects(forked, case, tmp_path, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "case",
     [pytest.param(case, marks=weight(case)) for case in CASES if case.main],

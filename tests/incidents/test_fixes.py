@@ -54,7 +54,7 @@ def test_wrong_fixes_fail_and_right_ones_pass(incident):
     assert by["wrong_acts_then_refuses"] == "incident"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_some_fixes_of_one_incident(monkeypatch):
     """By the incident's own test only: `python -m mutation` tries the baselines as well."""
     monkeypatch.setattr(fixes, "BASELINES", {})

@@ -55,7 +55,7 @@ def test_verdicts_ten_times(name):
     assert_as_expected(name, repeat=10)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "workers",

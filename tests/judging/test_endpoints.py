@@ -66,7 +66,7 @@ def test_a_recorded_judgement_needs_no_model(environment, path):
     assert (served.score, served.reason, served.recorded) == (recorded.score, recorded.reason, True)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "refuses", [("temperature",), ("response_format",), ("temperature", "response_format")]
 )
@@ -100,7 +100,7 @@ def test_a_refusal_for_another_reason_is_reported_with_the_first_response(enviro
     }  # options that were left out in vain are sent again
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_endpoint_that_cannot_be_called_is_reported_with_the_reason(model, environment, path):
     def ask(**changes):
         arguments = {"model": "openai:m", "record": path, "mode": "record"} | changes
@@ -175,7 +175,7 @@ def test_output_of_an_sdk_is_not_taken_for_an_answer(model, environment, path, t
     assert autochron.judge(POLITE, "Thanks!", model="openai:m", record=path, mode="record").score == 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_model_of_pydantic_ai_can_judge(model, path, environment):
     pytest.importorskip("pydantic_ai")
     name = "pydantic-ai:openai-chat:m"

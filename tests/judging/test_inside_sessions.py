@@ -102,7 +102,7 @@ print(judgement.score, said.choices[0].message.content)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_judge_in_a_replayed_program_uses_the_endpoint_and_key_of_the_user(model, tmp_path):
     """A replay sets the recorded endpoint and placeholder keys in the environment; the judge sees neither."""
     write(tmp_path, AGENT)

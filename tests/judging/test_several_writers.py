@@ -169,7 +169,7 @@ def test_answer(number):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_judged_suite_is_recorded_by_xdist_workers_and_runs_without_the_provider(model, tmp_path):
     (tmp_path / "test_answers.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

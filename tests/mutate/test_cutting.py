@@ -120,7 +120,7 @@ QUICK = {"a file that was written", "what is mutated has run", "the number of th
 
 @pytest.mark.parametrize(
     "hindrance",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in HINDRANCES],
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in HINDRANCES],
 )
 def test_the_whole_test_is_run_where_a_fork_would_lose_state(start_trier, hindrance):
     before, at_top = HINDRANCES[hindrance]

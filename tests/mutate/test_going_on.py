@@ -30,6 +30,7 @@ def complete(desk, tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_the_same_study_is_the_same_bytes(desk, complete, tmp_path):
     elsewhere = copy_incident(desk, tmp_path / "elsewhere" / "refund")
     assert mutate(tmp_path, elsewhere, "--out", "out", "--jobs", "3").status == 0
@@ -95,6 +96,7 @@ def test_a_journal_of_another_study_is_not_used(desk, complete, tmp_path):
     assert results(out) == results(complete)
 
 
+@pytest.mark.thorough
 def test_a_tool_outside_the_folder_belongs_to_the_study(desk, tmp_path):
     """A change of the tool is a change of the study, though the incident's folder is unchanged."""
     folder, out = copy_incident(desk, tmp_path / "refund"), tmp_path / "out"
@@ -121,6 +123,7 @@ def shards(desk, complete, tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_merged_shards_equal_the_complete_study(complete, shards):
     assert mutate(shards, "merge", "2", "3", "1", "--out", "merged").status == 0
     assert results(shards / "merged") == results(complete)

@@ -150,7 +150,7 @@ CALLING = GUARDED.replace(
 ).replace("if cents > PAID[order]", "if cents > most_of(order)")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_helpers_are_mutated_unless_the_depth_is_0(tmp_path):
     folder = tmp_path / "refund"
     folder.mkdir()
@@ -193,7 +193,7 @@ def refund(order: str, cents: int) -> dict:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_decorator_of_what_is_swapped_in_is_mutated(tmp_path):
     folder = tmp_path / "refund"
     folder.mkdir()

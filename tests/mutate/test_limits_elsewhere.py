@@ -139,7 +139,7 @@ def test_no_more_than_was_paid(replay):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("guarded", "test"),
     [

@@ -89,7 +89,7 @@ FAST = {"its surroundings", "a process of its own"}
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROGRAMS],
+    [pytest.param(name, marks=() if name in FAST else pytest.mark.thorough) for name in PROGRAMS],
 )
 @pytest.mark.parametrize("options", [{}, {"live": "kind:tool"}], ids=["served", "live"])
 def test_it_gives_what_a_new_interpreter_gives(program, options, tmp_path, prepare):

@@ -125,6 +125,7 @@ BARE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", BARE)
 def test_without_packs_a_network_call_is_found_on_the_users_line(case, tmp_path):
     shutil.copy(program(case.name), tmp_path)

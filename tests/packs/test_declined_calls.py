@@ -23,6 +23,7 @@ def footer_of(folder, program, script, slugs=()):
     return recorded, recorded.trace.footer
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "script", "tool"),
     [

@@ -28,6 +28,7 @@ def test_chains_streams_and_tools_sync_and_async(tmp_path):
     assert by_address["model[4]"].site == "openai._base_client:AsyncAPIClient.request"
 
 
+@pytest.mark.thorough
 def test_a_tool_with_a_rule_of_the_program_too_crosses_inside_the_packs_crossing(tmp_path):
     recorded = record_and_replay("langchain_tools", tmp_path, ASKED, tools="picture")
     assert recorded.addresses("tool")[:4] == ["quote[1]", "picture[1]", "picture[2]", "reverse[1]"]

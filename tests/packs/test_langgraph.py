@@ -56,6 +56,7 @@ def test_crossings_in_a_node_are_its_children(tmp_path):
     assert len(nodes) == 16  # two runs of the walk and of the desk that chance chose
 
 
+@pytest.mark.thorough
 def test_commands_sends_and_a_subgraph(tmp_path):
     recorded = record_and_replay(
         "langgraph_goto",

@@ -90,6 +90,7 @@ def test_a_stream_of_events(tmp_path):
 TRACER = "via agents.tracing.processors.BatchTraceProcessor._run"
 
 
+@pytest.mark.thorough
 def test_requests_to_a_collector_are_network_outside_every_crossing(tmp_path):
     with provider.serve() as collector:
         script = Script((Step(text="{random}"),))

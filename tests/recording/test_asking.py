@@ -125,7 +125,7 @@ def test_a_crossing_inside_a_model_call_may_answer_a_call_known_at_its_end():
     assert requested.unanswered() == ()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_number_of_answered_calls():
     requested = RequestedTools()
     peaks = []

@@ -73,7 +73,7 @@ print("done", flush=True)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [8_000, pytest.param(100_000, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("part", ["formats", "texts", "contexts"])
 def test_masking_takes_time_linear_in_its_input(part: str, size: int) -> None:

@@ -13,7 +13,7 @@ from tests.cli.processes import autochron, finish, start, write
 from tests.security.storing import STEP, numbers, record
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_payloads_larger_than_the_shared_memory_are_recorded(tmp_path, request):
     large = 50_000_000 if request.config.getoption("--thorough") else SIZE + 1_000_000
     code = f"""

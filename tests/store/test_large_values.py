@@ -160,7 +160,7 @@ def test_a_large_value_is_written_if_the_store_process_empties_the_ring_while_a_
     assert done.stderr.startswith("autochron: 4 crossings recorded in trace ")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "calls", "megabytes"),
     [
@@ -196,7 +196,7 @@ print(len(messages))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("--live", "take[300]")], ids=["served", "live"])
 def test_a_replay_does_not_keep_the_input_of_each_turn_of_a_conversation(options, tmp_path):
     (tmp_path / "autochron.toml").write_text(RULES)
