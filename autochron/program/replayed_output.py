@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autochron._runtime.unpatched import getframe
 from autochron.effects.outside import without_times
 from autochron.envelope import bodies
-from autochron.stdio.descriptors import foreign_lines
+from autochron.stdio.descriptors import foreign_lines, output_kind
 
 if TYPE_CHECKING:
     from autochron.model import Envelope, Footer, OutputRule, Secrets, Severity
@@ -212,11 +212,12 @@ def compare_transcript(
     if footer.secrets is not None:
         _compare_secrets(director, footer.secrets, replayed, bodies.restore_body(masked), severity)
     if replaying.record.header.typed and not (footer.said and transcript.is_whole):
-        time = "when it was recorded" if not footer.said else "now"
-        message = (
-            f"standard output was a terminal {time}, or the same as standard error: only what Python's streams and os.write"
-            " write is compared"
+        place = (
+            f"is {output_kind()} now"
+            if footer.said
+            else "was no file or pipe of its own when it was recorded"
         )
+        message = f"standard output {place}: only what Python's streams and os.write write is compared"
         director.note("output", "standard output", message, severity="notice")
     if masked == footer.stdout and not optional:
         return
@@ -265,12 +266,14 @@ def _compare_errors(replaying: Replaying, footer: Footer, transcript: Transcript
         recorded, replayed, lambda _line, _text: None, replaying.activation.rules.outputs
     )
     if difference.line:
-        message = f"line {difference.line} of standard error was {difference.recorded!r}, now it is {difference.replayed!r}"
+        was, now = _excerpts(difference.recorded, difference.replayed)
+        message = f"line {difference.line} of standard error was {was}, now it is {now}"
         director.note(
             "output",
             "standard error",
             message,
             severity=severity,
+            path=f"line {difference.line}",
             recorded=difference.recorded,
             replayed=difference.replayed,
         )
@@ -337,18 +340,38 @@ def _note_difference(director: Director, difference: OutputDifference, severity:
         if difference.is_time
         else ""
     )
-    message = (
-        f"line {difference.line} of the output was {difference.recorded!r}, now it is {difference.replayed!r}"
-        f"{writer}{remedy}"
-    )
+    recorded, replayed = _excerpts(difference.recorded, difference.replayed)
+    message = f"line {difference.line} of the output was {recorded}, now it is {replayed}{writer}{remedy}"
     director.note(
         "output",
         "standard output",
         message,
         severity=severity,
+        path=f"line {difference.line}",
         recorded=difference.recorded,
         replayed=difference.replayed,
     )
+
+
+def _excerpts(recorded: str, replayed: str) -> tuple[str, str]:
+    """Return two lines as literals. Of long lines only a part is quoted, which begins before the first difference."""
+    if max(len(recorded), len(replayed)) <= _QUOTED:
+        return repr(recorded), repr(replayed)
+    pairs = enumerate(zip(recorded, replayed, strict=False))
+    differs = next((at for at, (a, b) in pairs if a != b), min(len(recorded), len(replayed)))
+    start = max(differs - _BEFORE, 0)
+    first, second = (
+        f"{'…' if start else ''}{line[start : start + _QUOTED]}{'…' if len(line) > start + _QUOTED else ''}"
+        for line in (recorded, replayed)
+    )
+    return repr(first), repr(second)
+
+
+_QUOTED = 160
+"""The most characters of a line that a message quotes."""
+
+_BEFORE = 40
+"""How many of them come before the first difference, if they don't begin the line."""
 
 
 def _served(director: Director) -> Iterator[Envelope]:

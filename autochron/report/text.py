@@ -10,7 +10,7 @@ from autochron._runtime.unpatched import os
 from autochron.escaping import terminal_line, visible
 
 WIDTH = 100
-"""Columns of a line where the stream is no terminal, or the terminal doesn't say."""
+"""Columns of a line where neither `COLUMNS` nor a terminal says how many there are."""
 
 _PLAINER = str.maketrans("├─└│→…×∥●○−≠µ–", "|-`|>~x=*o-!u-")
 """ASCII characters for those of a drawing that an encoding does not have, one for each."""
@@ -84,16 +84,14 @@ class Page:
 
     @property
     def width(self) -> int:
-        """The columns of the terminal; `WIDTH` where the stream is none."""
-        columns = os.environ.get("COLUMNS", "")
+        """The columns that `COLUMNS` in the environment names, else those of the terminal; `WIDTH` where there is neither."""
+        named = os.environ.get("COLUMNS", "")
         try:
+            if named.isdecimal() and int(named):
+                return int(named)
             if self._stream.isatty():
-                return (
-                    int(columns)
-                    if columns.isdecimal()
-                    else os.get_terminal_size(self._stream.fileno()).columns or WIDTH
-                )
-        except (OSError, ValueError):  # no terminal after all, or closed
+                return os.get_terminal_size(self._stream.fileno()).columns or WIDTH
+        except (OSError, ValueError):  # no terminal after all, or closed, or too many digits
             pass
         return WIDTH
 

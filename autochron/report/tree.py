@@ -5,6 +5,7 @@ A drawing returns plain lines, for an exception or a section of pytest's report,
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -53,9 +54,13 @@ class Note(NamedTuple):
     severity: Severity
     values: tuple[str, str] | None = None
     """The values of both sides."""
+    sentence: str = ""
+    """What is shown instead of the text and the values, where it fits."""
 
     def fitted(self, room: int) -> str:
         """Return the text and both values in `room` columns, of which each value gets half of what is left."""
+        if self.sentence and cells(clean(self.sentence)) <= room:
+            return clean(self.sentence)
         text = clean(self.text)
         if self.values is None:
             return cut(text, room)
@@ -72,6 +77,8 @@ class Note(NamedTuple):
 
 _SIDES = 16
 """Columns that both values of a note need together to be cut separately."""
+_SHORT = 18
+"""Columns, with the space after it, that the name of a lane gets where the input or outcome of its crossing is cut."""
 _LEAST = 8
 """Columns that the name of a lane gets in any case."""
 _LEAD = 6
@@ -176,10 +183,10 @@ class Drawing:
             if item.node is None and not has_one_crossing(item):
                 yield [(kept, "dim"), *_lane(item, room)]
                 continue
-            lane = [] if item.node is not None else _lane_of_one(item, room // 3)
             node = item.node or item.children[0].node
             assert node is not None  # noqa: S101 - else it is a lane with one crossing
             shown = self._shown(node.key)
+            lane = [] if item.node is not None else _lane_beside(item, shown, room)
             yield [(kept, "dim"), *_fit([*lane, *_crossing(shown, room - _width(lane))], room)]
             for note in shown.notes:
                 start = below if len(below) <= width // 2 else f"…{below[-(width // 2) :]}"
@@ -199,11 +206,21 @@ def _lane(branch: Branch, room: int) -> list[Part]:
     return _fit([*_lane_of_one(branch, room - cells(count)), (count, "dim")], room)
 
 
+def _lane_beside(branch: Branch, shown: DrawnCrossing, room: int) -> list[Part]:
+    """Return the name of a lane with one crossing. It is cut before the input and the outcome of the crossing are."""
+    left = room - _width(_crossing(shown, sys.maxsize))
+    return _lane_of_one(branch, min(room // 3, max(left, _SHORT)))
+
+
 def _lane_of_one(branch: Branch, room: int) -> list[Part]:
     mark, lane = "∥ " if branch.parallel else "", clean(branch.lane)
     left = max(room - cells(mark) - 2, _LEAST)
     if cells(lane) > left:  # cut the beginning: the last step tells most
-        lane = f"…{lane[1 - left :]}"
+        kept = lane[1 - left :]
+        step, _, number = kept.rpartition(".")
+        name = step.replace("/", ".").rpartition(".")[2]
+        # A short name begins with a whole word, as `…_call_tool.1` for `ToolCallProcessor._call_tool.1`.
+        lane = f"…{name}.{number}" if left <= _SHORT and name else f"…{kept}"
     return [(f"{mark}{lane}  ", "magenta")]
 
 
@@ -336,12 +353,15 @@ def _missing_addresses(by_address: Mapping[str, Sequence[Divergence]]) -> set[st
 
 def _notes_without_crossing(by_address: Mapping[str, Sequence[Divergence]]) -> list[Note]:
     """Return notes for divergences of crossings that are not drawn, the gravest first."""
-    notes = [
-        Note(divergence.message, divergence.severity)
-        for divergences in by_address.values()
-        for divergence in divergences
-    ]
+    notes = [_note_at_end(divergence) for divergences in by_address.values() for divergence in divergences]
     return sorted(notes, key=lambda note: _HEAVIEST.index(note.severity))
+
+
+def _note_at_end(divergence: Divergence) -> Note:
+    if divergence.path is None or divergence.recorded is None or divergence.replayed is None:
+        return Note(divergence.message, divergence.severity)
+    text = f"{divergence.address} {divergence.path}"
+    return Note(text, divergence.severity, (divergence.recorded, divergence.replayed), divergence.message)
 
 
 _LIVE: Part = ("●", "green")

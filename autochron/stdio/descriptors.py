@@ -181,6 +181,22 @@ def with_rest(kept: bytes, more: int, digest: str) -> bytes:
     return kept + f"\n… and {more:,} bytes more, with the digest {digest}\n".encode() if more else kept
 
 
+def output_kind() -> str:
+    """Return words for what the descriptor of standard output leads to, such as `a terminal`."""
+    try:
+        facts = os.fstat(OUTPUT)
+        if os.isatty(OUTPUT):
+            return "a terminal"
+        if os.path.samestat(facts, os.stat(os.devnull)):
+            return os.devnull
+    except (OSError, ValueError):
+        return "closed"
+    if _is_same(facts, OUTPUT + 1):
+        return "the same as standard error"
+    is_captured = stat.S_ISREG(facts.st_mode) or stat.S_ISFIFO(facts.st_mode)
+    return "not captured at its descriptor" if is_captured else "neither a file nor a pipe"
+
+
 def is_ordinary(stream: Any, descriptor: int) -> bool:
     """Return whether a standard stream is the one that Python made for a descriptor."""
     own = sys.__stdout__ if descriptor == OUTPUT else sys.__stdin__

@@ -238,7 +238,8 @@ def test_output_and_errors_in_one_pipe_keep_their_order(tmp_path):
     _, report = run_command(tmp_path, "replay", "last")
     assert "autochron: the same" in report
     assert (
-        "or the same as standard error: only what Python's streams and os.write write is compared" in report
+        "standard output was no file or pipe of its own when it was recorded: only what Python's streams and os.write write"
+        " is compared" in report
     )
 
 

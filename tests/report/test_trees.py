@@ -228,6 +228,17 @@ def test_a_long_name_of_a_lane_leaves_room_for_its_crossing():
     assert (cells(nested), nested.endswith("yyyy.1  2 crossings")) == (100, True)
 
 
+def test_the_name_of_a_lane_is_cut_before_the_input_and_outcome_of_its_crossing():
+    lane = "0/Graph.run.1/ToolCallProcessor._call_tool.1"
+    got = "the refund of 120 dollars was booked, and a letter to the customer is on its way"
+    drawing = draw_trace([crossing(1, "a"), crossing(2, "refund", lane=lane, got=got)])
+    line = drawing.lines()[1]
+    assert line.startswith('└─ …_call_tool.1  refund[1] tool  n: 1 → "the refund of 120 dollars was booked, ')
+    assert cells(line) == 100
+    wide = drawing.lines(width=200)[1]
+    assert wide.startswith("└─ Graph.run.1/ToolCallProcessor._call_tool.1  refund[1] tool  n: 1 → ")
+
+
 def test_lanes_are_nested_as_they_were_started():
     lines = draw_trace(
         [
