@@ -22,6 +22,7 @@ RUN: Shape = (
     ("problems", "faults of autochron's own"),
     ("kept", "whether the trace is in the store"),
     ("stale", "ignores that don't apply any more"),
+    ("failed", "the last crossing that raised, if the program ended with an error"),
 )
 
 REPLAY: Shape = (
@@ -31,6 +32,9 @@ REPLAY: Shape = (
     ("crossings", "how many crossings the replay had"),
     ("complete", "whether the trace has an end to compare with"),
     ("live", "the addresses of the crossings that ran for real"),
+    ("opened", "how many crossings ran their bodies without being live"),
+    ("invented", "how many clock and random values without a record were made up"),
+    ("recorded_status", "the exit status of the recorded run; null where it is not known"),
     ("divergences", "each with kind, severity, the crossing, and what differs"),
     ("problems", "faults of autochron's own"),
     ("findings", "calls outside every boundary that were not there when it was recorded"),

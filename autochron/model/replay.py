@@ -111,6 +111,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """Whether the trace is in the store; false if only failed runs are kept and this one succeeded."""
     stale: tuple[str, ...] = ()
     """Messages about ignores that don't apply any more, one line each."""
+    failed: str = ""
+    """The last crossing that raised, with its exception and how the provider answered, if the program ended with an error."""
 
     @property
     def stored(self) -> int:
@@ -135,6 +137,12 @@ class ReplaySummary(Struct, frozen=True, kw_only=True):
     """Whether the trace has a footer to compare with."""
     live: tuple[str, ...] = ()
     """Addresses of the crossings that ran live."""
+    opened: int = 0
+    """Number of crossings whose bodies ran although they are not live; see `Mode`."""
+    invented: int = 0
+    """Number of ambient values without a record that were made up; see `Mode`."""
+    recorded_status: int | None = None
+    """Exit status of the recorded run; None if it is not known."""
     divergences: tuple[Divergence, ...] = ()
     problems: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -11,6 +11,7 @@ from autochron._runtime.lazy import late_modules
 from autochron.crossing.crossing import Crossing
 from autochron.model import Envelope
 from autochron.project import Project
+from autochron.recording.failed_call import error_of, is_same_failure
 from autochron.redaction.redactor import Redactor
 from autochron.weaving.gate import Point
 
@@ -40,6 +41,7 @@ class Tally:
         opaque: paths of parts that can't be rebuilt, each with the name of its crossing.
         by_type: paths of parts of inputs that are compared by type only.
         masked: paths of parts that were masked.
+        failed: the last crossing that raised; where its parent raised the same exception, still that crossing.
         addresses: from the name of a crossing to the first memory address in its input.
         beyond: from the name of a crossing to the first path in its input that is too large to be compared, and its site.
     """
@@ -55,6 +57,7 @@ class Tally:
         self.opaque: dict[str, None] = {}
         self.by_type: dict[str, None] = {}
         self.masked: dict[str, None] = {}
+        self.failed: Envelope | None = None
         self.addresses: dict[str, str] = {}
         self.beyond: dict[str, tuple[str, str]] = {}
         self._project = project
@@ -94,6 +97,10 @@ class Tally:
                 self.beyond[envelope.name] = path, f"{envelope.site}:{crossing.point.line}"
         for path in envelope.masked:
             self.masked[f"{envelope.name}: {path}"] = None
+        if error_of(envelope) is not None and (
+            self.failed is None or not is_same_failure(self.failed, envelope)
+        ):
+            self.failed = envelope
         return envelope
 
     def item(self, item: Item) -> list[bytes]:

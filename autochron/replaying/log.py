@@ -206,6 +206,11 @@ class Log:
         ]
         return tuple(address for _, address in sorted(own + others))
 
+    def count(self, mode: Mode) -> int:
+        """Return how many crossings were replayed in a mode other than `served`."""
+        others = sum(replayed.mode == mode for replayed in self._elsewhere.values())
+        return others + sum(entry.mode == mode for entry in list(self._entries.values()))
+
     def entry(self, place: int) -> LogEntry | None:
         """Return the entry of a crossing by its place; None if it has none."""
         return self._entries.get(place)

@@ -97,6 +97,14 @@ def _count_covered(findings: Sequence[Finding]) -> int:
     return sum(finding.covered not in (None, "accepted", "harmless") for finding in findings)
 
 
+def coverage(findings: Sequence[Finding]) -> str:
+    """Return how many of the findings are covered, and what that means."""
+    total, covered = len(counted(findings)), _count_covered(findings)
+    verb = "is" if covered == 1 else "are"
+    percent = f"{percent_covered(findings):.0f} %"
+    return f"of {total} in all, {covered} {verb} inside a boundary, recorded or ignored ({percent})"
+
+
 def _harmless(checked: Checked) -> tuple[Finding, ...]:
     """Return the findings whose value only reaches what changes nothing."""
     return tuple(finding for finding in checked.findings if finding.covered == "harmless")
@@ -242,7 +250,7 @@ def _summary(checked: Checked, findings: Sequence[Finding]) -> str:
     files = {finding.site.file for finding in findings}
     return (
         f"{plural(len(findings), 'unmarked call')} in {plural(len(files), 'file')}; "
-        f"{covered} of {total} covered ({percent_covered(checked.findings):.0f} %)"
+        + coverage(checked.findings)
         + (f"; {accepted} accepted" if accepted else "")
     )
 

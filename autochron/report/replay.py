@@ -88,16 +88,30 @@ def verdict(summary: ReplaySummary, *, few: int = _FEW) -> str:
     """Return in one line whether replay and record agree, and what was served and live, with `few` names at most."""
     errors = any(divergence.severity == "error" for divergence in summary.divergences)
     if errors:
-        return f"diverged: {_counted(summary, few)}, exit status {summary.status}"
+        return f"diverged: {_counted(summary, few)}, {_status(summary)}"
     words = "as planned" if summary.live else "the same"
     words += "" if summary.complete else " as far as it was recorded"
     words += f", except {plural(summary.not_compared, 'value')} not compared" if summary.not_compared else ""
-    return f"{words}: {_counted(summary, few)}, exit status {summary.status}"
+    return f"{words}: {_counted(summary, few)}, {_status(summary)}"
+
+
+def _status(summary: ReplaySummary) -> str:
+    recorded = summary.recorded_status
+    words = f"exit status {summary.status}"
+    if recorded is None or recorded == summary.status == 0:
+        return words
+    return (
+        f"{words} as when it was recorded"
+        if recorded == summary.status
+        else f"{words}, {recorded} when it was recorded"
+    )
 
 
 def _counted(summary: ReplaySummary, few: int) -> str:
-    served = summary.crossings - len(summary.live)
+    served = summary.crossings - len(summary.live) - summary.opened - summary.invented
     counted = f"{plural(served, 'crossing')} of trace {summary.trace} served"
+    counted += f", {summary.opened} opened" if summary.opened else ""
+    counted += f", {summary.invented} invented" if summary.invented else ""
     if summary.live:
         more = len(summary.live) - few
         named = ", ".join(summary.live[:few]) + (f" and {more} more" if more > 0 else "")

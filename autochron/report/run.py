@@ -20,8 +20,8 @@ from autochron.report.text import Page, plural
 
 _FEW = 8
 
-_HEADERS = ".request.headers."
-"""Where an SDK's exceptions hold the credential. It is always masked, and a replay does not need it."""
+_HEADERS = (".request.headers.", "._request.headers.")
+"""Where exceptions of an SDK and of httpx hold the credential. It is always masked, and a replay does not need it."""
 
 
 def write_run(
@@ -75,6 +75,8 @@ def _write(summary: RunSummary, page: Page) -> None:
     _write_head(summary, page)
     if summary.counts:
         page.line("  " + _counted(summary.counts))
+    if summary.failed:
+        page.line(f"  {summary.failed}", "red")
     if summary.requests:
         page.line(
             f"  and {plural(summary.requests, 'trace')} of calls that have one each: autochron traces list"
@@ -89,7 +91,7 @@ def _write(summary: RunSummary, page: Page) -> None:
         [
             f"masked in an outcome, so a replay serves the mask: {path} (masked)"
             for path in summary.masked
-            if _HEADERS not in path.replace(": ", ".")
+            if not any(headers in path.replace(": ", ".") for headers in _HEADERS)
         ],
     )
     _write_few(
@@ -198,12 +200,12 @@ def _write_findings(summary: RunSummary, page: Page) -> None:
     escaped = [finding for finding in findings if finding.covered is None]
     if escaped:
         # lazy: tomlkit, and most runs of a marked agent find none
-        from autochron.report.findings import counted, details, percent_covered, remedy
+        from autochron.report.findings import coverage, details, remedy
 
         direct = [finding for finding in escaped if finding.tier == "direct"]
         page.line(
             f"  {plural(len(escaped), 'non-deterministic call')} outside every boundary, which a replay makes for real;"
-            f" {percent_covered(findings):.0f} % of {len(counted(findings))} covered (unmarked-call)",
+            f" {coverage(findings)} (unmarked-call)",
             "yellow",
         )
         shown = [*direct, *(finding for finding in escaped if finding.tier != "direct")][:_SITES]

@@ -30,6 +30,7 @@ from autochron.model import (
     Unwoven,
 )
 from autochron.recording.envelope_prep import Tally
+from autochron.recording.failed_call import describe_failure
 from autochron.recording.recorder import Recorder
 from autochron.recording.stored_trace import StoredTrace
 from autochron.redaction.redactor import Redactor
@@ -401,6 +402,7 @@ class Recording(Session):
             masked=_all(tally.masked, [end.masked for end in ends]),
             problems=_all(self.problems, [end.problems for end in ends]),
             stale=self._stale(),
+            failed=describe_failure(tally.failed) if footer.status and tally.failed is not None else "",
         )
 
     def _stale(self) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 import io
 import os
+import socket
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 from autochron.model import Footer, RunSummary
 from autochron.report.run import write_run
@@ -33,7 +36,14 @@ def test_the_headline_counts_what_is_in_the_store():
 
 
 def test_masked_headers_of_requests_are_left_out_of_the_report():
-    text = report_of(masked=("ask: a.request.headers.b", "ask: request.headers.b", "ask: content.key"))
+    text = report_of(
+        masked=(
+            "ask: a.request.headers.b",
+            "ask: request.headers.b",
+            "ask: cause._request.headers.b",
+            "ask: content.key",
+        )
+    )
     assert "headers" not in text
     assert "ask: content.key (masked)" in text
 
@@ -73,3 +83,57 @@ def test_a_library_of_an_untested_major_version_is_reported(tmp_path):
         reason = f"the pack was tested with {', '.join(tested)}; look whether all crossings are there"
         line = f"  openai {version}: {reason} (untested-version)"
         assert (line in ran.said.splitlines()) is is_named, ran.said
+
+
+FAILING = """
+import sys
+from openai import OpenAI
+client = OpenAI(base_url=f"http://127.0.0.1:{sys.argv[1]}/v1", api_key="sk-unused-0123456789", max_retries=0)
+def step(): return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+try:
+    step()
+except Exception:
+    if sys.argv[2:]:
+        raise SystemExit(0) from None
+    raise
+"""
+
+
+def test_the_report_names_the_model_call_that_failed_and_its_server(tmp_path):
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        write(tmp_path, {"agent.py": FAILING, "autochron.toml": RULES.replace("packs = []\n", "")})
+        failed = autochron(tmp_path, "run", "agent.py", port)
+        caught = autochron(tmp_path, "run", "agent.py", port, "caught")
+    line = f"model[1] ended with APIConnectionError: Connection error; nothing answered at http://127.0.0.1:{port}"
+    assert (failed.status, failed.said.splitlines().count(f"  {line}")) == (1, 1)
+    assert "(masked)" not in failed.said
+    assert (caught.status, "ended with" in caught.said) == (0, False)
+
+
+def test_the_report_names_the_status_with_which_a_server_refused(tmp_path):
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(401)
+            self.end_headers()
+            self.wfile.write(b'{"error": {"message": "no such key"}}')
+
+        def log_message(self, *arguments):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        write(tmp_path, {"agent.py": FAILING, "autochron.toml": RULES.replace("packs = []\n", "")})
+        failed = autochron(tmp_path, "run", "agent.py", server.server_port)
+        server.shutdown()
+    (line,) = [line for line in failed.said.splitlines() if " ended with " in line]
+    assert line.startswith("  model[1] ended with AuthenticationError: ")
+    assert line.endswith(f"; http://127.0.0.1:{server.server_port} answered with status 401")
+
+
+def test_the_report_names_a_tool_that_raised(tmp_path):
+    source = "def step(): return {}['mug']\nstep()\n"
+    write(tmp_path, {"agent.py": source, "autochron.toml": RULES})
+    failed = autochron(tmp_path, "run", "agent.py")
+    assert "  step[1] ended with KeyError: mug" in failed.said.splitlines()

@@ -118,11 +118,13 @@ def test_the_text_report_says_what_is_accepted_and_gone(check, accepted, project
     lines = [line for line in out.splitlines() if not line.startswith(" ")]
     assert status == 1
     assert lines[-2:] == [
-        "3 unmarked calls in 1 file; 0 of 3 covered (0 %)",
+        "3 unmarked calls in 1 file; of 3 in all, 0 are inside a boundary, recorded or ignored (0 %)",
         "2 accepted findings are there no more",
     ]
     (project / "agent.py").write_text(AGENT.replace("    return", "    print(time.time_ns())\n    return"))
-    assert check(".", *accepted)[1].endswith("1 unmarked call in 1 file; 0 of 3 covered (0 %); 2 accepted\n")
+    assert check(".", *accepted)[1].endswith(
+        "1 unmarked call in 1 file; of 3 in all, 0 are inside a boundary, recorded or ignored (0 %); 2 accepted\n"
+    )
 
 
 def test_an_update_keeps_what_other_files_and_categories_have(fresh, check, accepted, project):

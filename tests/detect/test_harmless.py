@@ -80,7 +80,10 @@ def test_a_check_counts_them_apart_and_does_not_fail_for_them(tmp_path, monkeypa
         "2 more calls only reach logs, metrics, sleeps, keys or names of temporary files: --format json has them under"
         " `harmless`"
     )
-    assert check()[1].splitlines()[-2:] == ["1 unmarked call in 1 file; 0 of 1 covered (0 %)", told]
+    assert check()[1].splitlines()[-2:] == [
+        "1 unmarked call in 1 file; of 1 in all, 0 are inside a boundary, recorded or ignored (0 %)",
+        told,
+    ]
     (tmp_path / "agent.py").write_text(LIMITER.replace("print(uuid.uuid4())", ""))
     assert check() == (0, f"{told}\n")
 
@@ -91,6 +94,6 @@ def test_a_run_counts_no_harmless_call_among_those_to_cover(tmp_path):
     recorded = autochron(tmp_path, "run", "agent.py")
     assert recorded.status == 0
     assert (
-        "1 non-deterministic call outside every boundary, which a replay makes for real; 0 % of 1 covered"
+        "1 non-deterministic call outside every boundary, which a replay makes for real; of 1 in all, 0 are inside"
         in recorded.said
     )
