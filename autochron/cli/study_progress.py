@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from autochron.escaping import terminal_lines
 from autochron.report.text import is_terminal
+from autochron.report.work_progress import rate_text
 
 _INTERVAL = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -147,6 +148,6 @@ def _left(done: int, more: int, began: float) -> str:
 
 
 def _rate(done: int, began: float) -> str:
-    """Return how many trials a second ended since a time; empty where none did, or that is too short a time."""
+    """Return how fast trials ended since a time; empty where none did, or that is too short a time."""
     took = time.monotonic() - began
-    return f"{done / took:.1f}/s" if done > 0 and took > 1 else ""
+    return rate_text(done, took) if done > 0 and took > 1 else ""

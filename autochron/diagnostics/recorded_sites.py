@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from autochron.diagnostics.rule_survey import compiled
@@ -13,19 +14,27 @@ from autochron.model import Envelope, Place
 from autochron.project import Project, path_of, read_source
 
 
-def place_of(root: str, envelope: Envelope) -> str:
+def place_of(root: str, envelope: Envelope, code: Callable[[str], str] = str) -> str:
     """Return a text that says where the code of a crossing is in the project now, such as `issue_refund, agent.py:51`.
 
     A crossing in a library is no place for a fix. So of a tool that a library calls, these are the project's definitions of
     that name.
+
+    Args:
+        root: the folder of the project.
+        envelope: the crossing.
+        code: formats names and places as code, such as in Markdown.
     """
     file, _, label = parts_of(envelope.site)
     if not file.endswith(".py"):
-        found = " or ".join(f"{tool.qualname}, {tool.file}:{tool.line}" for tool in tools_of(root, envelope))
-        library = file.partition(".")[0]
-        return found or f"the project's code around {envelope.name} (it crosses in the library {library})"
+        tools = tools_of(root, envelope)
+        found = " or ".join(f"{code(tool.qualname)}, {code(f'{tool.file}:{tool.line}')}" for tool in tools)
+        library = code(file.partition(".")[0])
+        return (
+            found or f"the project's code around {code(envelope.name)} (it crosses in the library {library})"
+        )
     place = definition_of(root, envelope.site)
-    return label if place is None else f"{label}, {place}"
+    return code(label) if place is None else f"{code(label)}, {code(str(place))}"
 
 
 def tools_of(root: str, envelope: Envelope) -> tuple[ToolDefinition, ...]:

@@ -20,7 +20,6 @@ from autochron.errors import UsageError
 from autochron.escaping import (
     markdown_block,
     markdown_code,
-    markdown_text,
     python_comment,
     python_docstring,
     python_string,
@@ -42,7 +41,8 @@ from autochron.incident.formatting import (
 from autochron.model import Envelope, Footer, Incident, Rules
 from autochron.redaction.redactor import Redactor
 from autochron.replaying.plan import ReplayPlan, plan_for
-from autochron.reproduction.outcomes import arguments_words, outcome_words
+from autochron.reproduction.baseline import FILE
+from autochron.reproduction.outcomes import arguments_words, outcome_phrase
 from autochron.rules.loading import load_rules
 from autochron.rules.text import read_text
 from autochron.session.calling import masked_arguments, obstacle
@@ -56,6 +56,8 @@ TRACE = "trace.jsonl"
 
 TAKEN = "trace.snapshots"
 """The folder in the incident with the contents of snapshots that were taken along."""
+
+_SNAPSHOT_ROW = f"\n| `{TAKEN}/` | what files and databases held before the recorded run |"
 
 _MAX_LISTED = 8
 """How many suspects a test names. If there are more, the user has to choose."""
@@ -134,7 +136,7 @@ def write(request: IncidentRequest, tree: Sequence[str]) -> Incident:
     return Incident(
         folder=request.folder,
         trace=request.record.header.id,
-        files=(TRACE, *files),
+        files=(TRACE, *files, FILE, *([f"{TAKEN}/"] if text.takes_snapshots else [])),
         test=os.path.join(request.folder, text.file),
         waits=text.is_block,
         raises=footer.error.rpartition(".")[2] if text.is_call and footer.error else None,
@@ -280,6 +282,10 @@ class _IncidentText:
         self._suspects = incident_check.suspects(record, plan)
         self._has_failed = incident_check.has_failed(record)
         self._models = plan.models
+        self.takes_snapshots = request.with_snapshots and any(
+            snapshot.digest for snapshot in footer.snapshots
+        )
+        """Whether the folder has contents of snapshots."""
 
     def test(self, volatile: Sequence[tuple[str, str]] = ()) -> str:
         """Return the text of the test, checked by `generated.refuse_unintended`; `volatile` is as for `test_text`."""
@@ -388,28 +394,29 @@ class _IncidentText:
         header = self._request.record.header
         return fill_template(
             "README.md.txt",
-            name=markdown_text(self._title),
+            name=markdown_code(self._title),
             command=describe_command(header.command, markdown_code),
-            created=markdown_text(header.created),
-            python=markdown_text(header.python or "?"),
-            autochron=markdown_text(header.autochron or "?"),
-            id=markdown_text(header.id),
+            created=markdown_code(header.created),
+            python=markdown_code(header.python or "?"),
+            autochron=markdown_code(header.autochron or "?"),
+            id=markdown_code(header.id),
             ended=self._ending(),
             tree=markdown_block("\n".join(tree)),
             view=markdown_code(f"autochron view {shell_word(f'{self._folder}/{TRACE}')}"),
             show=markdown_code(f"autochron traces show --full {shell_word(f'{self._folder}/{TRACE}')}"),
             pytest=markdown_block(f"$ pytest {shell_word(self._folder)}", "console"),
             how=self._how_it_runs(),
-            until=self._failing_condition(markdown_text),
+            until=self._failing_condition(markdown_code),
             fixes=self._fixes(),
             candidate=self._trial_of_fix(),
             root=markdown_code(f"root = {toml_string(self.root)}"),
-            file=self.file,
+            file=markdown_code(self.file),
+            snapshots=_SNAPSHOT_ROW if self.takes_snapshots else "",
         )
 
     def _ending(self) -> str:
         footer = self._footer
-        error = markdown_text(footer.error or "")
+        error = markdown_code(footer.error) if footer.error else ""
         if footer.status is None:
             return f"It ended with {error}." if error else "It ended without an exception."
         return f"It ended with status {footer.status}" + (f" ({error})." if error else ".")
@@ -422,7 +429,7 @@ class _IncidentText:
             if self.is_call
             else "It runs the recorded command again in a process of its own."
         )
-        live = markdown_text(", ".join(self._request.live))
+        live = ", ".join(map(markdown_code, self._request.live))
         denied = "starting programs" if self._models else "the network and from starting programs"
         return (
             f"{runs} Live is {live}, and the rest is served from the trace. What is live is kept from {denied}; leave out of"
@@ -443,9 +450,11 @@ class _IncidentText:
         return "\n".join([f"{begin} What is live:\n", *rows, *more])
 
     def _suspect_line(self, suspect: Envelope) -> str:
-        place = recorded_sites.place_of(self._project_root, suspect)
-        arguments, outcome = markdown_code(arguments_words(suspect)), markdown_code(outcome_words(suspect))
-        return f"- {markdown_code(suspect.address)}: {markdown_text(place)}. It was given {arguments} and {outcome}."
+        place = recorded_sites.place_of(self._project_root, suspect, markdown_code)
+        arguments = markdown_code(arguments_words(suspect))
+        verb, value = outcome_phrase(suspect)
+        outcome = f"{verb} {markdown_code(value)}"
+        return f"- {markdown_code(suspect.address)}: {place}. It was given {arguments} and {outcome}."
 
     def _trial_of_fix(self) -> str:
         for suspect in self._suspects:

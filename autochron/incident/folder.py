@@ -79,10 +79,10 @@ def write_baseline(folder: str, baseline: Baseline, files: Iterable[str], *, set
     Args:
         folder: the incident's folder.
         baseline: the baseline.
-        files: names of the files that `incident new` wrote; their digests are added to the baseline.
+        files: names of the files that `incident new` wrote; the digests of the others are added to the baseline.
         settled: whether the incident is complete; see `Baseline.settled`.
     """
-    digests = {name: _digest(os.path.join(folder, name)) for name in files}
+    digests = {name: _digest(os.path.join(folder, name)) for name in files if name != FILE}
     complete = msgspec.structs.replace(baseline, files=digests, settled=settled)
     with open(os.path.join(folder, FILE), "w", encoding="utf-8") as file:
         file.write(encode_baseline(complete))

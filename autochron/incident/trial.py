@@ -69,7 +69,7 @@ def finish(
             for address in baseline.crossings
             if outcome_tells_nothing(baseline, address)
         ),
-        *_effect_notes(runs),
+        *_effect_notes(runs, tried.said),
         *_ambiguous_tools(runs),
         *missing_state(baseline, runs, recorded),
     ]
@@ -102,8 +102,9 @@ def _known_sources(request: IncidentRequest, incident: Incident) -> dict[str, st
     return {path: digest for path, digest in digests.items() if digest}
 
 
-def _effect_notes(runs: list[Observation]) -> list[str]:
-    effects = effects_seen(runs)
+def _effect_notes(runs: list[Observation], said: str) -> list[str]:
+    """Return notes of what live calls did to the world, without what the test's message `said` already."""
+    effects = [(address, effect) for address, effect in effects_seen(runs) if shown(effect) not in said]
     lines = [
         f"{address} did this on the scratch copy: {shown(effect)}"
         for address, effect in effects[:_MAX_EFFECTS]

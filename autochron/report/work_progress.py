@@ -16,8 +16,17 @@ from autochron.report.text import is_terminal
 _PATIENCE = 1.0
 """Seconds after which a bar is shown."""
 
-_FIRST, _INTERVAL = 2.0, 5.0
-"""Seconds until the first line where there is no terminal, and between two lines."""
+_FIRST, _INTERVAL, _SILENCE = 2.0, 5.0, 60.0
+"""Seconds until the first line where there is no terminal, between two lines, and between two lines of the same step."""
+
+_FEW, _SLOW = 20, 2.0
+"""Up to how many steps, of how many seconds each on average, get a line as soon as each of them ends."""
+
+_LOWEST_RATE = 0.2
+"""Steps in a second. Below it the time of a step is shown in place of the rate."""
+
+_LEAST_STEPS, _LEAST_PART = 2, 0.05
+"""How many steps, and which part of all, have to be done before the time left is estimated."""
 
 _PAUSE = 0.1
 """Seconds between two drawings of a bar."""
@@ -37,7 +46,9 @@ class WorkProgress:
                 so that a step that takes long is seen to go on.
         """
         self._title, self._noun, self._quiet = title, noun, quiet
-        self._state = (0, 0, "")
+        self._state = self._written = (0, 0, "")
+        self._counted = 0.0
+        """Seconds until the count of done steps last changed."""
         self._began = self._drawn = time.monotonic()
         self._has_line = False
         self._bar: Any = None
@@ -71,6 +82,8 @@ class WorkProgress:
             detail: what is being done.
         """
         with self._lock:
+            if done != self._state[0]:
+                self._counted = time.monotonic() - self._began
             self._state = (done, total, terminal_line(detail))
         self._draw()
 
@@ -89,13 +102,23 @@ class WorkProgress:
                 if is_late and (self._bar is None or now - self._drawn >= _PAUSE):
                     self._drawn = now
                     self._draw_bar(now - self._began)
-            elif now - self._drawn >= (_INTERVAL if self._has_line else _FIRST):
-                self._drawn, self._has_line = now, True
+            elif now - self._drawn >= self._interval():
+                self._drawn, self._has_line, self._written = now, True, self._state
                 try:
                     sys.stderr.write(f"autochron: {self._text(now - self._began)}\n")
                     sys.stderr.flush()
                 except (OSError, ValueError):  # nobody reads
                     pass
+
+    def _interval(self) -> float:
+        """Return how many seconds after the last line the next one may be written."""
+        if not self._has_line:
+            return _FIRST
+        if self._state == self._written:
+            return _SILENCE
+        done, total, _ = self._state
+        is_slow = done != self._written[0] and self._counted >= _SLOW * done
+        return 0.0 if is_slow and 0 < total <= _FEW else _INTERVAL
 
     def _draw_bar(self, took: float) -> None:
         done, total, detail = self._state
@@ -124,10 +147,24 @@ class WorkProgress:
         """Return the count, the rate, and the time left, or the time that it took where the total is not known."""
         done, total, _ = self._state
         counted = f"{done:,} of {total:,} {self._noun}" if total else f"{done:,} {self._noun}" if done else ""
-        rate = f"{done / took:,.1f}/s" if done and took > 0 else ""
-        is_known = bool(total and done)
-        time_text = f"{_time(took / done * (total - done))} left" if is_known else f"{_time(took)} so far"
+        rate = rate_text(done, self._counted)
+        is_known = done >= _LEAST_STEPS and total > 0 and done >= _LEAST_PART * total
+        time_text = f"{_time(self._left(took))} left" if is_known else f"{_time(took)} so far"
         return ", ".join(filter(None, (counted, rate, time_text)))
+
+    def _left(self, took: float) -> float:
+        """Return the seconds that are left if a step takes as long as those before. It doesn't rise while a step runs."""
+        done, total, _ = self._state
+        each = self._counted / done
+        return max(each * (total - done) - (took - self._counted), each * (total - done - 1), 0.0)
+
+
+def rate_text(done: int, seconds: float) -> str:
+    """Return how fast steps are: `4.0/s`, or `about 20 s each` for slow ones; empty if none is done."""
+    if not done or seconds <= 0:
+        return ""
+    rate = done / seconds
+    return f"{rate:,.1f}/s" if rate >= _LOWEST_RATE else f"about {_time(seconds / done)} each"
 
 
 def _time(seconds: float) -> str:

@@ -65,14 +65,19 @@ def arguments_words(envelope: Envelope) -> str:
 
 def outcome_words(envelope: Envelope) -> str:
     """Return how a crossing ended as a phrase that begins with a verb: `gave {"id":1}`, `raised ValueError`."""
+    return " ".join(outcome_phrase(envelope))
+
+
+def outcome_phrase(envelope: Envelope) -> tuple[str, str]:
+    """Return how a crossing ended, as a phrase that begins with a verb, and the value that follows it."""
     end = envelope.outcome
     if envelope.exchanges and not isinstance(end, Raised):
-        return f"was answered with status {envelope.exchanges[-1].status}"
+        return "was answered with status", str(envelope.exchanges[-1].status)
     if isinstance(end, Streamed):
-        return f"gave {len(end.items)} items"
+        return "gave", f"{len(end.items)} items"
     if isinstance(end, Raised):
-        return f"raised {brief(decode(end.error))}"
-    return f"gave its argument {end.argument}" if end.argument else f"gave {brief(decode(end.value))}"
+        return "raised", brief(decode(end.error))
+    return ("gave its argument", end.argument) if end.argument else ("gave", brief(decode(end.value)))
 
 
 def shown(effect: StateEffect) -> str:

@@ -44,6 +44,47 @@ def test_where_the_total_is_not_known_the_time_so_far_is_shown(clock, capsys):
     ]
 
 
+def test_slow_steps_get_a_line_as_each_ends_and_an_estimate_that_falls(clock, capsys):
+    with WorkProgress("trying the test", "runs", quiet=False, is_forking=True) as progress:
+        for second in range(85):
+            clock(second)
+            progress.show(second // 20, 5)
+    assert capsys.readouterr().err.splitlines() == [
+        "autochron: trying the test: 0 of 5 runs, 2 s so far",
+        "autochron: trying the test: 1 of 5 runs, about 20 s each, 20 s so far",
+        "autochron: trying the test: 2 of 5 runs, about 20 s each, 1 m 00 s left",
+        "autochron: trying the test: 3 of 5 runs, about 20 s each, 40 s left",
+        "autochron: trying the test: 4 of 5 runs, about 20 s each, 20 s left",
+    ]
+
+
+def test_the_time_left_falls_while_a_step_runs_and_then_stays(clock, monkeypatch, capsys):
+    for wait in ("_FIRST", "_SILENCE"):
+        monkeypatch.setattr(work_progress, wait, 5.0)
+    with WorkProgress("trying", "runs", quiet=False, is_forking=True) as progress:
+        for second, done in ((20, 2), (25, 2), (30, 2), (45, 2)):
+            clock(second)
+            progress.show(done, 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(", ")[2] for line in lines] == [
+        "20 s left",
+        "15 s left",
+        "10 s left",
+        "10 s left",
+    ]
+
+
+def test_no_time_left_is_estimated_from_a_small_part(clock, capsys):
+    with WorkProgress("reading", "files", quiet=False, is_forking=True) as progress:
+        for second, done in ((2, 49), (7, 50)):
+            clock(second)
+            progress.show(done, 1000)
+    assert capsys.readouterr().err.splitlines() == [
+        "autochron: reading: 49 of 1,000 files, 24.5/s, 2 s so far",
+        "autochron: reading: 50 of 1,000 files, 7.1/s, 2 m 13 s left",
+    ]
+
+
 @pytest.mark.parametrize(("quiet", "seconds"), [(True, 60), (False, 1.9)], ids=["quiet", "short"])
 def test_quiet_and_short_work_show_nothing(clock, capsys, quiet, seconds):
     with WorkProgress("reading", "files", quiet=quiet) as progress:
