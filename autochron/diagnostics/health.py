@@ -221,8 +221,8 @@ def _rules(places: CheckedPlaces) -> Iterator[HealthCheck]:
     from autochron.rules.loading import load_rules
 
     if places.rules is None:
-        found = "no rule file here or above; every shipped pack is in force, and tools have no rule"
-        yield HealthCheck("rules", "warning", found, "autochron init writes the first ones")
+        found = "no rule file here or above, and none needed: tools are found by name, or a pack knows them"
+        yield HealthCheck("rules", "ok", found)
         return
     try:
         rules = load_rules(places.rules)
@@ -342,13 +342,8 @@ def _cache(_: CheckedPlaces) -> Iterator[HealthCheck]:
     folder = default_folder()
     name = "cache of woven code"
     if folder is None:
-        why = (
-            "AUTOCHRON_CACHE is empty"
-            if os.environ.get("AUTOCHRON_CACHE") == ""
-            else "Python writes no bytecode"
-        )
-        remedy = "unset AUTOCHRON_CACHE and PYTHONDONTWRITEBYTECODE: else each start weaves all modules anew"
-        yield HealthCheck(name, "warning", f"none: {why}", remedy)
+        why, remedy = _why_no_cache()
+        yield HealthCheck(name, "warning", f"none: {why}", f"{remedy}: else each start weaves all modules anew")
         return
     remedy = f"make {folder} your own with mode 0700, or name another folder in AUTOCHRON_CACHE"
     if os.path.islink(folder):
@@ -374,6 +369,17 @@ def _cache(_: CheckedPlaces) -> Iterator[HealthCheck]:
         yield HealthCheck(name, "problem", f"{folder} can't be written", remedy)
 
 
+def _why_no_cache() -> tuple[str, str]:
+    """Return why there is no cache of woven code, and what to do. A set AUTOCHRON_CACHE counts more than Python's options."""
+    variable = "PYTHONDONTWRITEBYTECODE"
+    if os.environ.get("AUTOCHRON_CACHE") == "":
+        also = f" and {variable}" if os.environ.get(variable) else ""
+        return "AUTOCHRON_CACHE is set, and empty", f"unset AUTOCHRON_CACHE{also}"
+    if os.environ.get(variable):
+        return f"{variable} is set", f"unset {variable}"
+    return "Python runs with -B", "start Python without -B"
+
+
 def _keys(_: CheckedPlaces) -> Iterator[HealthCheck]:
     from autochron.redaction import mask_key
     from autochron.user_key import key_file
@@ -395,9 +401,8 @@ def _keys(_: CheckedPlaces) -> Iterator[HealthCheck]:
     elif key is None and os.path.exists(place):
         yield HealthCheck("mask key", "problem", f"{place} can't be read", "make it readable for you alone")
     elif key is None:
-        yield HealthCheck(
-            "mask key", "ok", f"none yet; the first recording that masks something makes {place}"
-        )
+        found = "none yet, and masking needs none; the first recording that masks something in an input"
+        yield HealthCheck("mask key", "ok", f"{found} or in the program's output makes {place}")
     elif os.name == "posix" and os.stat(place).st_mode & 0o077:
         yield HealthCheck("mask key", "warning", f"others may read {place}", f"chmod 600 {place}")
     else:

@@ -59,7 +59,7 @@ def test_the_text_has_a_line_for_each_check_and_a_count(recorded):
     *lines, last = done.text.splitlines()
     assert (done.status, done.said) == (0, "")
     assert lines[0].startswith("ok      interpreter ")
-    assert "warning cache of woven code  none: AUTOCHRON_CACHE is empty" in lines
+    assert "warning cache of woven code  none: AUTOCHRON_CACHE is set, and empty" in lines
     assert last.split(": ")[1].startswith("0 problems, ")
     quiet = autochron(recorded, "doctor", "-q", env={"AUTOCHRON_CACHE": ""}).text.splitlines()
     assert {line.split()[0] for line in quiet[:-1]} == {"warning", "→"}
@@ -145,8 +145,9 @@ def test_rules_that_can_t_be_read_are_a_problem_with_their_line(tmp_path, text, 
     assert "pack openai" in checks  # the others are told all the same
 
 
-def test_no_rules_are_a_warning_and_a_rule_file_that_is_not_there_a_problem(tmp_path):
-    assert probe("rules")["rules"].verdict == "warning"
+def test_no_rules_are_fine_and_a_rule_file_that_is_not_there_is_a_problem(tmp_path):
+    found = "no rule file here or above, and none needed: tools are found by name, or a pack knows them"
+    assert probe("rules")["rules"] == HealthCheck("rules", "ok", found)
     assert probe("rules", rules=str(tmp_path / "none.toml"))["rules"].verdict == "problem"
 
 
@@ -193,6 +194,36 @@ def test_a_cache_that_can_t_be_made_or_is_not_the_user_s_own_is_a_problem(tmp_pa
     assert verdict("") == "warning"
 
 
+@pytest.mark.parametrize(
+    ("variables", "found", "remedy"),
+    [
+        ({"AUTOCHRON_CACHE": ""}, "AUTOCHRON_CACHE is set, and empty", "unset AUTOCHRON_CACHE"),
+        (
+            {"PYTHONDONTWRITEBYTECODE": "1"},
+            "PYTHONDONTWRITEBYTECODE is set",
+            "unset PYTHONDONTWRITEBYTECODE",
+        ),
+        (
+            {"AUTOCHRON_CACHE": "", "PYTHONDONTWRITEBYTECODE": "1"},
+            "AUTOCHRON_CACHE is set, and empty",
+            "unset AUTOCHRON_CACHE and PYTHONDONTWRITEBYTECODE",
+        ),
+        ({}, "Python runs with -B", "start Python without -B"),
+    ],
+)
+def test_a_cache_that_is_switched_off_is_told_with_the_variable_that_is_set(
+    monkeypatch, variables, found, remedy
+):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for name in ("AUTOCHRON_CACHE", "PYTHONDONTWRITEBYTECODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    check = probe("cache of woven code")["cache of woven code"]
+    assert check.found == f"none: {found}"
+    assert check.remedy == f"{remedy}: else each start weaves all modules anew"
+
+
 @pytest.mark.skipif(
     not os.path.isdir("/proc/self"), reason="needs a file system that is read-only for everybody"
 )
@@ -214,6 +245,31 @@ def test_the_mask_key(tmp_path, monkeypatch, content, mode, verdict):
         (tmp_path / "autochron" / "mask.key").chmod(mode)
     check = probe("keys")["mask key"]
     assert (check.verdict, content is None or "ab" * 32 not in check.found) == (verdict, True)
+
+
+MASKS = "def f({0}): return {1}\n\nf({2})\n"
+SECRET = "sk-proj-Zq3vT8mKx1Lr6NbW0yHdPfUe"
+
+
+@pytest.mark.parametrize(
+    ("program", "is_made"),
+    [
+        (MASKS.format("key", "1", f"'{SECRET}'"), True),
+        (MASKS.format("", f"'{SECRET}'", ""), False),
+    ],
+    ids=["input", "outcome"],
+)
+def test_the_mask_key_is_made_by_a_run_that_masks_an_input_and_by_no_other(tmp_path, program, is_made):
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "AUTOCHRON_MASK_KEY": ""}
+    write(tmp_path, {"agent.py": program, "autochron.toml": RULES})
+    assert autochron(tmp_path, "run", "agent.py", env=config).status == 0
+    assert SECRET.encode() not in (tmp_path / ".autochron" / "traces.db").read_bytes()
+    check = checked(tmp_path, env=config)[1]["mask key"]
+    file = str(tmp_path / "config" / "autochron" / "mask.key")
+    assert (check["verdict"], check["found"] == file) == ("ok", is_made)
+    if not is_made:
+        words = "the first recording that masks something in an input or in the program's output makes"
+        assert check["found"] == f"none yet, and masking needs none; {words} {file}"
 
 
 @pytest.mark.parametrize(
