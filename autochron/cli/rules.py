@@ -51,7 +51,7 @@ def rules(arguments: list[str]) -> int:
 
     loaded, folder = _load(options, start)
     surveyed = survey(loaded, folder, _crossed(options, loaded))
-    write_rules(surveyed, sys.stdout, as_json=options.json, whole=options.verbose)
+    write_rules(loaded, surveyed, sys.stdout, as_json=options.json, whole=options.verbose)
     return 0
 
 
@@ -63,7 +63,8 @@ def parser() -> CommandParser:
         "Show the rules in force, which definitions and calls each fits, and how often those were crossed in the "
         "latest trace; without running anything.",
         examples=(
-            ("autochron rules", "what each rule fits"),
+            ("autochron rules", "what each rule of the project fits, and which packs are in force"),
+            ("autochron rules -v", "what each rule of the packs fits, too"),
             ("autochron rules --explain agent.py:41", "why a line is no boundary"),
             ("autochron rules --suggest", "tables for what is missing"),
         ),

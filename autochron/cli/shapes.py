@@ -102,7 +102,10 @@ INIT: Shape = (
 
 RULES: Shape = (
     ("rule", "the rule"),
-    ("fits", "what it fits: place, qualname and crossed, how often the latest trace crossed it"),
+    (
+        "fits",
+        "what it fits: place, qualname; crossings in the latest trace by this rule (crossed) and by any (place_crossed)",
+    ),
     ("remark", "why it fits nothing; null if it does"),
     ("is_installed", "false for a target in a library that is not installed"),
     ("place", "--explain: file and line"),

@@ -76,7 +76,7 @@ def _show() -> CommandParser:
         ),
     )
     parser.add_flag("--all", "leave nothing out, as -v does")
-    parser.add_flag("--full", "show all that went in and out")
+    parser.add_flag("--full", "show all that went in and out, as JSON")
     parser.add_places()
     return parser
 

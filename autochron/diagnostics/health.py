@@ -343,7 +343,9 @@ def _cache(_: CheckedPlaces) -> Iterator[HealthCheck]:
     name = "cache of woven code"
     if folder is None:
         why, remedy = _why_no_cache()
-        yield HealthCheck(name, "warning", f"none: {why}", f"{remedy}: else each start weaves all modules anew")
+        yield HealthCheck(
+            name, "warning", f"none: {why}", f"{remedy}: else each start weaves all modules anew"
+        )
         return
     remedy = f"make {folder} your own with mode 0700, or name another folder in AUTOCHRON_CACHE"
     if os.path.islink(folder):

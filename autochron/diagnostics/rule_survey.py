@@ -46,11 +46,11 @@ def survey(rules: Rules, folder: str, crossed: Crossed | None = None) -> list[Su
             for match in matches.matches:
                 times = _times(match.rule, f"{file}:{match.qualname}", crossed, all_rules)
                 place = f"{file}:{match.firstlineno}"
-                fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname, times))
+                fits.setdefault(_key(match.rule), []).append(Fit(place, match.qualname, *times))
             for site in matches.calls:
                 label = label_of(site.qualname, site.rule)
                 times = _times(site.rule, f"{file}:{label}", crossed, all_rules)
-                fits.setdefault(_key(site.rule), []).append(Fit(f"{file}:{site.line}", label, times))
+                fits.setdefault(_key(site.rule), []).append(Fit(f"{file}:{site.line}", label, *times))
     return [_surveyed(rule, fits.get(_key(rule), []), crossed, all_rules) for rule in all_rules]
 
 
@@ -60,16 +60,17 @@ def _key(rule: BoundaryRule) -> tuple[str, str]:
 
 def _times(
     rule: BoundaryRule, site: str, crossed: Crossed | None, all_rules: Sequence[BoundaryRule]
-) -> int | None:
-    """Return how many crossings of a site came by this rule; None if that is not known."""
+) -> tuple[int | None, int | None]:
+    """Return how many crossings of a site came by this rule, and how many in all; None for what is not known."""
     if crossed is None:
-        return None
+        return None, None
+    at_place = sum(times for (recorded, _), times in crossed.items() if recorded == site)
     same_selector = [other for other in all_rules if other.selector == rule.selector and other.id != rule.id]
-    if not same_selector:
-        return sum(times for (recorded, _), times in crossed.items() if recorded == site)
+    if not (at_place and same_selector):
+        return at_place, at_place
     if "{" in rule.name or any(other.name == rule.name or "{" in other.name for other in same_selector):
-        return None
-    return crossed.get((site, rule.name), 0)
+        return None, at_place
+    return crossed.get((site, rule.name), 0), at_place
 
 
 def _surveyed(
@@ -89,7 +90,7 @@ def _surveyed(
     times = _times(rule, str(selector), crossed, all_rules)
     if selector.qualname not in names:
         return Surveyed(rule, (), f"{selector.module} has no {selector.qualname}")
-    return Surveyed(rule, (Fit(selector.module, selector.qualname, times),), None)
+    return Surveyed(rule, (Fit(selector.module, selector.qualname, *times),), None)
 
 
 class _CodeReader(SourceFileLoader):

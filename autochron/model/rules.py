@@ -371,7 +371,10 @@ class Fit(Struct, frozen=True):
     qualname: str
     """The definition's qualified name; for a call that of the enclosing definition, and the rule's pattern."""
     crossed: int | None = None
-    """Number of crossings in the latest trace; None if there is no trace."""
+    """Number of crossings by this rule in the latest trace; None if there is no trace, or if other rules that fit the same
+    place give their crossings the same name."""
+    place_crossed: int | None = None
+    """Number of crossings of the place in the latest trace, by whichever rule; None if there is no trace."""
 
 
 class Considered(Struct, frozen=True):

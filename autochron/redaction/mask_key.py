@@ -1,8 +1,8 @@
 """The user's key for digests of masked values: with it a replay can tell whether a secret has changed.
 
-The key belongs to the user and is never in a trace. It is in `AUTOCHRON_MASK_KEY`, or in `autochron/mask.key` in the
-folder of the user's settings, where the first recording that masks something in an input or in the program's output creates it. A digest reveals nothing to
-someone who has a trace and no key.
+The key belongs to the user and is never in a trace. It is in `AUTOCHRON_MASK_KEY`, or in `autochron/mask.key` in the folder
+of the user's settings, where the first recording that masks something in an input or in the program's output creates it. A
+digest reveals nothing to someone who has a trace and no key.
 """
 
 from __future__ import annotations

@@ -7,17 +7,24 @@ from typing import TextIO
 
 from msgspec.json import encode
 
-from autochron.model import Explained, Fit, Surveyed
-from autochron.report.text import Page
+from autochron.model import Explained, Fit, Rules, Surveyed
+from autochron.report.text import Page, plural
 
 _FEW = 12
 
 
-def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool, whole: bool = False) -> None:
-    """Write each rule with the definitions that it fits, as text or as JSON lines.
+def write_rules(
+    rules: Rules, surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool, whole: bool = False
+) -> None:
+    """Write each rule of the project with the definitions that it fits, then the packs; or all rules as JSON lines.
 
-    In the text the project's rules come first, then the packs; those of libraries that are not installed are one line.
-    With `whole` nothing is left out of long lists.
+    Args:
+        rules: the rules in force.
+        surveyed: what each rule of the project and of the packs fits.
+        stream: where it is written.
+        as_json: write a line of JSON for each of `surveyed`.
+        whole: show each rule of the packs, too, where a pack of an installed library has a line otherwise and the others
+            share one. Nothing is left out of long lists.
     """
     if as_json:
         stream.writelines(encode(entry).decode() + "\n" for entry in surveyed)
@@ -29,15 +36,55 @@ def write_rules(surveyed: Sequence[Surveyed], stream: TextIO, *, as_json: bool, 
         if entry.rule.pack is not None:
             packs.setdefault(entry.rule.pack, []).append(entry)
     _write_all(page, own)
-    if not own:
-        page.line("the project has no rules of its own; autochron init writes the first ones", "yellow")
+    _write_other_tables(page, rules)
+    if not own and not any(getattr(rules, field) for field in ("ambient", "ambients", *_OTHER_TABLES)):
+        page.line(
+            "the project has no rules of its own; tools are found by name, or a pack knows them", "yellow"
+        )
     absent = [name for name, entries in packs.items() if not any(entry.is_installed for entry in entries)]
     for name, entries in packs.items():
         if name not in absent:
-            page.line(f"pack {name}", "bold")
-            _write_all(page, entries)
+            ids = {entry.rule.id for entry in entries}
+            count = "" if whole else f"  {plural(len(ids), 'rule')}{_pack_times(entries)}"
+            page.line(f"pack {name}{count}", "bold")
+            if whole:
+                _write_all(page, entries)
     if absent:
         page.line(f"packs of libraries that are not installed: {', '.join(absent)}", "dim")
+    if not whole and len(absent) < len(packs):
+        page.line("-v shows each rule of the packs", "dim")
+
+
+_OTHER_TABLES = {
+    "traces": "[[trace]]",
+    "ignores": "[[ignore]]",
+    "sources": "[[source]]",
+    "snapshots": "[[snapshot]]",
+    "effects": "[[effect]]",
+    "outputs": "[[output]]",
+}
+"""By field of `Rules`: tables of a project that are no boundaries."""
+
+
+def _write_other_tables(page: Page, rules: Rules) -> None:
+    """Write the project's boundaries of ambient values, and how many tables there are of each other kind."""
+    for rule in rules.ambients:
+        page.line(f"{rule.place}  ambient  {rule.name or rule.call}", "bold")
+        page.line(f"  {rule.call} at {rule.site}")
+    if rules.ambient:
+        page.line(f"ambient values that the project asks for: {', '.join(rules.ambient)}")
+    counts = {
+        name: len(getattr(rules, field)) for field, name in _OTHER_TABLES.items() if getattr(rules, field)
+    }
+    if counts:
+        page.line(f"other tables: {', '.join(f'{count} {name}' for name, count in counts.items())}")
+
+
+def _pack_times(entries: Sequence[Surveyed]) -> str:
+    """Return how often the places were crossed that the rules of a pack fit; empty where there is no trace."""
+    times = {(fit.place, fit.qualname): fit.place_crossed for entry in entries for fit in entry.fits}
+    known = [count for count in times.values() if count is not None]
+    return f"  ×{sum(known)} in the latest trace" if known else ""
 
 
 def _write_all(page: Page, surveyed: Sequence[Surveyed]) -> None:
@@ -67,7 +114,10 @@ def _write_one(page: Page, entries: list[Surveyed]) -> None:
 
 
 def _times(fit: Fit | Explained) -> str:
-    return "" if fit.crossed is None else f"  ×{fit.crossed} in the latest trace"
+    if fit.crossed is not None:
+        return f"  ×{fit.crossed} in the latest trace"
+    shared = fit.place_crossed if isinstance(fit, Fit) else None
+    return "" if shared is None else f"  ×{shared} in the latest trace, by the rules that share this place"
 
 
 def write_explained(explained: Sequence[Explained], stream: TextIO, *, as_json: bool) -> None:

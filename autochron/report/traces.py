@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from msgspec import Raw
+from msgspec import DecodeError, Raw
 from msgspec.json import decode, encode
+from msgspec.json import format as format_json
 
 from autochron.envelope.type_trees import without_types
 from autochron.model import (
@@ -25,6 +26,7 @@ from autochron.report.text import Page, plural
 from autochron.report.tree import draw_trace
 
 _WIDE = 72
+"""The most characters of JSON that are written on one line."""
 
 
 def write_summaries(summaries: Sequence[TraceSummary], stream: TextIO) -> None:
@@ -157,35 +159,62 @@ def _write_envelope(page: Page, envelope: Envelope, indent: str) -> None:
     if envelope.lane != "0":
         facts.append(f"lane {envelope.lane}")
     page.line(f"{indent}{envelope.address}  {envelope.kind}  {', '.join(facts)}", "cyan")
-    page.line(f"{indent}  in   {_short(without_types(envelope.input))}")
+    _write_body(page, f"{indent}  in   ", without_types(envelope.input))
     for exchange in envelope.exchanges:
         answer = str(exchange.status) if exchange.status else "failed"
         tries = f", attempt {exchange.attempts}" if exchange.attempts > 1 else ""
-        page.line(
-            f"{indent}  http {exchange.method} {exchange.url} → {answer}{tries}  {_short(exchange.body)}"
+        _write_body(
+            page, f"{indent}  http {exchange.method} {exchange.url} → {answer}{tries}  ", exchange.body
         )
     if not envelope.reenters:
-        page.line(f"{indent}  out  {_outcome(envelope)}")
+        _write_outcome(page, f"{indent}  out  ", envelope)
     if envelope.changed is not None:
-        page.line(f"{indent}  changed its arguments: {_short(envelope.changed)}")
+        _write_body(page, f"{indent}  changed its arguments: ", envelope.changed)
 
 
-def _outcome(envelope: Envelope) -> str:
+def _write_outcome(page: Page, begin: str, envelope: Envelope) -> None:
+    """Write how a crossing ended, after the begin of a line; of a stream each item on lines of its own."""
     outcome = envelope.outcome
     response = decode(envelope.meta, type=dict[str, Raw]).get("response")
     if response is not None:
-        return f"response {_short(bytes(response))}"
-    if isinstance(outcome, Returned):
-        return f"argument {outcome.argument}" if outcome.argument else _short(outcome.value)
-    if isinstance(outcome, Raised):
-        return f"raised {_short(outcome.error)}"
-    assert isinstance(outcome, Streamed)  # noqa: S101 - the third of three
-    return f"{plural(len(outcome.items), 'item')}, then {type(outcome.end).__name__.lower()}"
+        _write_body(page, f"{begin}response ", bytes(response))
+        return
+    if isinstance(outcome, Streamed):
+        end = type(outcome.end).__name__.lower()
+        page.line(f"{begin}{plural(len(outcome.items), 'item')}, then {end}")
+        below = " " * len(begin)
+        for item in outcome.items:
+            _write_body(page, f"{below}- ", item)
+        if isinstance(outcome.end, Returned | Raised):
+            _write_end(page, f"{below}{end} ", outcome.end)
+        return
+    _write_end(page, begin if isinstance(outcome, Returned) else f"{begin}raised ", outcome)
 
 
-def _short(body: bytes) -> str:
+def _write_end(page: Page, begin: str, end: Returned | Raised) -> None:
+    if isinstance(end, Returned) and end.argument:
+        page.line(f"{begin}argument {end.argument}")
+    else:
+        _write_body(page, begin, end.value if isinstance(end, Returned) else end.error)
+
+
+def _write_body(page: Page, begin: str, body: bytes) -> None:
+    """Write JSON after the begin of a line; indented, on several lines, if it is long."""
+    first, *rest = _lines_of(body)
+    page.line(f"{begin}{first}")
+    margin = " " * (len(begin) - len(begin.lstrip()))
+    for line in rest:
+        page.line(f"{margin}{line}")
+
+
+def _lines_of(body: bytes) -> list[str]:
     text = body.decode("utf-8", "replace")
-    return text if len(text) <= _WIDE else f"{text[:_WIDE]}… ({len(text)} characters)"
+    if len(text) <= _WIDE:
+        return [text]
+    try:
+        return format_json(body, indent=2).decode().split("\n")
+    except DecodeError:  # a damaged body is shown as it is
+        return [text]
 
 
 def _as_data(value: Any) -> Any:

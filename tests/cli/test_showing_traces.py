@@ -92,7 +92,21 @@ def test_similar_crossings_in_a_row_are_summarised_unless_all_are_requested(home
 
 def test_full_shows_inputs_and_outcomes(home):
     full = autochron(recorded(home, 2), "traces", "show", "last", "--full").text
-    assert '    in   {"label":"counted","upto":2}\n    out  2 items, then returned\n' in full
+    inputs = '    in   {"label":"counted","upto":2}\n'
+    assert f"{inputs}    out  2 items, then returned\n         - 0\n         - 1\n" in full
+
+
+@pytest.mark.parametrize("options", [["--full"], ["--full", "-v"]], ids=" ".join)
+def test_full_cuts_nothing_and_indents_what_is_long(home, options):
+    lines = autochron(recorded(home, 1), "traces", "show", "last", *options).text.splitlines()
+    begin = next(at for at, line in enumerate(lines) if "fetch[1]" in line)
+    assert lines[begin + 2 : begin + 6] == [
+        "      out  {",
+        f'        "body": "{"word " * 200}",',
+        '        "page": 0',
+        "      }",
+    ]
+    assert "characters)" not in "\n".join(lines)
 
 
 def on_a_terminal(home, *words, columns=80, **more):
