@@ -8,7 +8,6 @@ import contextlib
 import html
 import json
 import os
-import re
 import secrets
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from urllib.parse import quote, unquote
 
 AUTOCHRON = (sys.executable, "-m", "autochron")
 MOST_ANNOTATIONS = 10
@@ -86,13 +84,8 @@ def check() -> int:
         file.unlink()
         annotate("error", f"autochron check ended with status {status}; see the log")
         return status
-    with open(report() / "annotations", "w+", encoding="utf-8") as stream:
-        call([*command, "--format", "github"], workspace(), stream)
-        stream.seek(0)
-        sys.stdout.write(re.sub(r"(?m)(?<=^::)(\w+ file=)([^,]*)", rebased_annotation, stream.read()))
-    (report() / "annotations").unlink()
-    log = rebased_log(json.loads(file.read_text(encoding="utf-8")))
-    file.write_text(json.dumps(log, indent=2), encoding="utf-8")
+    call([*command, "--format", "github"], workspace())
+    log = json.loads(file.read_text(encoding="utf-8"))
     found = sum(len(run["results"]) for run in log["runs"])
     output("findings", found)
     output("sarif", file)
@@ -145,31 +138,6 @@ def find(name: str, named: Sequence[str]) -> str:
             if name and (base / name).is_file():
                 return os.path.relpath(base / name, workspace())
     return ""
-
-
-def rebased(name: str) -> str:
-    """Return the path of a file from the root of the repository, as a forge wants it; a check names it from the rules."""
-    begin = project()
-    for folder in (begin, *begin.parents):
-        if (folder / name).is_file():
-            return os.path.relpath(folder / name, workspace())
-    return name
-
-
-def rebased_annotation(match: re.Match[str]) -> str:
-    """Return the begin of an annotation, with the file's path from the root of the repository."""
-    return match[1] + escaped(rebased(unquote(match[2])), in_property=True)
-
-
-def rebased_log(value: Any) -> Any:
-    """Return a log of SARIF with all paths from the root of the repository."""
-    if isinstance(value, list):
-        return [rebased_log(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "uri" in value and "uriBaseId" in value:
-        return {**value, "uri": quote(rebased(unquote(value["uri"])))}
-    return {key: rebased_log(item) for key, item in value.items()}
 
 
 def traces(top: Path) -> list[Path]:

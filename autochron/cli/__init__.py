@@ -152,6 +152,10 @@ def _no_command(command: str) -> Exception:
     from autochron.rules.nearest import nearest  # lazy: difflib
 
     near = nearest((*_COMMANDS, "help", "--help", "--version"), command)
+    if near is None and command.startswith("-"):
+        return UsageError(
+            f"{command!r} is no command; options come after the command: autochron COMMAND {command}"
+        )
     hint = f"did you mean {near}?" if near else "see autochron --help"
     return UsageError(f"there is no command {command!r}; {hint}")
 

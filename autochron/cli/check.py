@@ -30,13 +30,11 @@ def check(arguments: list[str]) -> int:
         if too few are covered), 2 if a file does not parse.
 
     Raises:
-        UsageError: an option is wrong, or no path is given.
+        UsageError: an option is wrong.
         RuleError: the rules can't be read.
     """
     options = parser().read(arguments)
-    paths = options.words
-    if not paths:
-        raise UsageError("autochron check wants a file or a folder, such as autochron check src")
+    paths = options.words or [os.curdir]
     from autochron.diagnostics.check import check as scan  # lazy: not for the help
 
     _refuse_contradictions(options)
@@ -104,11 +102,11 @@ def parser() -> CommandParser:
     """Return the parser of the command."""
     parser = CommandParser(
         "check",
-        "PATH ... [OPTION ...]",
+        "[PATH ...] [OPTION ...]",
         "Find non-deterministic calls outside every boundary, without running anything: clocks, chance, the "
         "environment, files, the network, the order of sets, and so on.",
         examples=(
-            ("autochron check src", "all that is found"),
+            ("autochron check", "all that is found in the working folder and below"),
             ("autochron check src --strict", "fail only for what may change the run"),
             ("autochron check . --since origin/main --format github", "annotations of what a branch adds"),
             ("autochron check src --baseline known.json --update-baseline", "accept what is there today"),

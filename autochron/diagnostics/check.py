@@ -90,6 +90,7 @@ def check(
         findings = [finding for finding in findings if finding.category in categories]
         stale = []  # an ignore may be for a category that isn't reported
     return Checked(
+        root=rules.root,
         findings=tuple(findings),
         unread=tuple(work.unread),
         stale=tuple(stale),

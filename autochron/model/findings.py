@@ -203,3 +203,5 @@ class Checked(Struct, frozen=True, kw_only=True):
     """How many findings of the baseline are there no more; None without a baseline."""
     autochron: str = ""
     """Version of autochron."""
+    root: str = ""
+    """The absolute folder that the paths of sites start from; empty if that is not known."""

@@ -298,18 +298,20 @@ def _envelope_at(selector: str, wanted: str, record: Record) -> Envelope:
             )
     elif selector != wanted and any(boundary.name == wanted for boundary in crossed):
         raise PlanError(f"live {selector}: say after which of its crossings, such as after:{wanted}[1]")
-    name = wanted if address is None else address[0]
+    name, suffix = (wanted, "") if address is None else (address[0], wanted.removeprefix(address[0]))
     for boundary in crossed:  # `mcp__calc__add` for `add`
         if name.endswith(f"__{boundary.name}") and boundary.kind == "tool":
             raise PlanError(
-                f"live {selector}: the trace has no crossing {wanted}; it crosses as {boundary.name}"
+                f"live {selector}: the trace has no crossing {wanted}; it crosses as {boundary.name}{suffix}"
             )
     if (other_end := _ran_inside(name, record)) is not None:
         raise PlanError(
             f"live {selector}: {name} ran at the other end of {other_end}, where no code of the program is; so it is served"
             " with what came from there, and can't be live"
         )
-    raise PlanError(f"live {selector}: the trace has no crossing {wanted}; {nearest_names(name, crossed)}")
+    raise PlanError(
+        f"live {selector}: the trace has no crossing {wanted}; {nearest_names(name, crossed, suffix)}"
+    )
 
 
 def _ran_inside(name: str, record: Record) -> str | None:
@@ -328,14 +330,20 @@ def counts_of(crossed: Iterable[Crossed]) -> dict[str, int]:
     return counts
 
 
-def nearest_names(name: str, crossed: Iterable[Crossed]) -> str:
-    """Return words that name the recorded names similar to one; if there are none, the first twelve recorded names."""
+def nearest_names(name: str, crossed: Iterable[Crossed], suffix: str = "") -> str:
+    """Return words that name the recorded names similar to one; if there are none, the first twelve recorded names.
+
+    Args:
+        name: the name that is not recorded.
+        crossed: what is recorded.
+        suffix: the rest of an address, such as `[1]`, which the similar names get, too.
+    """
     import difflib  # lazy: only for an error
 
     counts = counts_of(crossed)
     near = difflib.get_close_matches(name, counts, n=3, cutoff=0.5)
     if near:
-        return f"did you mean {' or '.join(near)}?"
+        return f"did you mean {' or '.join(f'{recorded}{suffix}' for recorded in near)}?"
     if not counts:
         return "it has none at all"
     return f"it has {', '.join(f'{recorded} ({count}×)' for recorded, count in list(counts.items())[:12])}"

@@ -14,9 +14,12 @@ from typing import Any, TextIO
 
 import msgspec
 import tomlkit
+from msgspec import structs
 
+from autochron._runtime.unpatched import os
 from autochron.detect.ambient_rules import is_recordable
 from autochron.model import CATEGORIES, DESTINATION_KINDS, Category, Checked, Destination, Finding
+from autochron.project import path_of
 from autochron.report.text import Page, plural
 
 VERSION = 1
@@ -47,7 +50,8 @@ def write_checked(checked: Checked, stream: TextIO, *, form: str, with_all: bool
     Args:
         checked: the result.
         stream: where to write it.
-        form: one of `FORMS`: text, json, sarif or github.
+        form: one of `FORMS`: text, json, sarif or github. In text and JSON paths start from the root of the rules, in
+            annotations of GitHub from the working folder, and in SARIF from the root of the repository.
         with_all: whether text has the calls that reach nothing as well; the other forms always have them.
     """
     if form == "text":
@@ -288,7 +292,13 @@ def _write_sarif(checked: Checked, stream: TextIO) -> None:
 
 
 def sarif(checked: Checked) -> dict[str, Any]:
-    """Return a SARIF 2.1.0 log, with a rule for each category and a result for each finding."""
+    """Return a SARIF 2.1.0 log, with a rule for each category and a result for each finding.
+
+    Paths start from the root of the repository, which `%SRCROOT%` stands for. Fingerprints have paths from the root of the
+    rules, so that they are the same wherever the project lies in the repository.
+    """
+    prints = [{"autochron/v1": _fingerprint(finding)} for finding in uncovered(checked)]
+    checked = _with_paths_from(_repository(checked.root or os.getcwd()), checked)
     rules = [
         {
             "id": category,
@@ -318,10 +328,45 @@ def sarif(checked: Checked) -> dict[str, Any]:
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [invocation],
-                "results": [_result(finding, checked) for finding in uncovered(checked)],
+                "results": [
+                    {**_result(finding, checked), "partialFingerprints": fingerprints}
+                    for finding, fingerprints in zip(uncovered(checked), prints, strict=True)
+                ],
             }
         ],
     }
+
+
+def _fingerprint(finding: Finding) -> str:
+    return f"{finding.site.file}:{finding.site.hash}:{finding.category}:{finding.call}"
+
+
+def _with_paths_from(folder: str, checked: Checked) -> Checked:
+    """Return a result in which paths start from a folder; those of files outside the folder are absolute."""
+    if not checked.root:
+        return checked
+
+    def shown(file: str) -> str:
+        path = path_of(checked.root, file)
+        relative = os.path.relpath(path, folder).replace(os.sep, "/")
+        return path if relative.startswith("../") else relative
+
+    findings = (
+        structs.replace(finding, site=structs.replace(finding.site, file=shown(finding.site.file)))
+        for finding in checked.findings
+    )
+    unread = (structs.replace(each, file=shown(each.file)) for each in checked.unread)
+    return structs.replace(checked, findings=tuple(findings), unread=tuple(unread))
+
+
+def _repository(start: str) -> str:
+    """Return the root of the Git repository that a folder is in; the working folder if it is in none."""
+    folder = start
+    while not os.path.exists(os.path.join(folder, ".git")):
+        if (above := os.path.dirname(folder)) == folder:
+            return os.getcwd()
+        folder = above
+    return folder
 
 
 def _result(finding: Finding, checked: Checked) -> dict[str, Any]:
@@ -335,7 +380,6 @@ def _result(finding: Finding, checked: Checked) -> dict[str, Any]:
         "message": {"text": message(finding)},
         "locations": [_location(site.file, site.line)],
         **_related(finding),
-        "partialFingerprints": {"autochron/v1": f"{site.file}:{site.hash}:{finding.category}:{finding.call}"},
         **_flow(finding),
     }
 
@@ -383,6 +427,7 @@ def _location(file: str, line: int) -> dict[str, Any]:
 
 
 def _write_github(checked: Checked, stream: TextIO) -> None:
+    checked = _with_paths_from(os.getcwd(), checked)
     for finding in uncovered(checked):
         level = _level(finding, "warning", "notice")
         _annotate(stream, level, message(finding), finding.site.file, finding.site.line, finding.category)

@@ -139,7 +139,9 @@ def call_pattern(text: str) -> CallPattern:
     if not isinstance(tree, ast.Call):
         nearest = f"{text.strip()}(...)" if isinstance(tree, ast.Name | ast.Attribute | ast.Subscript) else ""
         raise CallPatternError(
-            f"is no call; nearest is `{nearest}`" if nearest else "is no call, such as `TOOLS[$tool](...)`"
+            f"is no call; nearest is `{nearest}`: it is a pattern, and has parentheses; a bare name is for kind `ambient`"
+            if nearest
+            else "is no call, such as `TOOLS[$tool](...)`"
         )
     return _call(text, tree, tuple(metavariables))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -184,5 +185,13 @@ def parse_toml(
     try:
         values = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        raise RuleError(f"{shown}:{error.lineno}: {error.msg} at column {error.colno}") from error
+        hint = _quotes_missing(text, error.lineno, error.colno) if error.msg == "Invalid value" else ""
+        raise RuleError(f"{shown}:{error.lineno}: {error.msg} at column {error.colno}{hint}") from error
     return RuleText(shown, text, tables), values
+
+
+def _quotes_missing(text: str, line: int, column: int) -> str:
+    """Return the end of a message for a value that looks like text without quotes; empty for another one."""
+    begin = text.split("\n")[line - 1][column - 1 :]
+    word = re.match(r"[A-Za-z_./~*$<][^\s,\]}#\"']*", begin)
+    return "" if word is None else f'; text needs quotes: "{word[0]}"'

@@ -51,7 +51,8 @@ def find(reference: str, entries: Sequence[Entry], place: str) -> str:
 def _not_found_message(reference: str, entries: Sequence[Entry], place: str) -> str:
     import difflib
 
-    known = {name: None for _, name, _ in reversed(entries) if name} | {entry[0]: None for entry in entries}
+    known = {"last": None} | {name: None for _, name, _ in reversed(entries) if name}
+    known |= {entry[0]: None for entry in entries}
     near = difflib.get_close_matches(reference, list(known), n=3, cutoff=0.5)
     hint = (
         f"did you mean {' or '.join(near)}?"

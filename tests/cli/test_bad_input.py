@@ -83,6 +83,7 @@ REFUSED = {
     # Commands.
     "runx agent.py": "there is no command 'runx'; did you mean run? (usage)",
     "--verson": "there is no command '--verson'; did you mean --version? (usage)",
+    "-q traces": "'-q' is no command; options come after the command: autochron COMMAND -q (usage)",
     "zzz": "there is no command 'zzz'; see autochron --help (usage)",
     # Rules.
     "run --rules typo.toml agent.py": "typo.toml:2: the rule file has no key `boundaryy`; nearest is `boundary` (bad-rule)",
@@ -297,6 +298,10 @@ def test_a_reference_that_matches_two_traces_is_refused_with_a_list_of_them(reco
     assert refusal(recorded, "replay", "tow") == (
         f"autochron: {store} holds no trace tow; did you mean two? (no-such-trace)\n"
     )
+    for command in ("replay", "view"):
+        assert refusal(recorded, command, "lst") == (
+            f"autochron: {store} holds no trace lst; did you mean last? (no-such-trace)\n"
+        )
 
 
 def write_edited(home, change):

@@ -102,8 +102,8 @@ def test_full_cuts_nothing_and_indents_what_is_long(home, options):
     begin = next(at for at, line in enumerate(lines) if "fetch[1]" in line)
     assert lines[begin + 2 : begin + 6] == [
         "      out  {",
-        f'        "body": "{"word " * 200}",',
-        '        "page": 0',
+        '        "page": 0,',
+        f'        "body": "{"word " * 200}"',
         "      }",
     ]
     assert "characters)" not in "\n".join(lines)

@@ -402,6 +402,45 @@ def test_github_output_has_escaped_annotations(check, project):
     assert len(out.splitlines()) == 3
 
 
+def uris(value):
+    """Yield all paths of a log."""
+    if isinstance(value, dict):
+        yield from [value["uri"]] if "uriBaseId" in value else []
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from uris(inner)
+
+
+@pytest.mark.parametrize(
+    ("folder", "words", "github", "sarif"),
+    [
+        (".", [], "agent.py", "my shop/agent.py"),
+        ("..", ["my shop"], "my shop/agent.py", "my shop/agent.py"),
+        ("tools", [".."], "HERE/agent.py", "my shop/agent.py"),
+    ],
+)
+def test_annotations_start_from_the_working_folder_and_sarif_from_the_repository(
+    check, project, monkeypatch, folder, words, github, sarif
+):
+    (project / "repository").mkdir()
+    (project / "repository" / ".git").mkdir()
+    shop = project / "repository" / "my shop"
+    (shop / "tools").mkdir(parents=True)
+    os.rename(project / "agent.py", shop / "agent.py")
+    (shop / "autochron.toml").write_text("version = 1\n")
+    (shop / "tools" / "autochron.toml").write_text("version = 1\nroot = '..'\n")
+    monkeypatch.chdir(shop / folder)
+    lines = check(*words, "--format=github")[1].splitlines()
+    files = {line.partition("file=")[2].partition(",")[0] for line in lines}
+    assert files == {github.replace("HERE", str(shop))}
+    log = json.loads(check(*words, "--format=sarif")[1])
+    assert set(uris(log)) == {sarif.replace(" ", "%20")}
+    (run,) = log["runs"]
+    prints = {result["partialFingerprints"]["autochron/v1"].partition(":")[0] for result in run["results"]}
+    assert prints == {"agent.py"}
+    assert {site[0] for site in sites(check(*words, "--format=json")[1])} == {"agent.py"}
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
@@ -436,7 +475,6 @@ def test_a_file_that_is_nested_too_deeply_is_reported(check, project):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "autochron check wants a file or a folder, such as autochron check src"),
         (["no-such.py"], "autochron check: there is no no-such.py; name files or folders"),
         (["agent.py", "--format=jsn"], "autochron check: --format is jsn; nearest is `json`"),
         (["agent.py", "--category=clocks"], "autochron check: --category is clocks; nearest is `clock`"),
@@ -446,6 +484,10 @@ def test_a_file_that_is_nested_too_deeply_is_reported(check, project):
 )  # fmt: skip
 def test_wrong_arguments_of_check_are_refused(check, arguments, message):
     assert check(*arguments) == (2, "", f"autochron: {message} (usage)\n")
+
+
+def test_without_a_path_the_working_folder_is_checked(check, project):
+    assert sites(check("--format=json")[1]) == sites(check(".", "--format=json")[1])
 
 
 # --- the cache --------------------------------------------------------------------------------------------------------

@@ -187,6 +187,10 @@ def test_case_4_a_model_may_be_live_beside_served_tools(recorded, forked, tmp_pa
     [
         (("--live", "refnd"), "live refnd: the trace has no crossing refnd; did you mean refund?"),
         (
+            ("--live", "refnd[1]"),
+            "live refnd[1]: the trace has no crossing refnd[1]; did you mean refund[1]?",
+        ),
+        (
             ("--live", "refund[2]"),
             "live refund[2]: the trace has no refund[2]; refund crossed 1×, up to refund[1]",
         ),

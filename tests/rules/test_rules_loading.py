@@ -168,6 +168,11 @@ BAD = [
     ('version = "1"\n', "1: `version` must be an integer, and is a string"),
     ("version = true\n", "1: `version` must be an integer, and is a boolean"),
     ("version = \n", "1: Invalid value at column 11"),
+    (
+        "version = 1\nroot = a/b.py:43 # here\n",
+        '2: Invalid value at column 8; text needs quotes: "a/b.py:43"',
+    ),
+    ("version = 1\npacks = [1,\n openai]\n", '3: Invalid value at column 2; text needs quotes: "openai"'),
     ("version = 1\nversion = 1\n", "2: Cannot overwrite a value at column 12"),
     (HEAD + "pakcs = []\n", "2: the rule file has no key `pakcs`; nearest is `packs`"),
     (HEAD + 'packs = "auto"\n', "2: `packs` must be an array of strings, and is a string"),
@@ -301,7 +306,10 @@ BAD = [
     ),
     (
         HEAD + BOUNDARY + 'call = "TOOLS[$tool]"\n',
-        "5: `call` `TOOLS[$tool]` is no call; nearest is `TOOLS[$tool](...)`",
+        (
+            "5: `call` `TOOLS[$tool]` is no call; nearest is `TOOLS[$tool](...)`: it is a pattern, and has parentheses; "
+            "a bare name is for kind `ambient`"
+        ),
     ),
     (
         HEAD + BOUNDARY + 'call = "locals()"\n',
