@@ -13,6 +13,7 @@ from autochron._runtime.unpatched import os
 from autochron.crossing.crossing import Crossing
 from autochron.crossing.tokens import SuspendableToken
 from autochron.errors import PlanError
+from autochron.instrument.held_function import held_function
 from autochron.instrument.swapped import INSIDE, Swapped
 from autochron.model import Place, Rules, SwapRule, Target
 from autochron.project import module_names, path_of
@@ -158,7 +159,10 @@ class Swap:
                 raise PlanError(f"swap {self.old}={self.new}: {module} has no {qualname}{hint}")
             owner = member
         if not callable(owner):
-            raise PlanError(f"swap {self.old}={self.new}: {qualname} is not callable")
+            held = held_function(owner, qualname)
+            if held is None:
+                raise PlanError(f"swap {self.old}={self.new}: {qualname} {_no_function(owner)}")
+            return held
         function: Callable[..., Any] = getattr(owner, "__func__", owner)
         return function
 
@@ -222,6 +226,11 @@ class Swap:
         )
 
 
+def _no_function(value: Any) -> str:
+    """Return a predicate that says what an object is that can't be called, and the remedy."""
+    return f"is not callable, but a {type(value).__name__}; name the plain function, without the decorator"
+
+
 _names_by_file: dict[str, str] = {}
 """The names of loaded modules, by the files by which they were found."""
 
@@ -273,7 +282,10 @@ def swaps_for(
             raise PlanError(f"swap={wanted!r}: give what to swap as {{'module:name': 'module:name'}}")
         old, new = pair
         if not (isinstance(new, str) or callable(new)):
-            raise PlanError(f"swap {old}: {new!r} is no function; give one, or its module:name")
+            held = held_function(new, _split(old)[1])
+            if held is None:
+                raise PlanError(f"swap {old}: {new!r} {_no_function(new)}, or give its module:name")
+            new = held
         if old in swaps:
             raise PlanError(f"swap {old}: it is swapped twice, for {swaps[old].new} and {new}")
         swaps[old] = Swap(old, new, rules.root or os.getcwd())

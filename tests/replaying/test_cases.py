@@ -494,6 +494,52 @@ def test_case_2_coroutines_and_generators_are_swapped(market, block, fixes):
     assert (result, ran) == (("fixed", "sent", [], expected), ["fetch"])
 
 
+TOOLS = """
+from dataclasses import dataclass
+from typing import Any
+
+@dataclass
+class Tool:
+    name: str
+    run: Any
+
+def tool(function):
+    async def invoke(context, **arguments):
+        return function(**arguments)
+    return Tool(function.__name__, invoke)
+
+@dataclass
+class Structured:
+    func: Any
+    coroutine: Any = None
+
+@tool
+def order(sku, quantity):
+    return {"sku": sku, "total": 5, "run": "tool"}
+
+renamed = Structured(lambda sku, quantity: {"sku": sku, "total": 5, "run": "tool"})
+both = Structured(lambda sku, quantity: 0, lambda sku, quantity: 1)
+"""
+
+
+@pytest.mark.parametrize("name", ["order", "renamed"])
+def test_case_2_a_fix_may_be_the_object_that_a_framework_made_of_a_function(market, block, tmp_path, name):
+    (tmp_path / "market_tools.py").write_text(TOOLS, encoding="utf-8")
+    _, trace = block.record(market.main)
+    swap = {"market:order": f"market_tools.py:{name}"}
+    result, _, replay = replay_again(market, block, trace, live="order", swap=swap)
+    assert result[0] == {"sku": "mug", "total": 5, "run": "tool"}
+    assert [crossing.address for crossing in replay.only(name="order")] == ["order[1]"]
+
+
+def test_case_2_an_object_that_holds_two_functions_is_refused_with_the_remedy(market, block, tmp_path):
+    (tmp_path / "market_tools.py").write_text(TOOLS, encoding="utf-8")
+    _, trace = block.record(market.main)
+    words = "both is not callable, but a Structured; name the plain function, without the decorator"
+    with pytest.raises(PlanError, match=words):
+        replay_again(market, block, trace, live="order", swap={"market:order": "market_tools.py:both"})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
