@@ -81,11 +81,7 @@ def check(
         else finding
         for finding in findings
     ]
-    modules = {module.partition(".")[0] for module in _modules_of_packs(rules)}
-    findings = [
-        msgspec.structs.replace(finding, covered="recorded") if _is_of_pack(finding, modules) else finding
-        for finding in findings
-    ]
+    findings = _without_packs(findings, rules)
     if categories:
         findings = [finding for finding in findings if finding.category in categories]
         stale = []  # an ignore may be for a category that isn't reported
@@ -99,6 +95,15 @@ def check(
         read=frozenset(work.read),
         autochron=__version__,
     )
+
+
+def _without_packs(findings: list[Finding], rules: Rules) -> list[Finding]:
+    """Return findings in which those on the libraries of packs are covered, since the packs record them."""
+    modules = {module.partition(".")[0] for module in _modules_of_packs(rules)}
+    return [
+        msgspec.structs.replace(finding, covered="recorded") if _is_of_pack(finding, modules) else finding
+        for finding in findings
+    ]
 
 
 @contextmanager
