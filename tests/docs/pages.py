@@ -222,7 +222,7 @@ def run(scenario: Scenario, parent: Path) -> list[Command]:
         shell = subprocess.Popen(
             ["bash", "-c", script.text],
             cwd=folder,
-            env=variables,
+            env={**variables, "TMPDIR": str(parent)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

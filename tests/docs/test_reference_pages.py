@@ -5,16 +5,21 @@ import io
 import json
 import re
 import sqlite3
+import urllib.request
+from dataclasses import fields
 from pathlib import Path
+from urllib.error import HTTPError
 
 import msgspec
 import pytest
 
 import autochron
+from autochron import provider
 from autochron.cli.overview import VARIABLES
 from autochron.cli.statuses import FOUND, INTERRUPTED, MEANINGS, REFUSED, UNMARKED
 from autochron.diagnostics.accepted_findings import Accepted, AcceptedFindings
 from autochron.model import Checked, Envelope, Finding, Footer, Header, ReplaySummary
+from autochron.provider import Call, Script, ScriptError, Step, faults
 from autochron.pytest_plugin import MODES
 from autochron.pytest_plugin.marks import KEYWORDS, MarkerOptions
 from autochron.report.findings import write_checked
@@ -108,6 +113,59 @@ def test_the_trace_file_of_the_repository_is_as_the_page_says():
     assert json.loads(lines[-1]).keys() == {"digest", "lines"}
     for line in lines[1:-2]:
         assert json.loads(line).keys() <= {*names(part(FILES, "Envelope"))}
+
+
+def table(title, column):
+    """Return the names of the table of a section whose first column has this title."""
+    rows = part(FILES, title).partition(f"| {column} |")[2].partition("\n\n")[0]
+    return names(rows)
+
+
+ANSWERS = "Script of answers"
+
+
+@pytest.mark.parametrize(
+    ("column", "described"),
+    [("member of the file", Script), ("member of a step", Step), ("member of a call", Call)],
+)
+def test_the_keys_of_a_script_of_answers_are_those_of_the_code(column, described):
+    assert sorted(table(ANSWERS, column)) == sorted(field.name for field in fields(described))
+
+
+def test_the_faults_of_a_script_of_answers_are_those_of_the_code():
+    first, last, *named = table(ANSWERS, "fault")
+    assert sorted(named) == sorted(faults.NAMES)
+    for fault in (first, last, *named):
+        assert [parsed.name for parsed in faults.parse(f"{fault}*1")] == [fault]
+    for beyond in (int(first) - 1, int(last) + 1):
+        with pytest.raises(ScriptError, match=f"a status from {first} to {last}"):
+            faults.parse(str(beyond))
+
+
+def test_the_example_of_a_script_answers_as_the_page_says():
+    (text,) = [block for block in blocks(FOLDER / "files.md", "json") if '"steps"' in block]
+    script = Script.from_data(json.loads(text))
+    user = {"role": "user", "content": "Refund 48213"}
+    asked = {"role": "assistant", "content": None}
+    with provider.serve(script=script, seed=1) as model:
+
+        def answer(*messages, **more):
+            body = json.dumps({"model": "m", "messages": messages, **more}).encode()
+            request = urllib.request.Request(f"{model.url}/chat/completions", body)
+            with urllib.request.urlopen(request) as response:
+                return json.load(response)["choices"][0]["message"]
+
+        (call,) = answer(user)["tool_calls"]
+        with pytest.raises(HTTPError) as refused:
+            answer(user, asked)
+        later = answer(user, asked)
+        other = answer({"role": "user", "content": "Hello"})
+        with pytest.raises(HTTPError) as unsupported:
+            answer(user, temperature=0)
+    assert json.loads(call["function"]["arguments"]) == {"number": "48213"}
+    assert (refused.value.code, unsupported.value.code) == (429, 400)
+    assert later["content"] in {"Order 48213 is on its way.", "Order 48213 is in the parcel."}
+    assert other["content"] == "I can't help with that."
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
