@@ -164,6 +164,8 @@ def test_the_example_of_a_script_answers_as_the_page_says():
             answer(user, temperature=0)
     assert json.loads(call["function"]["arguments"]) == {"number": "48213"}
     assert (refused.value.code, unsupported.value.code) == (429, 400)
+    refused.value.close()
+    unsupported.value.close()
     assert later["content"] in {"Order 48213 is on its way.", "Order 48213 is in the parcel."}
     assert other["content"] == "I can't help with that."
 
