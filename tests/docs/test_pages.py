@@ -24,6 +24,7 @@ PARAMS = [
 ]
 
 
+@pytest.mark.timeout(400)  # `incident new` runs a test four times
 @pytest.mark.parametrize("scenario", PARAMS)
 def test_a_page_runs(scenario, tmp_path):
     for module in scenario.needs:
