@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tomllib
+import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow-in", help="of the slow tests, run only those in these folders of tests/, with commas between"
     )
     parser.addoption(
+        "--slow-share",
+        metavar="N/WORD",
+        help="of the slow tests, run every Nth, which ones depends on WORD; those of tests/docs and tests/viewing run in any case",
+    )
+    parser.addoption(
         "--thorough", action="store_true", help="run every test: also those too long for each build"
     )
     parser.addoption(
@@ -106,10 +112,21 @@ def runs_slow_tests(config: pytest.Config) -> bool:
     return bool(asked) or os.environ.get("CI", "").lower() == "true"
 
 
+ALWAYS = ("tests/docs/", "tests/viewing/")
+"""What is in every share: the blocks of the documentation, and the pages in a browser."""
+
+
+def is_in_share(nodeid: str, share: str) -> bool:
+    """Return whether a slow test belongs to a share, `3/WORD`: each test is in one of three, by its name and the word."""
+    count, _, word = share.partition("/")
+    return nodeid.startswith(ALWAYS) or zlib.crc32(f"{word} {nodeid}".encode()) % int(count) == 0
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     only = tuple(f"tests/{name}/" for name in (config.getoption("--slow-in") or "").split(",") if name)
     thorough = config.getoption("--thorough")
     slow = runs_slow_tests(config)
+    share = config.getoption("--slow-share")
     for item in items:
         if "thorough" in item.keywords and not thorough:
             item.add_marker(pytest.mark.skip(reason="thorough: needs --thorough"))
@@ -117,6 +134,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow or CI=true"))
         elif "slow" in item.keywords and only and not item.nodeid.startswith(only):
             item.add_marker(pytest.mark.skip(reason="slow: runs on the default interpreter"))
+        elif "slow" in item.keywords and share and not thorough and not is_in_share(item.nodeid, share):
+            item.add_marker(pytest.mark.skip(reason="slow: in the share of another build"))
     items.sort(key=lambda item: "sdks" in item.keywords or item.nodeid.startswith("tests/packs/"))
 
 
