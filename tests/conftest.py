@@ -86,7 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow-share",
         metavar="N/WORD",
-        help="of the slow tests, run every Nth, which ones depends on WORD; those of tests/docs and tests/viewing run in any case",
+        help="of the slow tests, run one in N; WORD decides which. Those of tests/docs and tests/viewing run in any case",
     )
     parser.addoption(
         "--thorough", action="store_true", help="run every test: also those too long for each build"
