@@ -284,7 +284,7 @@ def test_what_is_put_in_the_place_of_a_value_changes_nothing_else(project):
     (project / "agent.py").write_text(READER)
     (project / "digits.txt").write_text("1" * 5_000 + "\r\n")
     assert run(project, "run", "agent.py").status == 0
-    result = run(project, "impact", "last", "--json")
+    result = run(project, "impact", "last", "-q", "--json")
     said = json.loads(result.stdout)
     assert result.stderr == ""
     assert said["problems"] == []

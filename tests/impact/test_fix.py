@@ -116,7 +116,7 @@ def test_an_interrupt_says_that_the_rules_were_added(project):
     slow = "deadline = time.process_time() + 0.5\nwhile time.process_time() < deadline:\n    pass\n"
     recorded(project, AGENT + slow)
     process = subprocess.Popen(
-        [sys.executable, "-m", "autochron", "impact", "last", "--fix", "--site", "agent.py:7"],
+        [sys.executable, "-m", "autochron", "impact", "last", "-q", "--fix", "--site", "agent.py:7"],
         cwd=project,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
