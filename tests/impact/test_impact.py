@@ -92,7 +92,7 @@ print(random.random(), time.time() - began, file=sys.stderr)
 def test_the_report_is_the_same_each_time_and_later_runs_show_it(project):
     (project / "agent.py").write_text(AGENT + 'send(",".join(names))\n')
     run(project, "run", "agent.py")
-    result = run(project, "impact", "last")
+    result = run(project, "impact", "last", "-q")
     assert result.status == 1
     assert result.stderr == ""
     lines = result.stdout.decode().splitlines()
