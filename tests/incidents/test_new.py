@@ -463,15 +463,15 @@ def test_invalid_folders_traces_and_options_are_refused(shop):
             "kind:model",
             "x",
         ): "the trace has no crossing of kind model; it has tool (bad-plan)",
-        ("last", "--inputs", "often", "x"): "inputs='often'",
+        ("last", "--inputs", "often", "x"): "--inputs is often; known are",
         ("last",): "autochron incident new wants a trace and a folder after it",
-        ("last", "x", "--lve", "y"): "autochron incident has no option --lve; did you mean --live? (usage)",
+        ("last", "x", "--lve", "y"): "autochron incident new has no option --lve; did you mean --live? (usage)",
     }
     errors = {words: new(shop, *words, status=2) for words in refusals}
     assert {words: text for words, text in errors.items() if refusals[words] not in text} == {}
     assert not (shop / "x").exists()
     assert os.listdir(shop / "full") == ["there"]
-    assert "incident does new" in command(shop, "incident", "old").said
+    assert "it does new" in command(shop, "incident", "old").said
 
 
 def test_a_trace_without_tools_needs_live_crossings_to_be_named(shop, new_and_red):
