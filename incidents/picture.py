@@ -309,7 +309,7 @@ def compared(lines: Sequence[Line], picture: str) -> list[str]:
 
 def normalised(text: str) -> str:
     """Return a text with ids of traces and durations replaced."""
-    text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "ID", text)
+    text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b|\b01[0-9A-HJKMNP-TV-Z]*…", "ID", text)
     return re.sub(r"\b\d+(?:\.\d+)?( ?(?:µs|ms|s))\b", r"N\1", text)
 
 

@@ -106,7 +106,7 @@ def test_the_installed_wheel_records_and_replays_the_demos_agent(installed, tmp_
     assert replayed.stdout == recorded.stdout
     assert replayed.stderr.startswith("autochron: the same: ")
     rules = run(tool, "rules", cwd=tmp_path, env=env)
-    assert "openai.chat" in rules.stdout
+    assert "openai" in rules.stdout
     assert "issue_refund" in rules.stdout
     run(tool, "traces", "export", "last", "t.jsonl", cwd=tmp_path, env=env)
     output = run(tool, "incident", "new", "t.jsonl", "refund", cwd=tmp_path, env=env).stdout

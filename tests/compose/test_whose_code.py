@@ -235,7 +235,7 @@ def test_an_incident_points_at_the_projects_tool_and_not_into_the_library_that_c
     done = autochron(folder, "incident", "new", "last", "incident", "--no-try", env=variables(folder))
     assert done.status == 0, done.said
     readme = (folder / "incident/README.md").read_text()
-    assert "refund, tools.py:5" in readme
+    assert "`refund`, `tools.py:5`" in readme
     assert "--swap tools.py:refund=fix.py:refund" in readme
     assert "langchain_core" not in readme.partition("What is live:")[2]
     assert "node.plan[1]" not in readme.partition("What is live:")[2].partition("```")[0]

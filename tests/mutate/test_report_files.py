@@ -86,7 +86,7 @@ def test_a_path_that_cannot_be_a_folder_is_refused(tmp_path):
 
 def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path):
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(UsageError, match=r"report\.html' can't be written"):
+    with pytest.raises(UsageError, match=r"report\.html' is no regular file"):
         write_all(complete_study(), str(tmp_path))
     assert sorted(os.listdir(tmp_path)) == ["mutants.jsonl", "report.html", "report.json", "study.json"]
 

@@ -66,7 +66,7 @@ def test_record_records_what_is_missing_if_the_test_passes(project):
         "test_it.py::test_new: recorded 5 crossings into new/refund.jsonl",
         "test_it.py::test_failed: failed.jsonl was not recorded, because the test did not pass",
         "nothing crossed a boundary, so there is nothing to record",
-        "the trace has no crossing refnd[1]; did you mean refund?",
+        "the trace has no crossing refnd[1]; did you mean refund[1]?",
     ):
         assert message in result.text
     replayed = project.pytest("-k", "new or old", env={"AUTOCHRON": "replay"})

@@ -335,7 +335,7 @@ MESSAGES = {
     "test_empty": "list of traces is empty",
     "test_glob": "no trace file fits 'traces/*.jsonl'",
     "test_no_rules": "none.toml",
-    "test_no_such_live": "no crossing refnd[1]; did you mean refund?",
+    "test_no_such_live": "no crossing refnd[1]; did you mean refund[1]?",
     "test_no_such_occurrence": "no refund[9]; refund crossed 2×",
     "test_not_woven": "refund (agent.py:refund) crossed a boundary when it was recorded, and by today's rules does not",
     "test_broken": "broken.jsonl:1: this is no autochron trace",

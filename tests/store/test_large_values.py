@@ -1,5 +1,6 @@
 """The memory that large values take: they are copied at most twice, and none is lost."""
 
+import json
 import os
 import subprocess
 import sys
@@ -118,9 +119,9 @@ def test_four_calls_with_a_large_value_take_the_memory_of_two_copies(kind, store
     assert recorded == plain
     assert recorded_memory - plain_memory <= 64 + 2 * stored * MEGABYTES
     done = subprocess.run(
-        [sys.executable, "-m", "autochron", "traces", "list"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "autochron", "traces", "list", "--json"], cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.stdout.split("\t")[2] == "4"
+    assert json.loads(done.stdout)["crossings"] == 4
 
 
 RACE = """
