@@ -49,9 +49,9 @@ _COSTS = {
 _COST_HEAD = """
 ## Cost
 
-What `python -m bench` measures on each, in one run on one machine: a call of a woven function over the plain call, the start
-of an empty program over Python's own, and a recorded crossing over the plain one. The limits are for a machine that does
-nothing else.
+What `python -m bench` measured on each, on the days below: a call of a woven function over the plain call, the start of an
+empty program over Python's own, and a recorded crossing over the plain one. The limits are for a machine that does nothing
+else.
 
 """
 _TAIL = """
