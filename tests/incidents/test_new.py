@@ -465,7 +465,12 @@ def test_invalid_folders_traces_and_options_are_refused(shop):
         ): "the trace has no crossing of kind model; it has tool (bad-plan)",
         ("last", "--inputs", "often", "x"): "--inputs is often; known are",
         ("last",): "autochron incident new wants a trace and a folder after it",
-        ("last", "x", "--lve", "y"): "autochron incident new has no option --lve; did you mean --live? (usage)",
+        (
+            "last",
+            "x",
+            "--lve",
+            "y",
+        ): "autochron incident new has no option --lve; did you mean --live? (usage)",
     }
     errors = {words: new(shop, *words, status=2) for words in refusals}
     assert {words: text for words, text in errors.items() if refusals[words] not in text} == {}

@@ -119,7 +119,10 @@ def test_four_calls_with_a_large_value_take_the_memory_of_two_copies(kind, store
     assert recorded == plain
     assert recorded_memory - plain_memory <= 64 + 2 * stored * MEGABYTES
     done = subprocess.run(
-        [sys.executable, "-m", "autochron", "traces", "list", "--json"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "autochron", "traces", "list", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert json.loads(done.stdout)["crossings"] == 4
 
