@@ -163,7 +163,7 @@ def tour(bin_folder: Path, folder: Path, agent: Path) -> dict[str, Any]:
 
 
 def mend(tools: Path) -> None:
-    """Give the tool that refunds a guard.
+    """Add a guard to the tool that refunds.
 
     Raises:
         TourError: the agent has changed, and the guard no longer fits.

@@ -33,11 +33,16 @@ def split(tree: Any) -> tuple[Any, Any]:
 
 def without_types(body: bytes) -> bytes:
     """Return a canonical input as formats before 3 wrote it."""
+    return split_body(body)[0]
+
+
+def split_body(body: bytes) -> tuple[bytes, bytes | None]:
+    """Return a canonical input without its types, and the types; None where it has none."""
     if not body.startswith(TYPES):
-        return body
+        return body, None
     fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    del fields[KEY]
-    return msgspec.json.encode(fields)
+    types = fields.pop(KEY)
+    return msgspec.json.encode(fields), bytes(types)
 
 
 def tells_state(types: Any, path: str) -> bool:

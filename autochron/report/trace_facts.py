@@ -30,6 +30,7 @@ _IN = (
     "prompt_tokens",
     "input_tokens",
     "promptTokenCount",
+    "prompt_token_count",
     "inputTokens",
     "prompt_eval_count",
     "inputTextTokenCount",
@@ -39,6 +40,7 @@ _OUT = (
     "completion_tokens",
     "output_tokens",
     "candidatesTokenCount",
+    "candidates_token_count",
     "outputTokens",
     "eval_count",
     "total_output_tokens",
@@ -79,7 +81,11 @@ def models(glance: Glance) -> list[str]:
 
 def tokens(glance: Glance) -> tuple[int | None, int | None]:
     """Return how many tokens the requests and the answers had; None where no answer tells."""
-    usages = [meta["usage"] for meta in _metas(glance) if "usage" in meta]
+    return tokens_of([meta["usage"] for meta in _metas(glance) if "usage" in meta])
+
+
+def tokens_of(usages: Sequence[Any]) -> tuple[int | None, int | None]:
+    """Return how many tokens the requests and the answers had, of which these are the usages; None where none tells."""
     return _sum(usages, _IN, _BESIDE_IN), _sum(usages, _OUT, _BESIDE_OUT)
 
 

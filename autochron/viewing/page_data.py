@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field, json
 
-from autochron.envelope.type_trees import KEY, TYPES
+from autochron.envelope.type_trees import split_body
 from autochron.errors import UsageError
 from autochron.model import (
     Abandoned,
@@ -27,6 +27,7 @@ from autochron.model import (
     Streamed,
 )
 from autochron.report.phrases import ending, words
+from autochron.report.trace_facts import tokens_of
 from autochron.report.traces import command_line
 from autochron.viewing.shared_json import SharedJson, written_or_text
 
@@ -77,7 +78,9 @@ class Columns(Struct):
     marks: list[str] = field(default_factory=list)
     """How it ended, if in an unusual way."""
     model: list[int] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
+    tokens_in: list[int] = field(default_factory=list)
+    """Tokens of the request; -1 where the answer doesn't tell."""
+    tokens_out: list[int] = field(default_factory=list)
 
 
 class Side:
@@ -140,7 +143,9 @@ class Side:
         columns.words.append(words(envelope, _WORDS))
         columns.marks.append(", ".join(text for text, _ in ending(envelope)))
         columns.model.append(names(str(facts.get("model") or "")))
-        columns.tokens.append(_tokens(facts.get("usage")))
+        sent, got = tokens_of([facts.get("usage")])
+        columns.tokens_in.append(-1 if sent is None else sent)
+        columns.tokens_out.append(-1 if got is None else got)
         self.details.append(self._details(envelope, facts))
         return at
 
@@ -148,7 +153,7 @@ class Side:
         """Return what the page shows of one crossing, as a JSON object."""
         write = self._body
         parts = [f'"site":{_json(envelope.site)}', f'"seq":{envelope.seq}', f'"form":{_json(envelope.form)}']
-        plain, types = split_types(envelope.input)
+        plain, types = split_body(envelope.input)
         parts.append(f'"input":{write(plain)}')
         if types is not None:
             parts.append(f'"types":{write(types)}')
@@ -333,51 +338,11 @@ def difference_data(difference: Difference) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value is not None}
 
 
-def split_types(body: bytes) -> tuple[bytes, bytes | None]:
-    """Return a canonical input without its types, and the types; None where it has none."""
-    if not body.startswith(TYPES):
-        return body, None
-    from msgspec import Raw
-
-    fields = json.decode(body, type=dict[str, Raw])
-    types = fields.pop(KEY)
-    return _text(fields), bytes(types)
-
-
 def _facts(envelope: Envelope) -> dict[str, Any]:
     try:
         return {} if envelope.meta == b"{}" else _as_object.decode(envelope.meta)
     except (ValueError, RecursionError):
         return {}
-
-
-def _tokens(usage: Any) -> int:
-    """Return the number of tokens that a model's call used, as far as its usage tells."""
-    if not isinstance(usage, dict):
-        return 0
-    for total in ("total_tokens", "totalTokens", "total_token_count", "totalTokenCount"):
-        if isinstance(usage.get(total), int):
-            return int(usage[total])
-    parts = (
-        (
-            "input_tokens",
-            "prompt_tokens",
-            "inputTokens",
-            "prompt_token_count",
-            "promptTokenCount",
-            "prompt_eval_count",
-        ),
-        (
-            "output_tokens",
-            "completion_tokens",
-            "outputTokens",
-            "candidates_token_count",
-            "candidatesTokenCount",
-            "eval_count",
-        ),
-    )
-    counts = (next((usage[name] for name in names if isinstance(usage.get(name), int)), 0) for names in parts)
-    return sum(counts)
 
 
 def _status(envelope: Envelope) -> str:

@@ -52,7 +52,7 @@ def test_the_tree_shows_crossings_below_what_encloses_them_by_lane(opened):
 def test_the_run_is_shown_first(opened):
     shown = opened(page_of(small())).js(PANEL)
     for text in (
-        "agent.py --fast", "with exit status 0", "gpt-4.1-mini", "632", "agent: It is in the post.", "agent.py:41",
+        "agent.py --fast", "with exit status 0", "gpt-4.1-mini", "560 in, 72 out", "agent: It is in the post.", "agent.py:41",
         "datetime.datetime.now (clock) ×2, in plan", "agent.py:31", "writes log.txt, in agent:log", "refund",
     ):  # fmt: skip
         assert text in shown

@@ -76,7 +76,8 @@ def test_the_columns_have_what_the_tree_shows():
         "returned",
         "returned",
     ]
-    assert columns["tokens"] == [316, 0, 0, 0, 0, 316]
+    assert columns["tokens_in"] == [280, -1, -1, -1, -1, 280]
+    assert columns["tokens_out"] == [36, -1, -1, -1, -1, 36]
     assert columns["started"] == [10_000, 20_000, 30_000, 40_000, 50_000, 60_000]
 
 

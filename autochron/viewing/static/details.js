@@ -23,7 +23,7 @@ function crossingView(side, at, open) {
     ["kind", side.kind(at)], ["where", details.site], ["lane", side.lane(at)],
     ["started", `${durationText(columns.started[at])} after the run began`], ["took", durationText(columns.duration[at])],
     ["ended", columns.marks[at]], ["in the replay", mode === "recorded" ? "" : mode],
-    ["model", isContainer(meta) && meta.model ? plainText(meta.model) : ""], ["tokens", usageText(meta.usage)], ["cost", costText(meta.usage)],
+    ["model", isContainer(meta) && meta.model ? plainText(meta.model) : ""], ["tokens", tokensText(side, [at])], ["cost", costText(meta.usage)],
   ]));
   const conversation = side.kind(at) === "model" ? conversationOf(details) : null;
   if (conversation) append(box, failureSections(details));
@@ -129,14 +129,14 @@ function pathList(paths) {
   return h("ul", { class: "paths" }, paths.map((path) => h("li", {}, h("code", {}, oneLine(String(path), 300)))));
 }
 
-function usageText(usage) {
-  if (!isContainer(usage)) return "";
-  const first = (names) => names.map((name) => usage[name]).map((value) => (value instanceof ExactNumber ? Number(value.text) : value)).find((value) => typeof value === "number");
-  const sent = first(["input_tokens", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount", "prompt_eval_count"]);
-  const got = first(["output_tokens", "completion_tokens", "outputTokens", "candidates_token_count", "candidatesTokenCount", "eval_count"]);
+/** The tokens of some crossings, as far as their answers tell. */
+function tokensText(side, crossings) {
+  const sum = (column) => crossings.map((at) => side.columns[column][at]).filter((count) => count >= 0);
   const parts = [];
-  if (sent !== undefined) parts.push(`${sent.toLocaleString("en")} in`);
-  if (got !== undefined) parts.push(`${got.toLocaleString("en")} out`);
+  for (const [column, name] of [["tokens_in", "in"], ["tokens_out", "out"]]) {
+    const counts = sum(column);
+    if (counts.length) parts.push(`${counts.reduce((total, count) => total + count, 0).toLocaleString("en")} ${name}`);
+  }
   return parts.join(", ");
 }
 
@@ -199,16 +199,16 @@ function lazyDetails(title, draw) {
 function runView(side, find) {
   const run = side.run;
   const box = h("div", { class: "run" });
-  let tokens = 0;
+  const calls = [];
   const models = new Set();
   for (let at = 0; at < side.size; at++) {
-    if (side.kind(at) === "model") { tokens += side.columns.tokens[at]; if (side.model(at)) models.add(side.model(at)); }
+    if (side.kind(at) === "model") { calls.push(at); if (side.model(at)) models.add(side.model(at)); }
   }
   append(box, [facts([
     ["trace", run.id], ["name", run.name], ["command", run.command], ["folder", run.folder], ["recorded", run.created],
     ["ended", run.complete ? (run.error ? `by ${run.error}` : run.status === undefined || run.status === null ? "" : `with exit status ${run.status}`) : "cut off before its end"],
     ["took", side.size && run.title !== "replay" ? `${durationText(side.end - side.begin)} from the first crossing to the last` : ""], ["crossings", side.size.toLocaleString("en")], ["models", [...models].join(", ")],
-    ["tokens", tokens ? tokens.toLocaleString("en") : ""], ["Python", run.python], ["autochron", run.autochron],
+    ["tokens", tokensText(side, calls)], ["Python", run.python], ["autochron", run.autochron],
     ["lost", run.lost ? `${run.lost} crossings could not be written` : ""],
   ])]);
   const places = (title, entries, draw) => entries && section(title, h("ul", { class: "places" }, entries.map((entry) => h("li", {}, placeButton(entry.at, find), " ", draw(entry)))));
